@@ -24,7 +24,10 @@ export const SETTINGS = {
   PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
   HOST: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
   BASE_URL: {
-    schema: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, '')).optional(),
+    schema: z
+      .url({ protocol: /^https?$/ })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional(),
     doc: 'address under which clients, agents and receivers reach this server',
     shown: 'from host, port and TLS',
   },
@@ -42,7 +45,10 @@ export const SETTINGS = {
     schema: z.enum(['all', 'api', 'worker']).default('all'),
     doc: 'what this process does: answer requests, do background work, or both',
   },
-  AGENTS: { schema: z.enum(['0', '1']).transform(Number).default(1), doc: 'whether this process runs an agent of its own' },
+  AGENTS: {
+    schema: z.enum(['0', '1']).transform(Number).default(1),
+    doc: 'whether this process runs an agent of its own',
+  },
   CONCURRENCY: { schema: integer(1, 256).default(10), doc: 'runs that the agent in this process executes at once' },
   ENGINE_PATH: {
     schema: z.string().optional(),
@@ -51,7 +57,7 @@ export const SETTINGS = {
   },
   ADMIN_TOKEN: {
     schema: z.string().min(16).optional(),
-    doc: "fixed API token of the first administrator; without it one is generated and printed once",
+    doc: 'fixed API token of the first administrator; without it one is generated and printed once',
     secret: true,
   },
   SECRET: {

@@ -160,7 +160,7 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
     },
     async runDue(ctx, handlers) {
       let count = 0
-      for (let before = -1; before !== count; ) {
+      for (let before = -1; before !== count;) {
         before = count
         // The clock of a test runs ahead of the database's: what is due by it is due now.
         await sql`update pgboss.job set start_after = now() - interval '1 second'
