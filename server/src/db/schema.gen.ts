@@ -54,10 +54,19 @@ export type Schema = {
     name: string
     organization_id: string
     updated_at: Timestamp
+    workspace_count: Generated<number>
   }
   remote_state_consumers: {
     consumer_id: string
     workspace_id: string
+  }
+  reserved_tag_keys: {
+    created_at: Timestamp
+    disable_overrides: Generated<boolean>
+    id: string
+    key: string
+    organization_id: string
+    updated_at: Timestamp
   }
   sessions: {
     address: string | null
@@ -74,6 +83,7 @@ export type Schema = {
     key: string
     organization_id: string
     project_id: string | null
+    tag_id: Generated<string>
     value: Generated<string>
     workspace_id: string | null
   }
@@ -173,6 +183,39 @@ export type Schema = {
     suspended_at: Timestamp | null
     updated_at: Timestamp
     username: string
+  }
+  variable_set_projects: {
+    project_id: string
+    variable_set_id: string
+  }
+  variable_set_workspaces: {
+    variable_set_id: string
+    workspace_id: string
+  }
+  variable_sets: {
+    created_at: Timestamp
+    description: Generated<string>
+    id: string
+    is_global: Generated<boolean>
+    name: string
+    organization_id: string
+    priority: Generated<boolean>
+    project_id: string | null
+    updated_at: Timestamp
+  }
+  variables: {
+    category: 'terraform' | 'env'
+    created_at: Timestamp
+    description: Generated<string>
+    hcl: Generated<boolean>
+    id: string
+    key: string
+    sensitive: Generated<boolean>
+    updated_at: Timestamp
+    value: string
+    variable_set_id: string | null
+    version_id: string
+    workspace_id: string | null
   }
   workspaces: {
     agent_pool_id: string | null
