@@ -1,9 +1,20 @@
 import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
+import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
+import { sessionJobs } from './sessions/jobs.ts'
+import { sessionRoutes } from './sessions/routes.ts'
+import { userTokenRoutes } from './tokens/user-token-routes.ts'
+import { userRoutes } from './users/routes.ts'
 
 /** Every route of the server, a line for each feature. */
-export const ROUTES: readonly Routes[] = [discoveryRoutes]
+export const ROUTES: readonly Routes[] = [
+  discoveryRoutes,
+  avatarRoutes,
+  sessionRoutes,
+  userRoutes,
+  userTokenRoutes,
+]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = []
+export const JOBS: readonly JobHandler[] = [...sessionJobs]
