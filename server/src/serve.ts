@@ -24,14 +24,12 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const log = pino({ level: config.logLevel ?? (process.stderr.isTTY ? 'warn' : 'info') }, pino.destination(2))
   await using stack = new AsyncDisposableStack()
 
-  const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: join(config.dataDir, 'postgres'), log })).url
+  const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
   await migrate(databaseUrl)
 
   const tls = await loadTls(config)
   const works = config.role !== 'api'
-  const app = stack.use(
-    await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works }),
-  )
+  const app = stack.use(await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works }))
   await app.jobs.declare(JOBS)
 
   const server = await createServer(app, ROUTES, tls)

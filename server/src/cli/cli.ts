@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
-import { ConfigError, type Config, readConfig, SETTINGS, settingFlag, settingKey } from '../config.ts'
+import { type Config, readConfig, SETTINGS, settingFlag, settingKey } from '../config.ts'
 import { StartError } from '../start-error.ts'
 
 type SettingFlags = Record<string, string | undefined>
@@ -39,7 +39,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   program
     .command('exec')
     .summary('run a command with all of that set')
-    .description('Runs a command, such as `terraform plan`, with a CLI configuration for this server: groundstate exec -- terraform plan')
+    .description(
+      'Runs a command, such as `terraform plan`, with a CLI configuration for this server: groundstate exec -- terraform plan',
+    )
     .addOption(urlOption())
     .addOption(tokenOption())
     .option('--host-name <name>', 'name by which configurations call this server', 'groundstate.local')
@@ -78,7 +80,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
-    if (error instanceof ConfigError || error instanceof StartError) {
+    if (error instanceof StartError) {
       process.stderr.write(`groundstate: ${error.message}\n`)
       return 1
     }

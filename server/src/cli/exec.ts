@@ -12,7 +12,9 @@ export async function execCommand(command: readonly string[], options: ClientOpt
   const [program, ...args] = command
   if (program === undefined) return 2
   if (options.token === undefined && process.env[tokenVariable(options.hostName)] === undefined) {
-    process.stderr.write('groundstate: no API token: set GROUNDSTATE_TOKEN, or make one with `groundstate token create`\n')
+    process.stderr.write(
+      'groundstate: no API token: set GROUNDSTATE_TOKEN, or make one with `groundstate token create`\n',
+    )
     return 2
   }
   const folder = mkdtempSync(join(tmpdir(), 'groundstate-exec-'))
@@ -23,7 +25,11 @@ export async function execCommand(command: readonly string[], options: ClientOpt
     return await new Promise<number>((resolve) => {
       const child = spawn(program, args, {
         stdio: 'inherit',
-        env: { ...process.env, TF_CLI_CONFIG_FILE: file, TF_CLOUD_HOSTNAME: process.env['TF_CLOUD_HOSTNAME'] ?? options.hostName },
+        env: {
+          ...process.env,
+          TF_CLI_CONFIG_FILE: file,
+          TF_CLOUD_HOSTNAME: process.env['TF_CLOUD_HOSTNAME'] ?? options.hostName,
+        },
       })
       // The terminal sends an interrupt to the whole group: the child decides what it means.
       process.on('SIGINT', ignore)

@@ -19,7 +19,8 @@ export async function serveCommand(config: Config): Promise<number> {
 /** What a new user reads: where the server is, the login (shown this once), and the lines to paste next. */
 function greeting(config: Config, { baseUrl, admin, caFile }: Started) {
   const lines = [`Groundstate is ready at ${baseUrl}`, '']
-  if (caFile !== undefined) lines.push(`Its certificate comes from a local authority: trust ${caFile} (see docs/OPERATIONS.md)`, '')
+  if (caFile !== undefined)
+    lines.push(`Its certificate comes from a local authority: trust ${caFile} (see docs/OPERATIONS.md)`, '')
   if (admin.password !== undefined) lines.push(`  user      admin`, `  password  ${admin.password}`)
   if (admin.token !== undefined) lines.push(`  API token ${admin.token}`)
   if (admin.password !== undefined || admin.token !== undefined) lines.push('  (shown this once)', '')

@@ -24,7 +24,9 @@ export async function localCertificate(folder: string, hosts: readonly string[])
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const caFile = join(folder, 'ca.pem')
   const authority = (await readPair(folder, 'ca')) ?? (await makeAuthority(folder))
-  const names = [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...hosts.filter((host) => !isWildcard(host))])]
+  const names = [
+    ...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...hosts.filter((host) => !isWildcard(host))]),
+  ]
   const present = await readPair(folder, 'server')
   const usable = present && isUsable(present.certificate, authority.certificate, names)
   const leaf = usable ? present : await makeLeaf(folder, authority, names)
@@ -50,7 +52,10 @@ async function readPair(folder: string, name: string): Promise<Pair | undefined>
 
 function isUsable(leaf: x509.X509Certificate, authority: x509.X509Certificate, names: readonly string[]) {
   const covered = new Set(
-    leaf.getExtension(x509.SubjectAlternativeNameExtension)?.names.toJSON().map((name) => name.value.toLowerCase()),
+    leaf
+      .getExtension(x509.SubjectAlternativeNameExtension)
+      ?.names.toJSON()
+      .map((name) => name.value.toLowerCase()),
   )
   return (
     leaf.issuer === authority.subject &&
@@ -114,11 +119,18 @@ async function makeKeys() {
 }
 
 function serial() {
-  return Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)).map((byte, at) => (at === 0 ? byte & 0x7f : byte))).toString('hex')
+  return Buffer.from(
+    webcrypto.getRandomValues(new Uint8Array(16)).map((byte, at) => (at === 0 ? byte & 0x7f : byte)),
+  ).toString('hex')
 }
 
 /** The key lands before the certificate, so that a certificate always has its key, whenever the process is killed. */
-async function writePair(folder: string, name: string, certificate: x509.X509Certificate, key: webcrypto.CryptoKey): Promise<Pair> {
+async function writePair(
+  folder: string,
+  name: string,
+  certificate: x509.X509Certificate,
+  key: webcrypto.CryptoKey,
+): Promise<Pair> {
   const certPem = certificate.toString('pem')
   const keyPem = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
   await writeWhole(join(folder, `${name}-key.pem`), `${keyPem}\n`, 0o600)

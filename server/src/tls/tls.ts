@@ -25,7 +25,9 @@ export async function loadTls(config: Config): Promise<Tls | undefined> {
   }
   const read = async (setting: string, path: string) =>
     readFile(path, 'utf8').catch((error: unknown) => {
-      throw new ConfigError(`${setting}: ${path} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+      throw new ConfigError(
+        `${setting}: ${path} can't be read: ${error instanceof Error ? error.message : String(error)}`,
+      )
     })
   return {
     cert: await read('GROUNDSTATE_TLS_CERT', tlsCert),
