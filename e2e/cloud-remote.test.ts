@@ -64,7 +64,9 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
   })
 
   test('a failing plan ends with code 1 and shows the diagnostic', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock('bad-plan')}output "x" { value = terraform_data.none.id }\n` })
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('bad-plan')}output "x" { value = terraform_data.none.id }\n`,
+    })
 
     await folder.ok(['init', '-input=false'])
     const plan = await folder.run(['plan', '-input=false'])

@@ -11,7 +11,10 @@ export const HOST = 'groundstate.local'
 /** Whether the engine is there; tests that need it are skipped aloud where it is not. */
 export const hasTerraform = (() => {
   try {
-    execFileSync('terraform', ['version'], { stdio: 'ignore', env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' } })
+    execFileSync('terraform', ['version'], {
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' },
+    })
     return true
   } catch {
     console.warn('SKIPPED: terraform is not on the PATH, nothing that drives it can be tested')
@@ -35,7 +38,11 @@ export type RunOptions = { env?: Record<string, string>; input?: string }
 export type Running = { child: ChildProcess; done: Promise<Result>; saw: (text: string | RegExp) => Promise<void> }
 
 /** A folder with a configuration, in which the unmodified terraform runs against the server as `token`. */
-export async function terraformFolder(server: BootedServer, files: Record<string, string>, token = ADMIN_TOKEN): Promise<Folder> {
+export async function terraformFolder(
+  server: BootedServer,
+  files: Record<string, string>,
+  token = ADMIN_TOKEN,
+): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), 'groundstate-tf-'))
   const home = await mkdtemp(join(tmpdir(), 'groundstate-home-'))
   const config = join(home, 'terraform.rc')
@@ -56,7 +63,13 @@ export async function terraformFolder(server: BootedServer, files: Record<string
   function start(args: readonly string[], options: RunOptions = {}): Running {
     const child = spawn('terraform', args, {
       cwd: path,
-      env: { PATH: process.env['PATH'], HOME: home, TF_CLI_CONFIG_FILE: config, CHECKPOINT_DISABLE: '1', ...options.env },
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        TF_CLI_CONFIG_FILE: config,
+        CHECKPOINT_DISABLE: '1',
+        ...options.env,
+      },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     let out = ''
