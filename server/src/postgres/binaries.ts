@@ -1,6 +1,6 @@
 import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Account, canEnter } from './account.ts'
 import { SYSTEM_DIR, openFolder } from './folders.ts'
 import { PostgresUnavailable, unavailable } from './unavailable.ts'
@@ -40,7 +40,7 @@ function binaries(native: string, version: string): Binaries {
 
 function findPackage(name: string) {
   try {
-    return dirname(dirname(fileURLToPath(import.meta.resolve(name))))
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (cause) {
     throw new PostgresUnavailable(`the npm package ${name} is not installed (it is an optional dependency)`, { cause })
   }
