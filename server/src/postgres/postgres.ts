@@ -42,7 +42,7 @@ const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared mem
 
 /** Everything that is decided before PostgreSQL runs. */
 export type Site = PostgresOptions & { fsync: boolean; folders: Folders; binaries: Binaries; account: Account }
-type Session = { client: pg.Client; pid: number; socketFolder: string }
+type Session = { client: pg.Client; pid: number; socketFolder: string; adopted: boolean }
 
 /**
  * Starts the embedded PostgreSQL of a data folder, or takes over the one that a killed server left running, and makes sure
@@ -113,6 +113,7 @@ async function own(site: Site, socketFolder?: string): Promise<Session> {
     const session = await reach(site, socketFolder)
     try {
       await lock(session.client, site.dataDir)
+      if (session.adopted) site.log.info(`took over the embedded PostgreSQL that is running (process ${session.pid})`)
       await createDatabase(session.client)
       return session
     } catch (error) {
@@ -137,8 +138,7 @@ async function reach(site: Site, socketFolder?: string): Promise<Session> {
     } else if (running.ready) {
       const client = await connect(running.socketFolder)
       if (client) {
-        site.log.info(`took over the embedded PostgreSQL that was already running (process ${running.pid})`)
-        return { client, ...running }
+        return { client, ...running, adopted: true }
       }
     }
     if (running && !(await isPostmaster(running.pid, cluster))) {
@@ -167,7 +167,7 @@ async function start(site: Site, known: string | undefined, patient: boolean): P
     const postmaster = await readPostmaster(cluster)
     if (postmaster?.ready && postmaster.pid === child.pid) {
       const client = await connect(postmaster.socketFolder)
-      if (client) return { client, ...postmaster }
+      if (client) return { client, ...postmaster, adopted: false }
     }
     if (!told && performance.now() - started > SLOW) {
       told = true
