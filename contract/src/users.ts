@@ -44,6 +44,8 @@ export type ChangePassword = z.infer<typeof changePasswordBody>['data']['attribu
 /** Switching the second factor on or off asks for the password again: a borrowed browser is not enough. */
 export const confirmPasswordBody = plainBody('users', z.object({ password: givenPassword }))
 export const verifyTwoFactorBody = plainBody('users', z.object({ otp: z.string().max(100) }))
+export const confirmTwoFactorBody = plainBody('users', z.object({ password: givenPassword, otp: z.string().max(100) }))
+export type ConfirmTwoFactor = z.infer<typeof confirmTwoFactorBody>['data']['attributes']
 
 export const createUserBody = plainBody(
   'users',

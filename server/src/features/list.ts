@@ -1,5 +1,7 @@
 import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
+import { accountRoutes } from './account/routes.ts'
+import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
@@ -10,8 +12,10 @@ import { userRoutes } from './users/routes.ts'
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
+  accountRoutes,
   avatarRoutes,
   sessionRoutes,
+  twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
 ]

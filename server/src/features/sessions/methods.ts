@@ -1,6 +1,6 @@
 import type { CreateSession } from '@groundstate/contract/sessions'
 import type { Ctx } from '../../app.ts'
-import { AppError, forbidden, unauthorized } from '../../errors.ts'
+import { AppError, forbidden, invalid, unauthorized } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
 import { hashPassword, verifyPassword } from '../../secrets/passwords.ts'
 import { findUserByLogin, type UserRow } from '../users/service.ts'
@@ -36,17 +36,26 @@ export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<
   const user = await checkPassword(ctx, input.username ?? input.email ?? '', input.password)
   if (!(await hasSecondFactor(ctx.db, user.id))) return user
   if (input.otp === undefined || input.otp === '') throw codeError('a code of your authenticator is needed')
-  await checkCode(ctx, user.id, input.otp)
+  if (!(await takeCode(ctx, user.id, input.otp))) throw codeError('the code is wrong, or was used before')
   return user
 }
 
-/** Takes a code of the user's second factor, each once. Throws as `checkCredentials`. */
-export async function checkCode(ctx: Ctx, userId: string, code: string) {
+/** Whether `code` is a code of the user's second factor; it is used up. Throws `too-many-requests` after too many. */
+export async function takeCode(ctx: Ctx, userId: string, code: string) {
   // Counted apart from passwords: a right password must not reset the count of wrong codes.
   const account = `otp:${userId}`
   await countAttempt(ctx, account)
-  if (!(await checkSecondFactor(ctx, userId, code))) throw codeError('the code is wrong, or was used before')
-  await forgiveAttempt(ctx, account)
+  const isRight = await checkSecondFactor(ctx, userId, code)
+  if (isRight) await forgiveAttempt(ctx, account)
+  return isRight
+}
+
+/** Asks whoever is signed in for the password again. Throws `invalid` at `pointer`, or `too-many-requests`. */
+export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string, pointer: string) {
+  await countAttempt(ctx, user.id)
+  if (user.password_hash === null || !(await verifyPassword(password, user.password_hash)))
+    throw invalid('the current password is wrong', pointer)
+  await forgiveAttempt(ctx, user.id)
 }
 
 function codeError(detail: string) {

@@ -6,8 +6,7 @@ export function tokenResource(row: TokenRow, text?: string): Resource {
   const relationships: Record<string, Relationship> = {
     'created-by': { data: row.created_by_user_id === null ? null : { id: row.created_by_user_id, type: 'users' } },
   }
-  if (row.kind === 'team' && row.team_id !== null)
-    relationships['team'] = { data: { id: row.team_id, type: 'teams' } }
+  if (row.kind === 'team' && row.team_id !== null) relationships['team'] = { data: { id: row.team_id, type: 'teams' } }
   return {
     id: row.id,
     type: 'authentication-tokens',

@@ -45,13 +45,7 @@ export async function findTokenByHash(db: Db, hash: Buffer) {
 export async function listUserTokens(db: Db, userId: string, page: Page) {
   const query = db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'user')
   const [rows, count] = await Promise.all([
-    query
-      .selectAll()
-      .orderBy('created_at', 'desc')
-      .orderBy('id')
-      .limit(page.size)
-      .offset(pageOffset(page))
-      .execute(),
+    query.selectAll().orderBy('created_at', 'desc').orderBy('id').limit(page.size).offset(pageOffset(page)).execute(),
     query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
   ])
   return { rows, total: count.total }

@@ -67,10 +67,5 @@ function visibleUser(actor: Actor): RawBuilder<boolean> {
 }
 
 export async function findVisibleUser(db: Db, actor: Actor, id: string) {
-  return db
-    .selectFrom('users as u')
-    .selectAll('u')
-    .where('u.id', '=', id)
-    .where(visibleUser(actor))
-    .executeTakeFirst()
+  return db.selectFrom('users as u').selectAll('u').where('u.id', '=', id).where(visibleUser(actor)).executeTakeFirst()
 }
