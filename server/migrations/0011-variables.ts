@@ -37,7 +37,8 @@ create table variables (
   key text not null,
   category text not null check (category in ('terraform', 'env')),
   -- a sensitive value is sealed with the server's secret under the variable's id, any other is plain text
-  value text not null,
+  value text,
+  sealed_value bytea,
   description text not null default '',
   hcl boolean not null default false,
   sensitive boolean not null default false,
@@ -45,7 +46,9 @@ create table variables (
   version_id text not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  check ((workspace_id is null) <> (variable_set_id is null))
+  check ((workspace_id is null) <> (variable_set_id is null)),
+  check (sensitive = (sealed_value is not null)),
+  check (sensitive = (value is null))
 );
 create unique index variables_workspace_key on variables (workspace_id, category, key) where workspace_id is not null;
 create unique index variables_variable_set_key on variables (variable_set_id, category, key)

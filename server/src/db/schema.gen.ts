@@ -15,6 +15,16 @@ export type Schema = {
     organization_id: string
     organization_scoped: Generated<boolean>
   }
+  oauth_codes: {
+    client_id: string
+    code_challenge: string
+    expires_at: Timestamp
+    hash: Buffer
+    redirect_uri: string
+    token_id: string | null
+    used_at: Timestamp | null
+    user_id: string
+  }
   organization_memberships: {
     created_at: Timestamp
     email: string
@@ -56,6 +66,10 @@ export type Schema = {
     updated_at: Timestamp
     workspace_count: Generated<number>
   }
+  recovery_codes: {
+    hash: Buffer
+    user_id: string
+  }
   remote_state_consumers: {
     consumer_id: string
     workspace_id: string
@@ -68,14 +82,28 @@ export type Schema = {
     organization_id: string
     updated_at: Timestamp
   }
+  second_factors: {
+    created_at: Timestamp
+    last_step: Generated<number>
+    secret: string
+    user_id: string
+    verified_at: Timestamp | null
+  }
   sessions: {
     address: string | null
     created_at: Timestamp
     expires_at: Timestamp
     hash: Buffer
+    id: string
+    idle_minutes: number
     last_used_at: Timestamp
     user_agent: string | null
     user_id: string
+  }
+  sign_in_attempts: {
+    count: number
+    key: string
+    started_at: Timestamp
   }
   tag_bindings: {
     created_at: Timestamp
@@ -210,9 +238,10 @@ export type Schema = {
     hcl: Generated<boolean>
     id: string
     key: string
+    sealed_value: Buffer | null
     sensitive: Generated<boolean>
     updated_at: Timestamp
-    value: string
+    value: string | null
     variable_set_id: string | null
     version_id: string
     workspace_id: string | null

@@ -5,6 +5,7 @@ import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
 
 export { lockWorkspaceRow } from './store.ts'
+export { createWorkspace } from './create.ts'
 export { effectiveExecution } from './execution.ts'
 export { isLockedBy, lockHolder } from './lock.ts'
 export { workspaceResource } from './resource.ts'
