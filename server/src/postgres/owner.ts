@@ -19,6 +19,8 @@ export async function connect(socketFolder: string): Promise<pg.Client | undefin
     port: 5432,
     user: SUPERUSER,
     database: 'postgres',
+    // The environment's PGSSLMODE is not about this socket.
+    ssl: false,
     application_name: `groundstate owner ${process.pid}`,
   })
   // Without a listener an error after the connection attempt would end the process.
