@@ -11,6 +11,7 @@ import { runJob, type JobSettings } from './job.ts'
 import type { AgentLog } from './log.ts'
 import { openRunFolders } from './run-folder.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
+import { claimWorkDir } from './work-dir.ts'
 
 const CLAIM_MS = 25_000
 /** What the server gets to answer the claims that wait when the agent says goodbye, in ms. */
@@ -54,6 +55,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const workDir = resolve(options.workDir)
   const connection = openConnection(options.serverUrl, (reason) => log.warn({ reason }, 'request is sent again'))
   using watchdog = startWatchdog((error) => log.error({ error }, 'the watchdog could not be started'))
+  await mkdir(workDir, { recursive: true, mode: 0o700 })
+  using _claim = await claimWorkDir(workDir)
   const settings = await prepare(options, workDir, connection, watchdog)
   const sweeping = setInterval(() => void settings.workshop.folders.sweep(), SWEEP_MS)
 
@@ -123,7 +126,7 @@ async function prepare(
 ): Promise<JobSettings> {
   const pluginCache = join(workDir, 'plugins')
   const schemaCache = join(workDir, 'schemas')
-  for (const folder of [workDir, pluginCache, schemaCache]) await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const folder of [pluginCache, schemaCache]) await mkdir(folder, { recursive: true, mode: 0o700 })
   const folders = await openRunFolders(workDir, {
     keepMs: options.keepFoldersMs ?? 24 * 3_600_000,
     keepCount: options.keepFolders ?? 50,

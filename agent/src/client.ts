@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request, type Dispatcher } from 'undici'
 import {
@@ -134,6 +135,12 @@ export async function deregister(connection: Connection, token: string, agentId:
   await response.body.dump()
 }
 
+/** Whether a connection broke, as opposed to what was done with the bytes that came over it. */
+function isTransportError(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^(UND_ERR_|ECONN|EPIPE|ETIMEDOUT)/.test(code)
+}
+
 export type JobClient = ReturnType<typeof jobClient>
 
 /** The calls of one job. Each rejects with `LeaseLost` once the server has given the job up. */
@@ -151,6 +158,25 @@ export function jobClient(connection: Connection, job: AgentJob) {
     return response
   }
 
+  /** Receives a body, again from its beginning when the connection breaks; undefined when there is none. */
+  async function receive<T>(path: string, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+      const response = await sendForJob({ method: 'GET', path, signal }, [200, 404])
+      if (response.statusCode === 404) {
+        await response.body.dump()
+        return undefined
+      }
+      try {
+        return await consume(response.body)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!isTransportError(error)) throw error
+        connection.onRetry(`GET ${path}: ${String(error)}`)
+        await delay(waitMs, undefined, { signal })
+      }
+    }
+  }
+
   return {
     async heartbeat(waitMs: number, seen: JobCommand, signal: AbortSignal): Promise<JobCommand> {
       const body = JSON.stringify({ waitMs, seen })
@@ -165,14 +191,14 @@ export function jobClient(connection: Connection, job: AgentJob) {
       const response = await sendForJob({ method: 'PUT', path: `/artifacts/${kind}`, body, signal }, [200, 204])
       await response.body.dump()
     },
-    async getArtifact(kind: ArtifactKind, signal: AbortSignal) {
-      const response = await sendForJob({ method: 'GET', path: `/artifacts/${kind}`, signal }, [200, 404])
-      if (response.statusCode === 200) return response.body
-      await response.body.dump()
-      return undefined
+    /** Undefined when the server has no such artifact. `consume` is called again when the connection breaks. */
+    getArtifact<T>(kind: ArtifactKind, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
+      return receive(`/artifacts/${kind}`, signal, consume)
     },
-    async getConfiguration(signal: AbortSignal) {
-      return (await sendForJob({ method: 'GET', path: '/configuration', signal }, [200])).body
+    async getConfiguration<T>(signal: AbortSignal, consume: (body: Readable) => Promise<T>): Promise<T> {
+      const result = await receive('/configuration', signal, async (body) => ({ value: await consume(body) }))
+      if (result === undefined) throw new Error('the server has no archive of this configuration version')
+      return result.value
     },
     async finish(body: FinishJob, signal: AbortSignal) {
       const response = await sendForJob(

@@ -16,7 +16,7 @@ while read -r verb id; do
     held=$rest
   fi
 done
-for id in $held; do kill -KILL -- "-$id"; done
+for id in $held; do kill -KILL "-$id"; done
 `
 
 /**

@@ -1,7 +1,6 @@
 import { createWriteStream } from 'node:fs'
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import { unpackArchive } from './archive.ts'
@@ -16,7 +15,12 @@ import type { RunFolder } from './run-folder.ts'
 export async function layOutWorkplace(phase: Phase, folder: RunFolder): Promise<Workplace> {
   const { client, job } = phase
   const signal = AbortSignal.any([phase.alive, phase.stop.interrupt])
-  const entries = await unpackArchive(await client.getConfiguration(signal), folder.configuration)
+  const entries = await client.getConfiguration(signal, async (archive) => {
+    // Empty at first; not when a download has broken off and begins again.
+    await rm(folder.configuration, { recursive: true })
+    await mkdir(folder.configuration)
+    return unpackArchive(archive, folder.configuration)
+  })
   const workplace = await enterWorkplace(phase, folder)
   await requireWorkingFolder(workplace, entries)
   await writeOverride(workplace.workingFolder, { organization: job.organizationName, name: job.workspaceName })
@@ -58,10 +62,12 @@ export async function initWorkplace(workplace: Workplace) {
 
 /** Fetches an artifact that an earlier phase of the run has left; answers whether there is one. */
 export async function downloadArtifact(workplace: Workplace, kind: ArtifactKind, path: string): Promise<boolean> {
-  const body = await workplace.client.getArtifact(kind, AbortSignal.any([workplace.alive, workplace.stop.interrupt]))
-  if (body === undefined) return false
-  await pipeline(Readable.from(body), createWriteStream(path, { mode: 0o600 }))
-  return true
+  const signal = AbortSignal.any([workplace.alive, workplace.stop.interrupt])
+  const received = await workplace.client.getArtifact(kind, signal, async (body) => {
+    await pipeline(body, createWriteStream(path, { mode: 0o600 }))
+    return true
+  })
+  return received ?? false
 }
 
 export function lockFile(workplace: Workplace): string {
