@@ -16,6 +16,10 @@ import { claimWorkDir } from './work-dir.ts'
 const CLAIM_MS = 25_000
 /** What the server gets to answer the claims that wait when the agent says goodbye, in ms. */
 const GOODBYE_MS = 2_000
+/** A claim that cannot succeed is not sent again at once, in ms. */
+const AFTER_ERROR_MS = 1_000
+/** A server that is away is mentioned no more often than this, in ms. */
+const MENTION_MS = 10_000
 const SWEEP_MS = 10 * 60_000
 
 export type AgentOptions = {
@@ -53,7 +57,12 @@ export type AgentOptions = {
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { token, log, signal } = options
   const workDir = resolve(options.workDir)
-  const connection = openConnection(options.serverUrl, (reason) => log.warn({ reason }, 'request is sent again'))
+  let mentionedAt = -MENTION_MS
+  const connection = openConnection(options.serverUrl, (reason) => {
+    if (performance.now() - mentionedAt < MENTION_MS) return
+    mentionedAt = performance.now()
+    log.warn({ reason }, 'request is sent again')
+  })
   using watchdog = startWatchdog((error) => log.error({ error }, 'the watchdog could not be started'))
   await mkdir(workDir, { recursive: true, mode: 0o700 })
   using _claim = await claimWorkDir(workDir)
@@ -93,9 +102,12 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           else await runJob(connection, job, settings)
         } catch (error) {
           if (gone.signal.aborted) return
-          // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
-          if (!(error instanceof Refused && [404, 409, 410].includes(error.status))) throw error
-          if (registration === current) registration = announce()
+          if (error instanceof Refused && [401, 403].includes(error.status)) throw error
+          if (error instanceof Refused && [404, 409, 410].includes(error.status)) {
+            // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
+            if (registration === current) registration = announce()
+          } else log.error({ error }, 'a claim failed')
+          await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         }
       }
     }

@@ -63,7 +63,10 @@ export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
     pendingBytes = all.length - chunk.length
     lastSentAt = performance.now()
     try {
-      offset = await append(offset, chunk)
+      const size = await append(offset, chunk)
+      if (size !== offset + chunk.length)
+        throw new Error(`the server has ${size} bytes of the log, not those it was sent`)
+      offset = size
     } catch (error) {
       failure = { error }
       pending = []

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ENGINE_HOST } from './cli-config.ts'
 
@@ -16,4 +16,15 @@ export async function writeOverride(workingFolder: string, workspace: { organiza
     workspaces: { name: workspace.name },
   }
   await writeFile(join(workingFolder, FILE), JSON.stringify({ terraform: { cloud } }))
+}
+
+/** State of the local backend, state and choices of an earlier init. */
+const REMAINS = ['terraform.tfstate', 'terraform.tfstate.d', '.terraform/terraform.tfstate', '.terraform/environment']
+
+/**
+ * Removes what an archive may carry of a life before this server: init would ask whether to move a local state here, or copy
+ * one from the store that it was configured for last, and the workspace that was selected is not this one.
+ */
+export async function forgetEarlierState(workingFolder: string) {
+  await Promise.all(REMAINS.map((name) => rm(join(workingFolder, name), { recursive: true, force: true })))
 }

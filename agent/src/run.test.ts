@@ -89,6 +89,47 @@ describeWithTerraform('a run', () => {
     expect(server.api.current()?.resources).toMatchObject([{ name: 'one' }])
   })
 
+  test.for([
+    undefined,
+    { type: 'local', config: { path: null } },
+    { type: 's3', config: { bucket: 'b', key: 'k', region: 'eu-west-1' } },
+    { type: 'cloud', config: { hostname: 'cloud.invalid', organization: 'o', workspaces: { name: 'w' } } },
+  ])('heeds no state and no backend that lie in the archive', async (backend) => {
+    const server = await startServer()
+    await startAgent(server)
+    const localResource = {
+      mode: 'managed',
+      type: 'terraform_data',
+      name: 'one',
+      provider: 'provider["terraform.io/builtin/terraform"]',
+      instances: [
+        { schema_version: 0, attributes: { id: 'local', input: null, output: null, triggers_replace: null } },
+      ],
+    }
+    const local = { version: 3, serial: 1, lineage: 'x', backend: { ...backend, hash: 1 } }
+    const state = {
+      version: 4,
+      terraform_version: '1.11.4',
+      serial: 3,
+      lineage: 'y',
+      outputs: {},
+      resources: [localResource],
+    }
+    const archive = archiveOf({
+      'main.tf': ONE_RESOURCE,
+      'terraform.tfstate': JSON.stringify(state),
+      ...(backend === undefined
+        ? {}
+        : { '.terraform/terraform.tfstate': JSON.stringify(local), '.terraform/environment': 'other' }),
+    })
+
+    const plan = server.submit({ configuration: archive })
+    const planned = await plan.finished
+
+    expect(planned, plan.log()).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+    expect(server.api.states).toEqual([])
+  })
+
   test('destroys what is there, with an empty configuration', async () => {
     const server = await startServer()
     await startAgent(server)

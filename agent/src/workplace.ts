@@ -6,7 +6,7 @@ import type { ArtifactKind } from '@groundstate/contract/agent'
 import { unpackArchive } from './archive.ts'
 import { writeCliConfig } from './cli-config.ts'
 import { engineEnvironment } from './environment.ts'
-import { writeOverride } from './override.ts'
+import { forgetEarlierState, writeOverride } from './override.ts'
 import { EngineFailed, lockFileDigest, LOCK_FILE, runEngine, type Phase, type Workplace } from './phase.ts'
 import { archiveEntryProblem } from './archive-entry.ts'
 import type { RunFolder } from './run-folder.ts'
@@ -23,6 +23,7 @@ export async function layOutWorkplace(phase: Phase, folder: RunFolder): Promise<
   })
   const workplace = await enterWorkplace(phase, folder)
   await requireWorkingFolder(workplace, entries)
+  await forgetEarlierState(workplace.workingFolder)
   await writeOverride(workplace.workingFolder, { organization: job.organizationName, name: job.workspaceName })
   return workplace
 }
