@@ -15,7 +15,7 @@ test('each database is a clone of its own', async () => {
 test('a database with open connections is dropped', async () => {
   const database = await createTestDatabase()
   const client = new pg.Client(database.url)
-  const cut = new Promise((resolve) => client.once('error', resolve))
+  const cut = new Promise((resolve) => client.on('error', resolve))
   await client.connect()
 
   await database[Symbol.asyncDispose]()
