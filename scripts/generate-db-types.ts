@@ -60,16 +60,17 @@ async function generate(databaseUrl: string) {
 
   const tables = Map.groupBy(rows, (row) => row.table)
   const bodies = [...tables].map(
-    ([table, columns]) => `  ${table}: {\n${columns.map((column) => `    ${column.name}: ${columnType(column)}`).join('\n')}\n  }`,
+    ([table, columns]) =>
+      `  ${table}: {\n${columns.map((column) => `    ${column.name}: ${columnType(column)}`).join('\n')}\n  }`,
   )
   return `// Written by \`npm run db:types\` from the migrated schema; not edited by hand.
 import type { ColumnType, Generated } from 'kysely'
 
 /** A JSON column is read as what it holds and written as text, since the driver would take an array for a SQL one. */
 type Json = ColumnType<unknown, string, string>
-type OptionalJson = ColumnType<unknown, string | undefined, string>
+export type OptionalJson = ColumnType<unknown, string | undefined, string>
 type Timestamp = ColumnType<Date, Date | string, Date | string>
-type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date | string>
+export type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date | string>
 
 export type Schema = {
 ${bodies.join('\n')}

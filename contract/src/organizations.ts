@@ -28,7 +28,9 @@ const attributes = z.object({
 })
 
 const relationships = z.object({
-  'default-agent-pool': z.object({ data: z.object({ id: z.string(), type: z.literal('agent-pools') }).nullable() }).optional(),
+  'default-agent-pool': z
+    .object({ data: z.object({ id: z.string(), type: z.literal('agent-pools') }).nullable() })
+    .optional(),
 })
 
 export const createOrganizationBody = requestBody('organizations', attributes, relationships)

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { StartError } from './start-error.ts'
 
 const flag = z
   .enum(['true', 'false', '1', '0', 'on', 'off', 'yes', 'no'])
@@ -24,7 +25,10 @@ export const SETTINGS = {
   PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
   HOST: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
   BASE_URL: {
-    schema: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, '')).optional(),
+    schema: z
+      .url({ protocol: /^https?$/ })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional(),
     doc: 'address under which clients, agents and receivers reach this server',
     shown: 'from host, port and TLS',
   },
@@ -42,7 +46,10 @@ export const SETTINGS = {
     schema: z.enum(['all', 'api', 'worker']).default('all'),
     doc: 'what this process does: answer requests, do background work, or both',
   },
-  AGENTS: { schema: z.enum(['0', '1']).transform(Number).default(1), doc: 'whether this process runs an agent of its own' },
+  AGENTS: {
+    schema: z.enum(['0', '1']).transform(Number).default(1),
+    doc: 'whether this process runs an agent of its own',
+  },
   CONCURRENCY: { schema: integer(1, 256).default(10), doc: 'runs that the agent in this process executes at once' },
   ENGINE_PATH: {
     schema: z.string().optional(),
@@ -51,7 +58,7 @@ export const SETTINGS = {
   },
   ADMIN_TOKEN: {
     schema: z.string().min(16).optional(),
-    doc: "fixed API token of the first administrator; without it one is generated and printed once",
+    doc: 'fixed API token of the first administrator; without it one is generated and printed once',
     secret: true,
   },
   SECRET: {
@@ -102,8 +109,9 @@ export const SETTINGS = {
   S3_ACCESS_KEY_ID: { schema: z.string().optional(), doc: 'access key', secret: true },
   S3_SECRET_ACCESS_KEY: { schema: z.string().optional(), doc: 'secret key', secret: true },
   LOG_LEVEL: {
-    schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
-    doc: 'which log lines are written',
+    schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).optional(),
+    doc: 'which log lines are written to the standard error',
+    shown: '`info`, or `warn` on a terminal',
   },
 } as const satisfies Record<string, Setting>
 
@@ -114,7 +122,7 @@ type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
   : Lowercase<S>
 
-export class ConfigError extends Error {}
+export class ConfigError extends StartError {}
 
 /** The name of a setting in code, `DATA_DIR` → `dataDir`. */
 export function settingKey(name: string) {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import pg from 'pg'
+import type { Db } from './db/db.ts'
 
 const CHANNEL = 'groundstate'
 const RECONNECT_MS = 1000
@@ -11,7 +12,7 @@ const RECONNECT_MS = 1000
  */
 export type Signals = {
   /** Announces `topic` when the transaction commits (at once outside of one). */
-  send(db: Kysely<never> | Kysely<any>, topic: string): Promise<void>
+  send(db: Db, topic: string): Promise<void>
   /** Resolves when `topic` is announced (true), or after `timeoutMs` or the abort (false). */
   wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
   /** Starts to listen for `topic` before the caller looks, so that nothing announced in between is missed. */

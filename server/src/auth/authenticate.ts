@@ -51,7 +51,9 @@ export function checkSameOrigin(app: App, request: FastifyRequest) {
   if (request.method === 'GET' || request.method === 'HEAD') return
   const { origin, host } = request.headers
   if (origin !== undefined && (origin === new URL(app.baseUrl).origin || new URL(origin).host === host)) return
-  throw forbidden(`a request with a session cookie must come from this server's own pages, not from ${origin ?? 'nowhere'}`)
+  throw forbidden(
+    `a request with a session cookie must come from this server's own pages, not from ${origin ?? 'nowhere'}`,
+  )
 }
 
 /** The actor of a token's text; undefined when there is no such token, or no longer. */
@@ -60,7 +62,16 @@ export async function findTokenActor(app: App, text: string): Promise<Actor | un
   const row = await app.db
     .selectFrom('tokens as t')
     .leftJoin('users as u', 'u.id', 't.user_id')
-    .select(['t.id', 't.kind', 't.organization_id', 't.team_id', 't.agent_pool_id', 't.run_id', 't.workspace_id', 't.task_result_id'])
+    .select([
+      't.id',
+      't.kind',
+      't.organization_id',
+      't.team_id',
+      't.agent_pool_id',
+      't.run_id',
+      't.workspace_id',
+      't.task_result_id',
+    ])
     .select(['t.last_used_at', 't.expires_at', 'u.id as user_id', 'u.username', 'u.is_site_admin', 'u.suspended_at'])
     .where('t.hash', '=', tokenHash(text))
     .executeTakeFirst()
@@ -85,7 +96,12 @@ export async function findTokenActor(app: App, text: string): Promise<Actor | un
     case 'audit-trails':
       return { kind: row.kind, organizationId: required(row.organization_id), tokenId }
     case 'agent':
-      return { kind: 'agent', agentPoolId: required(row.agent_pool_id), organizationId: required(row.organization_id), tokenId }
+      return {
+        kind: 'agent',
+        agentPoolId: required(row.agent_pool_id),
+        organizationId: required(row.organization_id),
+        tokenId,
+      }
     case 'run':
       return {
         kind: 'run',

@@ -1,6 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from './actor.ts'
-import { type Facts, NO_FACTS, ORGANIZATION_ACCESS, type OrganizationAccess, type ProjectGrant, type WorkspaceGrant } from './permissions.ts'
+import {
+  type Facts,
+  NO_FACTS,
+  ORGANIZATION_ACCESS,
+  type OrganizationAccess,
+  type ProjectGrant,
+  type WorkspaceGrant,
+} from './permissions.ts'
 
 /** Facts as they come out of the database, in one JSON column of the row that they are about. */
 export type FactsColumn = {

@@ -149,9 +149,30 @@ const READ_ONLY_GRANT: WorkspaceGrant = {
 const LEVELS: Record<string, WorkspaceGrant> = {
   read: READ_ONLY_GRANT,
   plan: { ...READ_ONLY_GRANT, runs: 'plan' },
-  write: { ...READ_ONLY_GRANT, runs: 'apply', variables: 'write', state_versions: 'write', sentinel_mocks: 'read', locking: true },
-  maintain: { ...READ_ONLY_GRANT, runs: 'apply', variables: 'write', state_versions: 'write', sentinel_mocks: 'read', locking: true },
-  admin: { ...READ_ONLY_GRANT, runs: 'apply', variables: 'write', state_versions: 'write', sentinel_mocks: 'read', locking: true },
+  write: {
+    ...READ_ONLY_GRANT,
+    runs: 'apply',
+    variables: 'write',
+    state_versions: 'write',
+    sentinel_mocks: 'read',
+    locking: true,
+  },
+  maintain: {
+    ...READ_ONLY_GRANT,
+    runs: 'apply',
+    variables: 'write',
+    state_versions: 'write',
+    sentinel_mocks: 'read',
+    locking: true,
+  },
+  admin: {
+    ...READ_ONLY_GRANT,
+    runs: 'apply',
+    variables: 'write',
+    state_versions: 'write',
+    sentinel_mocks: 'read',
+    locking: true,
+  },
 }
 
 function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {
@@ -176,8 +197,15 @@ const ALL_PROJECT: ReadonlySet<ProjectPermission> = new Set(PROJECT_PERMISSIONS)
 const ALL_ORGANIZATION: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS)
 
 /** An organization's token sets workspaces up; it starts no run and writes no state (spec §5). */
-const ORGANIZATION_TOKEN_LACKS = new Set<WorkspacePermission>(['runs:plan', 'runs:apply', 'state-versions:write', 'policy-overrides'])
-const ORGANIZATION_TOKEN_WORKSPACE = new Set(WORKSPACE_PERMISSIONS.filter((name) => !ORGANIZATION_TOKEN_LACKS.has(name)))
+const ORGANIZATION_TOKEN_LACKS = new Set<WorkspacePermission>([
+  'runs:plan',
+  'runs:apply',
+  'state-versions:write',
+  'policy-overrides',
+])
+const ORGANIZATION_TOKEN_WORKSPACE = new Set(
+  WORKSPACE_PERMISSIONS.filter((name) => !ORGANIZATION_TOKEN_LACKS.has(name)),
+)
 
 const OWN_RUN = new Set<WorkspacePermission>([
   'workspace:read',
@@ -247,7 +275,8 @@ export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission>
   for (const grant of facts.projectGrants) {
     add('project:read')
     if (grant.access === 'admin') return ALL_PROJECT
-    if (grant.access === 'maintain') add('workspaces:create', 'workspaces:move', 'variable-sets:read', 'variable-sets:manage', 'tags:manage')
+    if (grant.access === 'maintain')
+      add('workspaces:create', 'workspaces:move', 'variable-sets:read', 'variable-sets:manage', 'tags:manage')
     if (grant.access === 'write') add('variable-sets:read')
     if (grant.access === 'read') add('variable-sets:read')
     if (grant.access !== 'custom') continue
@@ -272,7 +301,11 @@ export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationP
     case 'owner':
       return ALL_ORGANIZATION
     case 'organization-token':
-      return new Set(ORGANIZATION_PERMISSIONS.filter((name) => name !== 'organization:delete' && name !== 'owner' && name !== 'tokens:manage'))
+      return new Set(
+        ORGANIZATION_PERMISSIONS.filter(
+          (name) => name !== 'organization:delete' && name !== 'owner' && name !== 'tokens:manage',
+        ),
+      )
     case 'own-run':
     case 'consumer-run':
     case 'foreign-run':
@@ -281,7 +314,13 @@ export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationP
       return new Set()
     case 'member':
   }
-  const permissions = new Set<OrganizationPermission>(['organization:read', 'members:read', 'run-tasks:read', 'agent-pools:read', 'variable-sets:read'])
+  const permissions = new Set<OrganizationPermission>([
+    'organization:read',
+    'members:read',
+    'run-tasks:read',
+    'agent-pools:read',
+    'variable-sets:read',
+  ])
   for (const access of facts.access) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
   return permissions
 }

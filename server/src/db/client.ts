@@ -21,14 +21,16 @@ function statementName(text: string) {
  * statement spares PostgreSQL the parse and the plan of every repetition.
  */
 export class NamedStatementClient extends pg.Client {
-  // @ts-expect-error pg's overloads can't be restated one by one; this is the one shape that kysely calls.
-  override query(config: unknown, values?: unknown, callback?: unknown): unknown {
-    if (typeof config === 'string' && Array.isArray(values)) {
-      const name = statementName(config)
-      const named = name === undefined ? { text: config, values } : { name, text: config, values }
-      return super.query(named as pg.QueryConfig, callback as never)
+  constructor(config?: string | pg.ClientConfig) {
+    super(config)
+    const query = this.query.bind(this) as (...args: unknown[]) => unknown
+    const named = (...args: unknown[]) => {
+      const [text, values, ...rest] = args
+      if (typeof text !== 'string' || !Array.isArray(values)) return query(...args)
+      const name = statementName(text)
+      return query(name === undefined ? { text, values } : { name, text, values }, ...rest)
     }
-    return super.query(config as string, values as unknown[], callback as never)
+    this.query = named as typeof this.query // pg's overloads can't be restated one by one
   }
 }
 

@@ -3,9 +3,9 @@ import type { ColumnType, Generated } from 'kysely'
 
 /** A JSON column is read as what it holds and written as text, since the driver would take an array for a SQL one. */
 type Json = ColumnType<unknown, string, string>
-type OptionalJson = ColumnType<unknown, string | undefined, string>
+export type OptionalJson = ColumnType<unknown, string | undefined, string>
 type Timestamp = ColumnType<Date, Date | string, Date | string>
-type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date | string>
+export type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date | string>
 
 export type Schema = {
   agent_pools: {

@@ -38,6 +38,12 @@ export function errorDocument(error: AppError) {
 /** What is answered for a bug: the id finds the log line, and nothing else leaves the server. */
 export function opaqueErrorDocument(requestId: string) {
   return {
-    errors: [{ status: '500', title: 'internal server error', detail: `something went wrong; the log has request ${requestId}` }],
+    errors: [
+      {
+        status: '500',
+        title: 'internal server error',
+        detail: `something went wrong; the log has request ${requestId}`,
+      },
+    ],
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
 import { authenticate } from '../auth/authenticate.ts'
 import { tooLarge } from '../errors.ts'
@@ -67,7 +67,11 @@ export const API_PREFIX = '/api/v2'
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
 
 /** Binds `Http` to two scopes of a Fastify server: one that parses JSON bodies, one that leaves them as streams. */
-export function createHttp(app: App, scopes: { parsed: FastifyInstance; streamed: FastifyInstance }, routes: Route[]): Http {
+export function createHttp(
+  app: App,
+  scopes: { parsed: FastifyInstance; streamed: FastifyInstance },
+  routes: Route[],
+): Http {
   function register(method: HTTPMethods, path: string, options: RouteOptions, handler: Handler<string, unknown>) {
     const url = `${options.prefix ?? API_PREFIX}${path}`
     routes.push({ method, url, options })
@@ -83,7 +87,7 @@ export function createHttp(app: App, scopes: { parsed: FastifyInstance; streamed
         const query = raw.query as Record<string, unknown>
         const answer = await handler({
           ctx: { ...app, actor, request },
-          params: raw.params as Params<string>,
+          params: raw.params,
           query,
           body: options.body && parseBody(options.body, raw.body),
           includes: readIncludes(query, options.include ?? []),
@@ -113,7 +117,8 @@ export function createHttp(app: App, scopes: { parsed: FastifyInstance; streamed
 
 function checkLength(raw: FastifyRequest, maxBytes: number | undefined) {
   const length = Number(raw.headers['content-length'] ?? 0)
-  if (maxBytes !== undefined && length > maxBytes) throw tooLarge(`the upload has ${length} bytes, at most ${maxBytes} are taken`)
+  if (maxBytes !== undefined && length > maxBytes)
+    throw tooLarge(`the upload has ${length} bytes, at most ${maxBytes} are taken`)
 }
 
 function writeAnswer(reply: FastifyReply, answer: Answer) {

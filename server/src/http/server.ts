@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import fastify, { type FastifyError, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import type { App } from '../app.ts'
 import { AppError, badRequest, notFound, tooLarge, unauthorized } from '../errors.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
@@ -25,7 +25,7 @@ export type Server = { fastify: FastifyInstance; routes: readonly Route[] }
 
 /** Builds the HTTP server with the routes of every feature; it does not listen yet. */
 export async function createServer(app: App, features: readonly Routes[], https?: { cert: string; key: string }) {
-  const options: FastifyServerOptions = {
+  const options = {
     logger: false,
     genReqId: () => randomUUID(),
     trustProxy: false,
@@ -33,8 +33,9 @@ export async function createServer(app: App, features: readonly Routes[], https?
     forceCloseConnections: 'idle',
     keepAliveTimeout: 75_000,
     requestTimeout: 0,
-  }
-  const server = (https ? fastify({ ...options, https }) : fastify(options)) as unknown as FastifyInstance // one shape for both
+  } as const
+  // The two kinds of server differ in their socket's type only, which nothing here reads.
+  const server = https ? (fastify({ ...options, https }) as unknown as FastifyInstance) : fastify(options)
 
   server.addHook('onRequest', async (request, reply) => {
     reply.headers(PRODUCT_HEADERS).headers(SECURITY_HEADERS).header('x-request-id', request.id)
@@ -54,8 +55,14 @@ export async function createServer(app: App, features: readonly Routes[], https?
   server.setErrorHandler<FastifyError>(async (error, request, reply) => {
     const known = error instanceof AppError ? error : translate(error)
     if (!known) {
-      app.log.error({ err: error, request: request.id, method: request.method, path: request.url.replace(SECRET_PATH, '$1…') }, 'bug')
-      return reply.code(500).type('application/vnd.api+json').send(JSON.stringify(opaqueErrorDocument(request.id)))
+      app.log.error(
+        { err: error, request: request.id, method: request.method, path: request.url.replace(SECRET_PATH, '$1…') },
+        'bug',
+      )
+      return reply
+        .code(500)
+        .type('application/vnd.api+json')
+        .send(JSON.stringify(opaqueErrorDocument(request.id)))
     }
     if (known.retryAfterMs !== undefined) {
       const seconds = Math.max(0.001, known.retryAfterMs / 1000)
@@ -63,17 +70,24 @@ export async function createServer(app: App, features: readonly Routes[], https?
       reply.header('retry-after', Math.ceil(seconds)).header('x-ratelimit-reset', seconds.toFixed(3))
     }
     if (known.kind === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="groundstate"')
-    return reply.code(errorStatus(known)).type('application/vnd.api+json').send(JSON.stringify(errorDocument(known)))
+    return reply
+      .code(errorStatus(known))
+      .type('application/vnd.api+json')
+      .send(JSON.stringify(errorDocument(known)))
   })
   server.setNotFoundHandler(async (request) => {
-    throw new AppError('not-found', [{ detail: `there is nothing at ${request.method} ${request.url.split('?', 1)[0]}` }])
+    throw new AppError('not-found', [
+      { detail: `there is nothing at ${request.method} ${request.url.split('?', 1)[0]}` },
+    ])
   })
 
   const routes: Route[] = []
   await server.register(async (parsed) => {
     parsed.removeAllContentTypeParsers()
-    parsed.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, async (_: unknown, text: string) =>
-      Object.fromEntries(new URLSearchParams(text)),
+    parsed.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string' },
+      async (_: unknown, text: string) => Object.fromEntries(new URLSearchParams(text)),
     )
     // Clients send JSON under several types, and a type without a body; what is no JSON at all is refused as such.
     parsed.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => parseJson(body))
@@ -101,6 +115,7 @@ function translate(error: FastifyError): AppError | undefined {
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge('the body is larger than this endpoint takes')
   if (error.statusCode === 401) return unauthorized()
   if (error.statusCode === 404) return notFound('resource')
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) return badRequest(error.message)
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500)
+    return badRequest(error.message)
   return undefined
 }

@@ -15,15 +15,27 @@ export type Organization = store.OrganizationRow & { can: ReadonlySet<Organizati
  * Loads the organization of that name and checks `permission` in one query. Throws `not-found` when the actor may not
  * see it, `forbidden` when it sees it but lacks the permission.
  */
-export async function requireOrganization(ctx: Ctx, name: string, permission: OrganizationPermission): Promise<Organization> {
+export async function requireOrganization(
+  ctx: Ctx,
+  name: string,
+  permission: OrganizationPermission,
+): Promise<Organization> {
   return authorised(ctx, await store.findOrganization(ctx.db, ctx.actor, { name }), permission)
 }
 
-export async function requireOrganizationById(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<Organization> {
+export async function requireOrganizationById(
+  ctx: Ctx,
+  id: string,
+  permission: OrganizationPermission,
+): Promise<Organization> {
   return authorised(ctx, await store.findOrganization(ctx.db, ctx.actor, { id }), permission)
 }
 
-function authorised(ctx: Ctx, row: Awaited<ReturnType<typeof store.findOrganization>>, permission: OrganizationPermission) {
+function authorised(
+  ctx: Ctx,
+  row: Awaited<ReturnType<typeof store.findOrganization>>,
+  permission: OrganizationPermission,
+) {
   if (!row) throw notFound('organization')
   const { facts: column, ...organization } = row
   const facts = readFacts(ctx.actor, { organizationId: row.id, facts: column })
@@ -66,7 +78,8 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       return requireOrganizationById(ctx, id, 'organization:read')
     })
   } catch (error) {
-    if (isUniqueViolation(error, 'organizations_name_key')) throw invalid('Name has already been taken', '/data/attributes/name')
+    if (isUniqueViolation(error, 'organizations_name_key'))
+      throw invalid('Name has already been taken', '/data/attributes/name')
     throw error
   }
 }

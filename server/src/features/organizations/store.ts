@@ -11,9 +11,7 @@ export async function findOrganization(db: Db, actor: Actor, key: { id: string }
     .selectFrom('organizations as o')
     .selectAll('o')
     .select(factsColumn(actor, { organizationId: sql`o.id` }).as('facts'))
-    .where((eb) =>
-      'id' in key ? eb('o.id', '=', key.id) : eb(sql`lower(o.name)`, '=', key.name.toLowerCase()),
-    )
+    .where((eb) => ('id' in key ? eb('o.id', '=', key.id) : eb(sql`lower(o.name)`, '=', key.name.toLowerCase())))
     .executeTakeFirst()
 }
 

@@ -25,12 +25,19 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
       'p.default_agent_pool_id as project_agent_pool_id',
     ])
     .select(
-      factsColumn(actor, { organizationId: sql`w.organization_id`, projectId: sql`w.project_id`, workspaceId: sql`w.id` }).as('facts'),
+      factsColumn(actor, {
+        organizationId: sql`w.organization_id`,
+        projectId: sql`w.project_id`,
+        workspaceId: sql`w.id`,
+      }).as('facts'),
     )
     .where((eb) =>
       'id' in key
         ? eb('w.id', '=', key.id)
-        : eb.and([eb(sql`lower(o.name)`, '=', key.organization.toLowerCase()), eb(sql`lower(w.name)`, '=', key.name.toLowerCase())]),
+        : eb.and([
+            eb(sql`lower(o.name)`, '=', key.organization.toLowerCase()),
+            eb(sql`lower(w.name)`, '=', key.name.toLowerCase()),
+          ]),
     )
     .executeTakeFirst()
 }
