@@ -1,0 +1,56 @@
+import { z } from 'zod'
+
+/** A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. */
+export function toOne(type: string) {
+  return z.object({ data: z.object({ type: z.literal(type), id: z.string().min(1) }) })
+}
+
+/** Related resources in a body: `{"data": [{"type": "…", "id": "…"}]}`. */
+export function toMany(type: string) {
+  return z.object({ data: z.array(z.object({ type: z.literal(type), id: z.string().min(1) })) })
+}
+
+/**
+ * The body of a request as JSON:API has it. Unknown attributes are dropped, as existing clients send some; a body
+ * without `attributes` reads as one with none. `types` are the resource types accepted, the first being ours.
+ */
+export function requestBody<A extends z.ZodType, R extends z.ZodType = typeof NO_RELATIONSHIPS>(
+  types: string | readonly [string, ...string[]],
+  attributes: A,
+  relationships?: R,
+) {
+  return z.object({
+    data: z.object({
+      type: typeof types === 'string' ? z.literal(types) : z.literal([...types]),
+      id: z.string().optional(),
+      attributes: z.preprocess((value) => value ?? {}, attributes),
+      relationships: z.preprocess((value) => value ?? {}, relationships ?? NO_RELATIONSHIPS) as unknown as R,
+    }),
+  })
+}
+
+const NO_RELATIONSHIPS = z.object({})
+
+/** The body of a request on a relation: a list of resource identifiers. */
+export function identifiersBody(type: string) {
+  return toMany(type)
+}
+
+/** Bodies of actions are plain JSON, `{"comment": "…"}`, and may be missing. */
+export const commentBody = z
+  .object({ comment: z.string().max(10_000).nullish() })
+  .nullish()
+  .transform((body) => body?.comment ?? undefined)
+
+export type Identifier = { id: string; type: string }
+export type Relationship = {
+  data?: Identifier | readonly Identifier[] | null
+  links?: Record<string, string>
+}
+export type Resource = {
+  id: string
+  type: string
+  attributes?: Record<string, unknown>
+  relationships?: Record<string, Relationship>
+  links?: Record<string, string>
+}

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { migrate } from '../server/src/db/migrate.ts'
+
+const TYPES: Record<string, string> = {
+  text: 'string',
+  boolean: 'boolean',
+  smallint: 'number',
+  integer: 'number',
+  bigint: 'number',
+  'double precision': 'number',
+  bytea: 'Buffer',
+  jsonb: 'Json',
+  'text[]': 'string[]',
+  'integer[]': 'number[]',
+  'timestamp with time zone': 'Timestamp',
+}
+
+/**
+ * Writes the row types of the migrated schema to `server/src/db/schema.gen.ts` (or to the path given), from an empty
+ * database at GROUNDSTATE_DATABASE_URL or an embedded one. Our own, since the published generators know nothing of check
+ * constraints: a column whose check lists its values becomes the union of those values.
+ */
+const out = process.argv[2] ?? join(import.meta.dirname, '../server/src/db/schema.gen.ts')
+const url = process.env['GROUNDSTATE_DATABASE_URL']
+if (url === undefined) {
+  const { startPostgres } = await import('../server/src/postgres/postgres.ts')
+  const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-types-'))
+  const postgres = await startPostgres({ dataDir, log: { info() {}, warn: console.warn }, fsync: false })
+  try {
+    await writeFile(out, await generate(postgres.url))
+  } finally {
+    await postgres[Symbol.asyncDispose]()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+} else {
+  await writeFile(out, await generate(url))
+}
+
+type Column = { table: string; name: string; type: string; required: boolean; preset: boolean; check: string | null }
+
+async function generate(databaseUrl: string) {
+  await migrate(databaseUrl)
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query<Column>(`
+    select t.relname as table, a.attname as name, format_type(a.atttypid, null) as type, a.attnotnull as required,
+           a.atthasdef or a.attidentity <> '' as preset,
+           (select pg_get_constraintdef(c.oid) from pg_constraint c
+             where c.contype = 'c' and c.conrelid = t.oid and c.conkey = array[a.attnum]
+               and pg_get_constraintdef(c.oid) like '%= ANY (ARRAY[%' limit 1) as check
+      from pg_class t
+      join pg_namespace n on n.oid = t.relnamespace and n.nspname = 'public'
+      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+     where t.relkind in ('r', 'p') and t.relname <> 'schema_migrations'
+     order by t.relname, a.attname`)
+  await client.end()
+
+  const tables = Map.groupBy(rows, (row) => row.table)
+  const bodies = [...tables].map(
+    ([table, columns]) =>
+      `  ${table}: {\n${columns.map((column) => `    ${column.name}: ${columnType(column)}`).join('\n')}\n  }`,
+  )
+  return `// Written by \`npm run db:types\` from the migrated schema; not edited by hand.
+import type { ColumnType, Generated } from 'kysely'
+
+/** A JSON column is read as what it holds and written as text, since the driver would take an array for a SQL one. */
+type Json = ColumnType<unknown, string, string>
+export type OptionalJson = ColumnType<unknown, string | undefined, string>
+type Timestamp = ColumnType<Date, Date | string, Date | string>
+export type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date | string>
+
+export type Schema = {
+${bodies.join('\n')}
+}
+`
+}
+
+function columnType({ table, name, type, required, preset, check }: Column) {
+  const known = TYPES[type]
+  if (known === undefined) throw new Error(`${table}.${name}: no TypeScript type is known for ${type}`)
+  const union = check?.match(/'[^']*'(?=::text)/g)?.join(' | ')
+  const base = union ?? known
+  const withDefault = known === 'Json' || known === 'Timestamp' ? `Optional${known}` : `Generated<${base}>`
+  return (preset ? withDefault : base) + (required ? '' : ' | null')
+}

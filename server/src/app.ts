@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Actor } from './auth/actor.ts'
+import { type Blobs, createBlobs } from './blobs/blobs.ts'
+import type { Config } from './config.ts'
+import { createDb, type Db } from './db/db.ts'
+import { newId } from './ids.ts'
+import { createJobs, type Jobs } from './jobs/jobs.ts'
+import { createSecrets, loadSecret, type Secrets } from './secrets/secrets.ts'
+import { createSignals, type Signals } from './signals.ts'
+import { createWorkers, type Workers } from './workers/workers.ts'
+
+export type Log = Logger
+
+/** What every process builds once at start. Infrastructure only: features are imported, not injected. */
+export type App = {
+  config: Config
+  /** The address under which the outside reaches this server, without a slash at its end. */
+  baseUrl: string
+  db: Db
+  jobs: Jobs
+  blobs: Blobs
+  signals: Signals
+  secrets: Secrets
+  workers: Workers
+  log: Log
+  now: () => Date
+  newId: (prefix: string) => string
+}
+
+/** What every service function receives: the app, who is asking, and from where. */
+export type Ctx = App & { actor: Actor; request?: RequestFacts }
+
+/** Facts of the HTTP request that the audit trail keeps. */
+export type RequestFacts = { id: string; address: string; userAgent: string | undefined }
+
+/**
+ * Builds the app on a migrated database at `databaseUrl`. `works` says whether background jobs run in this process.
+ * Tests pass their clock and ids in `overrides`.
+ */
+export async function createApp(
+  config: Config,
+  options: { databaseUrl: string; baseUrl: string; log: Log; works: boolean },
+  overrides: Partial<Pick<App, 'now' | 'newId'>> = {},
+): Promise<App & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack()
+  const secret = await loadSecret(config.dataDir, config.secret)
+  const db = stack.adopt(createDb(options.databaseUrl), (pool) => pool.destroy())
+  const blobs = await createBlobs({
+    secret,
+    folder: join(config.dataDir, 'blobs'),
+    s3:
+      config.s3Bucket === undefined
+        ? undefined
+        : {
+            bucket: config.s3Bucket,
+            endpoint: config.s3Endpoint,
+            region: config.s3Region,
+            prefix: config.s3Prefix,
+            accessKeyId: config.s3AccessKeyId ?? '',
+            secretAccessKey: config.s3SecretAccessKey ?? '',
+          },
+  })
+  const signals = stack.use(await createSignals(options.databaseUrl))
+  const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { works: options.works }))
+  const workers = stack.use(createWorkers({ maxThreads: 2 }))
+  const disposables = stack.move()
+  return {
+    config,
+    baseUrl: options.baseUrl,
+    db,
+    jobs,
+    blobs,
+    signals,
+    secrets: createSecrets(secret),
+    workers,
+    log: options.log,
+    now: () => new Date(),
+    newId,
+    ...overrides,
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  }
+}

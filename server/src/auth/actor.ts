@@ -1,0 +1,44 @@
+/**
+ * Who asks. A team's token acts as the team's service account, so it is a user with a `teamId`: one rule holds for
+ * people and team tokens, and what only people may do checks `teamId`.
+ */
+export type UserActor = {
+  kind: 'user'
+  userId: string
+  username: string
+  isSiteAdmin: boolean
+  /** Set when this is the service account of a team. */
+  teamId: string | undefined
+  /** The API token in use; undefined for a browser's session. */
+  tokenId: string | undefined
+}
+export type OrganizationActor = { kind: 'organization'; organizationId: string; tokenId: string }
+/** Reads the audit trail of its organization and nothing else. */
+export type AuditActor = { kind: 'audit-trails'; organizationId: string; tokenId: string }
+/** An agent of a pool: speaks the agent protocol and nothing else. */
+export type AgentActor = { kind: 'agent'; agentPoolId: string; organizationId: string; tokenId: string }
+/** The engine and the agent at work for one run. */
+export type RunActor = { kind: 'run'; runId: string; workspaceId: string; organizationId: string; tokenId: string }
+/** A receiver that was handed the access token of one task result. */
+export type TaskActor = { kind: 'task'; taskResultId: string; runId: string; tokenId: string }
+/** The server itself: background jobs and start-up. Passes every gate. */
+export type SystemActor = { kind: 'system' }
+export type AnonymousActor = { kind: 'anonymous' }
+
+export type Actor =
+  | UserActor
+  | OrganizationActor
+  | AuditActor
+  | AgentActor
+  | RunActor
+  | TaskActor
+  | SystemActor
+  | AnonymousActor
+
+export const SYSTEM: SystemActor = { kind: 'system' }
+export const ANONYMOUS: AnonymousActor = { kind: 'anonymous' }
+
+/** The user as whom something is created or locked, for `created_by` columns; null when no user is behind the actor. */
+export function actorUserId(actor: Actor) {
+  return actor.kind === 'user' ? actor.userId : null
+}

@@ -1,0 +1,157 @@
+import type { FastifyRequest } from 'fastify'
+import type { App } from '../app.ts'
+import { forbidden, unauthorized } from '../errors.ts'
+import { type Actor, ANONYMOUS } from './actor.ts'
+import { tokenHash } from './tokens.ts'
+
+export const SESSION_COOKIE = 'groundstate_session'
+/** `last-used-at` is written at most this often, in ms. */
+const LAST_USED_INTERVAL_MS = 60_000
+
+/**
+ * Who sent the request: from its bearer token, else from the browser's session cookie. Throws `unauthorized` for a token
+ * that is unknown, expired or revoked, and for none at all unless the route is public: there, a bad token counts as none,
+ * since the command line sends whatever it has along with discovery.
+ */
+export async function authenticate(app: App, request: FastifyRequest, access: 'token' | 'public'): Promise<Actor> {
+  if (access === 'public') return ANONYMOUS
+  const token = bearerToken(request)
+  if (token !== undefined) {
+    const actor = await findTokenActor(app, token)
+    if (!actor) throw unauthorized()
+    return actor
+  }
+  const session = sessionCookie(request)
+  if (session !== undefined) {
+    const actor = await findSessionActor(app, session)
+    if (!actor) throw unauthorized('the session has ended, sign in again')
+    checkSameOrigin(app, request)
+    return actor
+  }
+  throw unauthorized()
+}
+
+export function bearerToken(request: FastifyRequest) {
+  return /^bearer\s+(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+export function sessionCookie(request: FastifyRequest) {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [name, value] = pair.trim().split('=', 2)
+    if (name === SESSION_COOKIE && value) return value
+  }
+  return undefined
+}
+
+/**
+ * A browser sends the cookie along with requests that other sites start, so a change asked for with a cookie must come
+ * from our own pages. Browsers always tell the origin of such a request.
+ */
+export function checkSameOrigin(app: App, request: FastifyRequest) {
+  if (request.method === 'GET' || request.method === 'HEAD') return
+  const { origin, host } = request.headers
+  if (origin !== undefined && (origin === new URL(app.baseUrl).origin || new URL(origin).host === host)) return
+  throw forbidden(
+    `a request with a session cookie must come from this server's own pages, not from ${origin ?? 'nowhere'}`,
+  )
+}
+
+/** The actor of a token's text; undefined when there is no such token, or no longer. */
+export async function findTokenActor(app: App, text: string): Promise<Actor | undefined> {
+  const now = app.now()
+  const row = await app.db
+    .selectFrom('tokens as t')
+    .leftJoin('users as u', 'u.id', 't.user_id')
+    .select([
+      't.id',
+      't.kind',
+      't.organization_id',
+      't.team_id',
+      't.agent_pool_id',
+      't.run_id',
+      't.workspace_id',
+      't.task_result_id',
+    ])
+    .select(['t.last_used_at', 't.expires_at', 'u.id as user_id', 'u.username', 'u.is_site_admin', 'u.suspended_at'])
+    .where('t.hash', '=', tokenHash(text))
+    .executeTakeFirst()
+  if (!row || (row.expires_at && row.expires_at <= now) || row.suspended_at) return undefined
+  if (!row.last_used_at || now.getTime() - row.last_used_at.getTime() >= LAST_USED_INTERVAL_MS) {
+    await touchToken(app, row.id)
+  }
+  const tokenId = row.id
+  switch (row.kind) {
+    case 'user':
+    case 'team':
+      if (row.user_id === null) return undefined
+      return {
+        kind: 'user',
+        userId: row.user_id,
+        username: row.username ?? '',
+        isSiteAdmin: row.is_site_admin ?? false,
+        teamId: row.team_id ?? undefined,
+        tokenId,
+      }
+    case 'organization':
+    case 'audit-trails':
+      return { kind: row.kind, organizationId: required(row.organization_id), tokenId }
+    case 'agent':
+      return {
+        kind: 'agent',
+        agentPoolId: required(row.agent_pool_id),
+        organizationId: required(row.organization_id),
+        tokenId,
+      }
+    case 'run':
+      return {
+        kind: 'run',
+        runId: required(row.run_id),
+        workspaceId: required(row.workspace_id),
+        organizationId: required(row.organization_id),
+        tokenId,
+      }
+    case 'task':
+      return { kind: 'task', taskResultId: required(row.task_result_id), runId: required(row.run_id), tokenId }
+  }
+}
+
+function required(value: string | null) {
+  if (value === null) throw new Error('a token lacks what its kind needs')
+  return value
+}
+
+/** Guarded by the old value, so that replicas which see the same moment write once. */
+async function touchToken(app: App, id: string) {
+  const now = app.now()
+  await app.db
+    .updateTable('tokens')
+    .set({ last_used_at: now })
+    .where('id', '=', id)
+    .where((eb) =>
+      eb.or([
+        eb('last_used_at', 'is', null),
+        eb('last_used_at', '<=', new Date(now.getTime() - LAST_USED_INTERVAL_MS)),
+      ]),
+    )
+    .execute()
+}
+
+async function findSessionActor(app: App, cookie: string): Promise<Actor | undefined> {
+  const row = await app.db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['u.id', 'u.username', 'u.is_site_admin'])
+    .where('s.hash', '=', tokenHash(cookie))
+    .where('s.expires_at', '>', app.now())
+    .where('u.suspended_at', 'is', null)
+    .executeTakeFirst()
+  if (!row) return undefined
+  return {
+    kind: 'user',
+    userId: row.id,
+    username: row.username,
+    isSiteAdmin: row.is_site_admin,
+    teamId: undefined,
+    tokenId: undefined,
+  }
+}

@@ -1,0 +1,168 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { StartError } from './start-error.ts'
+
+const flag = z
+  .enum(['true', 'false', '1', '0', 'on', 'off', 'yes', 'no'])
+  .transform((value) => ['true', '1', 'on', 'yes'].includes(value))
+const integer = (min: number, max: number) => z.coerce.number().pipe(z.int().min(min).max(max))
+const milliseconds = integer(1, 2 ** 31 - 1)
+
+/** A root user's home is closed to the unprivileged user that PostgreSQL runs as, so root's data lives under `/var/lib`. */
+function defaultDataDir() {
+  return process.getuid?.() === 0 ? '/var/lib/groundstate' : join(homedir(), '.groundstate')
+}
+
+type Setting = { schema: z.ZodType; doc: string; shown?: string; secret?: true }
+
+/**
+ * Every setting of the server: the environment variable is `GROUNDSTATE_` + the key, the flag its kebab-case form. A
+ * schema reads the text of the variable; `undefined` stands for a variable that is not set. The README's table is
+ * generated from here.
+ */
+export const SETTINGS = {
+  PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
+  HOST: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
+  BASE_URL: {
+    schema: z
+      .url({ protocol: /^https?$/ })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .optional(),
+    doc: 'address under which clients, agents and receivers reach this server',
+    shown: 'from host, port and TLS',
+  },
+  DATA_DIR: {
+    schema: z.string().default(defaultDataDir),
+    doc: 'folder for the embedded database, state, logs and keys',
+    shown: '`~/.groundstate`, or `/var/lib/groundstate` as root',
+  },
+  DATABASE_URL: {
+    schema: z.string().optional(),
+    doc: 'PostgreSQL 15 or later to use in place of the embedded one',
+    secret: true,
+  },
+  ROLE: {
+    schema: z.enum(['all', 'api', 'worker']).default('all'),
+    doc: 'what this process does: answer requests, do background work, or both',
+  },
+  AGENTS: {
+    schema: z.enum(['0', '1']).transform(Number).default(1),
+    doc: 'whether this process runs an agent of its own',
+  },
+  CONCURRENCY: { schema: integer(1, 256).default(10), doc: 'runs that the agent in this process executes at once' },
+  ENGINE_PATH: {
+    schema: z.string().optional(),
+    doc: 'terraform or tofu binary, or a folder of them, for the agent in this process',
+    shown: 'found on the PATH',
+  },
+  ADMIN_TOKEN: {
+    schema: z.string().min(16).optional(),
+    doc: 'fixed API token of the first administrator; without it one is generated and printed once',
+    secret: true,
+  },
+  SECRET: {
+    schema: z.string().optional(),
+    doc: '32 bytes, hex or base64, that encrypt secrets and state at rest',
+    shown: 'generated into the data folder',
+    secret: true,
+  },
+  EDITION: {
+    schema: z.enum(['self-managed', 'hosted']).default('self-managed'),
+    doc: 'which edition of the interface is spoken',
+  },
+  STATE_CHECK: {
+    schema: z.enum(['strict', 'lenient']).default('strict'),
+    doc: 'whether the serial and lineage of a new state version must equal those inside the raw state',
+  },
+  RUN_TASK_TIMEOUT: { schema: milliseconds.default(600_000), doc: "time for a run task's callback, in ms" },
+  PLAN_TIMEOUT: { schema: milliseconds.default(7_200_000), doc: 'time limit of a plan, in ms' },
+  APPLY_TIMEOUT: { schema: milliseconds.default(86_400_000), doc: 'time limit of an apply, in ms' },
+  CANCEL_GRACE: {
+    schema: milliseconds.default(30_000),
+    doc: 'time between the interrupt that cancels a run and the moment a forced cancel is allowed, in ms',
+  },
+  DRAIN_TIMEOUT: {
+    schema: milliseconds.default(60_000),
+    doc: 'time that running jobs get to finish after SIGTERM, in ms',
+  },
+  TLS: {
+    schema: z.enum(['off', 'auto', 'files']).default('off'),
+    doc: '`auto` makes a local authority in the data folder, `files` reads TLS_CERT and TLS_KEY',
+  },
+  TLS_CERT: { schema: z.string().optional(), doc: 'certificate chain, a PEM file' },
+  TLS_KEY: { schema: z.string().optional(), doc: 'private key, a PEM file' },
+  ALLOW_PRIVATE_URLS: {
+    schema: flag.optional(),
+    doc: 'whether run tasks may call private and loopback addresses',
+    shown: 'on when HOST is a loopback address',
+  },
+  RATE_LIMIT: {
+    schema: integer(0, 1_000_000).optional(),
+    doc: 'requests a second for each token; 0 is off',
+    shown: '30 in the hosted edition, off otherwise',
+  },
+  S3_BUCKET: { schema: z.string().optional(), doc: 'bucket for state, logs and archives; without it they are on disk' },
+  S3_ENDPOINT: { schema: z.url().optional(), doc: 'address of the S3-compatible service' },
+  S3_REGION: { schema: z.string().default('us-east-1'), doc: 'region of the bucket' },
+  S3_PREFIX: { schema: z.string().default(''), doc: 'prefix of every key in the bucket' },
+  S3_ACCESS_KEY_ID: { schema: z.string().optional(), doc: 'access key', secret: true },
+  S3_SECRET_ACCESS_KEY: { schema: z.string().optional(), doc: 'secret key', secret: true },
+  LOG_LEVEL: {
+    schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).optional(),
+    doc: 'which log lines are written to the standard error',
+    shown: '`info`, or `warn` on a terminal',
+  },
+} as const satisfies Record<string, Setting>
+
+export type SettingName = keyof typeof SETTINGS
+type Settings = { [Name in SettingName]: z.infer<(typeof SETTINGS)[Name]['schema']> }
+export type Config = { readonly [Name in SettingName as CamelCase<Name>]: Settings[Name] }
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
+  : Lowercase<S>
+
+export class ConfigError extends StartError {}
+
+/** The name of a setting in code, `DATA_DIR` → `dataDir`. */
+export function settingKey(name: string) {
+  return name.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The flag of a setting on the command line, `DATA_DIR` → `--data-dir`. */
+export function settingFlag(name: string) {
+  return `--${name.toLowerCase().replaceAll('_', '-')}`
+}
+
+/**
+ * Reads every setting from `values`, whose keys are environment variables (`GROUNDSTATE_PORT`). An empty variable counts
+ * as one that is not set. Throws a `ConfigError` that names every setting that can't be read.
+ */
+export function readConfig(values: Record<string, string | undefined>): Config {
+  const config: Record<string, unknown> = {}
+  const problems: string[] = []
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const variable = `GROUNDSTATE_${name}`
+    const text = values[variable]
+    const result = setting.schema.safeParse(text === '' ? undefined : text)
+    if (result.success) config[settingKey(name)] = result.data
+    else problems.push(`${variable}: ${result.error.issues.map((issue) => issue.message).join(', ')}`)
+  }
+  for (const variable of Object.keys(values)) {
+    if (variable.startsWith('GROUNDSTATE_') && !(variable.slice('GROUNDSTATE_'.length) in SETTINGS)) {
+      if (!AGENT_VARIABLES.has(variable)) problems.push(`${variable}: there is no such setting`)
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  return config as Config
+}
+
+/** Variables of the stand-alone agent and of the client commands; a server that sees them leaves them alone. */
+const AGENT_VARIABLES = new Set([
+  'GROUNDSTATE_URL',
+  'GROUNDSTATE_TOKEN',
+  'GROUNDSTATE_AGENT_TOKEN',
+  'GROUNDSTATE_AGENT_NAME',
+  'GROUNDSTATE_AGENT_CONCURRENCY',
+  'GROUNDSTATE_AGENT_WORK_DIR',
+])

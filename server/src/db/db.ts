@@ -1,0 +1,45 @@
+import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { createPool } from './client.ts'
+import type { Schema } from './schema.gen.ts'
+
+/** The database, or the transaction that is open: store functions take either. */
+export type Db = Kysely<Schema>
+/** A transaction; what takes locks asks for one, so that the pool does not compile. */
+export type Tx = Transaction<Schema>
+
+export function createDb(url: string, options: { max?: number } = {}) {
+  const pool = createPool(url, { max: options.max ?? 20 })
+  // A connection that breaks while idle is replaced on next use; without a listener the event would end the process.
+  pool.on('error', () => {})
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+}
+
+export function isTransaction(db: Db): db is Tx {
+  return db.isTransaction
+}
+
+/**
+ * Runs `work` in a transaction, or in the one already open. The ctx that it passes on is the only one to use inside:
+ * every service and store call then joins the transaction. Rolls back when `work` throws.
+ */
+export async function transact<C extends { db: Db }, T>(
+  ctx: C,
+  work: (ctx: Omit<C, 'db'> & { db: Tx }) => Promise<T>,
+): Promise<T> {
+  if (isTransaction(ctx.db)) return work({ ...ctx, db: ctx.db })
+  return ctx.db.transaction().execute(async (db) => work({ ...ctx, db }))
+}
+
+/** Whether a driver error is the violation of a unique constraint (of that name, when one is given). */
+export function isUniqueViolation(error: unknown, constraint?: string) {
+  return isDatabaseError(error, '23505') && (constraint === undefined || error.constraint === constraint)
+}
+
+/** Whether a driver error says that a row which something still refers to can't go, or that a referred row is missing. */
+export function isForeignKeyViolation(error: unknown, constraint?: string) {
+  return isDatabaseError(error, '23503') && (constraint === undefined || error.constraint === constraint)
+}
+
+function isDatabaseError(error: unknown, code: string): error is { code: string; constraint?: string } {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === code
+}

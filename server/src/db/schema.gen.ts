@@ -1,0 +1,220 @@
+// Written by `npm run db:types` from the migrated schema; not edited by hand.
+import type { ColumnType, Generated } from 'kysely'
+
+/** A JSON column is read as what it holds and written as text, since the driver would take an array for a SQL one. */
+type Json = ColumnType<unknown, string, string>
+export type OptionalJson = ColumnType<unknown, string | undefined, string>
+type Timestamp = ColumnType<Date, Date | string, Date | string>
+export type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date | string>
+
+export type Schema = {
+  agent_pools: {
+    created_at: Timestamp
+    id: string
+    name: string
+    organization_id: string
+    organization_scoped: Generated<boolean>
+  }
+  organization_memberships: {
+    created_at: Timestamp
+    email: string
+    id: string
+    organization_id: string
+    status: 'active' | 'invited'
+    user_id: string | null
+  }
+  organizations: {
+    aggregated_commit_status_enabled: Generated<boolean>
+    allow_force_delete_workspaces: Generated<boolean>
+    assessments_enforced: Generated<boolean>
+    collaborator_auth_policy: Generated<'password' | 'two_factor_mandatory'>
+    cost_estimation_enabled: Generated<boolean>
+    created_at: Timestamp
+    default_agent_pool_id: string | null
+    default_execution_mode: Generated<'remote' | 'local' | 'agent'>
+    default_project_id: string | null
+    email: string
+    id: string
+    name: string
+    owners_team_saml_role_id: string | null
+    plan: 'free' | 'standard' | 'unlimited'
+    send_passing_statuses: Generated<boolean>
+    session_remember: number | null
+    session_timeout: number | null
+    speculative_plan_management_enabled: Generated<boolean>
+    updated_at: Timestamp
+  }
+  projects: {
+    auto_destroy_activity_duration: string | null
+    created_at: Timestamp
+    default_agent_pool_id: string | null
+    default_execution_mode: 'remote' | 'local' | 'agent' | null
+    description: string | null
+    id: string
+    name: string
+    organization_id: string
+    updated_at: Timestamp
+  }
+  remote_state_consumers: {
+    consumer_id: string
+    workspace_id: string
+  }
+  sessions: {
+    address: string | null
+    created_at: Timestamp
+    expires_at: Timestamp
+    hash: Buffer
+    last_used_at: Timestamp
+    user_agent: string | null
+    user_id: string
+  }
+  tag_bindings: {
+    created_at: Timestamp
+    id: string
+    key: string
+    organization_id: string
+    project_id: string | null
+    value: Generated<string>
+    workspace_id: string | null
+  }
+  team_members: {
+    created_at: Timestamp
+    team_id: string
+    user_id: string
+  }
+  team_projects: {
+    access: 'read' | 'write' | 'maintain' | 'admin' | 'custom'
+    created_at: Timestamp
+    id: string
+    policy_overrides: Generated<boolean>
+    project_id: string
+    project_settings: Generated<'read' | 'update' | 'delete'>
+    project_teams: Generated<'none' | 'read' | 'manage'>
+    project_variable_sets: Generated<'none' | 'read' | 'write'>
+    run_tasks: Generated<boolean>
+    runs: Generated<'read' | 'plan' | 'apply'>
+    sentinel_mocks: Generated<'none' | 'read'>
+    state_versions: Generated<'none' | 'read-outputs' | 'read' | 'write'>
+    team_id: string
+    variables: Generated<'none' | 'read' | 'write'>
+    workspace_create: Generated<boolean>
+    workspace_delete: Generated<boolean>
+    workspace_locking: Generated<boolean>
+    workspace_move: Generated<boolean>
+  }
+  team_workspaces: {
+    access: 'read' | 'plan' | 'write' | 'admin' | 'custom'
+    created_at: Timestamp
+    id: string
+    policy_overrides: Generated<boolean>
+    run_tasks: Generated<boolean>
+    runs: Generated<'read' | 'plan' | 'apply'>
+    sentinel_mocks: Generated<'none' | 'read'>
+    state_versions: Generated<'none' | 'read-outputs' | 'read' | 'write'>
+    team_id: string
+    variables: Generated<'none' | 'read' | 'write'>
+    workspace_id: string
+    workspace_locking: Generated<boolean>
+  }
+  teams: {
+    access_secret_teams: Generated<boolean>
+    allow_member_token_management: Generated<boolean>
+    created_at: Timestamp
+    delegate_policy_overrides: Generated<boolean>
+    id: string
+    is_owners: Generated<boolean>
+    manage_agent_pools: Generated<boolean>
+    manage_membership: Generated<boolean>
+    manage_modules: Generated<boolean>
+    manage_organization_access: Generated<boolean>
+    manage_policies: Generated<boolean>
+    manage_policy_overrides: Generated<boolean>
+    manage_projects: Generated<boolean>
+    manage_providers: Generated<boolean>
+    manage_run_tasks: Generated<boolean>
+    manage_teams: Generated<boolean>
+    manage_vcs_settings: Generated<boolean>
+    manage_workspaces: Generated<boolean>
+    name: string
+    organization_id: string
+    read_projects: Generated<boolean>
+    read_workspaces: Generated<boolean>
+    service_user_id: string
+    sso_team_id: string | null
+    updated_at: Timestamp
+    visibility: Generated<'secret' | 'organization'>
+  }
+  tokens: {
+    agent_pool_id: string | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    description: string | null
+    expires_at: Timestamp | null
+    hash: Buffer
+    id: string
+    is_legacy: Generated<boolean>
+    kind: 'user' | 'team' | 'organization' | 'audit-trails' | 'agent' | 'run' | 'task'
+    last_used_at: Timestamp | null
+    organization_id: string | null
+    run_id: string | null
+    task_result_id: string | null
+    team_id: string | null
+    user_id: string | null
+    workspace_id: string | null
+  }
+  users: {
+    auth_method: Generated<'password' | 'sso' | 'token'>
+    created_at: Timestamp
+    email: string | null
+    id: string
+    is_service_account: Generated<boolean>
+    is_site_admin: Generated<boolean>
+    password_hash: string | null
+    suspended_at: Timestamp | null
+    updated_at: Timestamp
+    username: string
+  }
+  workspaces: {
+    agent_pool_id: string | null
+    allow_destroy_plan: Generated<boolean>
+    assessments_enabled: Generated<boolean>
+    auto_apply: Generated<boolean>
+    auto_apply_run_trigger: Generated<boolean>
+    auto_destroy_activity_duration: string | null
+    auto_destroy_at: Timestamp | null
+    created_at: Timestamp
+    current_configuration_version_id: string | null
+    current_run_id: string | null
+    current_state_version_id: string | null
+    description: string | null
+    engine_version: string
+    execution_mode: 'remote' | 'local' | 'agent' | null
+    file_triggers_enabled: Generated<boolean>
+    global_remote_state: Generated<boolean>
+    id: string
+    inherits_project_auto_destroy: Generated<boolean>
+    latest_change_at: Timestamp
+    latest_run_id: string | null
+    locked_at: Timestamp | null
+    locked_by_id: string | null
+    locked_by_type: 'user' | 'team' | 'run' | null
+    locked_reason: string | null
+    migration_environment: string | null
+    name: string
+    organization_id: string
+    project_id: string
+    project_remote_state: Generated<boolean>
+    queue_all_runs: Generated<boolean>
+    resource_count: Generated<number>
+    source: Generated<string>
+    source_name: string | null
+    source_url: string | null
+    speculative_enabled: Generated<boolean>
+    structured_run_output_enabled: Generated<boolean>
+    trigger_patterns: Generated<string[]>
+    trigger_prefixes: Generated<string[]>
+    updated_at: Timestamp
+    vcs_repo: Json | null
+    working_directory: Generated<string>
+  }
+}

@@ -1,0 +1,25 @@
+import { json, noContent } from '../../http/answers.ts'
+import type { Routes } from '../../http/http.ts'
+
+/** Where the command lines find everything; they insist on exactly `application/json` here. */
+const SERVICES = {
+  'tfe.v2': '/api/v2/',
+  'tfe.v2.1': '/api/v2/',
+  'tfe.v2.2': '/api/v2/',
+  'state.v2': '/api/v2/',
+  'login.v1': {
+    client: 'terraform-cli',
+    grant_types: ['authz_code'],
+    authz: '/oauth/authorize',
+    token: '/oauth/token',
+    // The command line picks a port below the upper bound at random: the range must hold more than one.
+    ports: [10000, 10010],
+  },
+}
+
+export const discoveryRoutes: Routes = (http) => {
+  http.get('/.well-known/terraform.json', { access: 'public', prefix: '' }, async () => json(SERVICES))
+
+  // Its status and body are ignored by clients, which read the headers that every response carries.
+  http.get('/ping', { access: 'public' }, async () => noContent())
+}

@@ -1,0 +1,39 @@
+import type { Ctx } from '../../app.ts'
+import { readFacts } from '../../auth/facts.ts'
+import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { forbidden, notFound } from '../../errors.ts'
+import * as store from './store.ts'
+
+export { lockWorkspaceRow } from './store.ts'
+
+type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
+
+/** A workspace that the actor may see, with what it may do there. */
+export type Workspace = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
+
+/**
+ * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, and
+ * `forbidden` when it sees it but lacks the permission.
+ */
+export async function requireWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<Workspace> {
+  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { id }), permission)
+}
+
+export async function requireWorkspaceByName(
+  ctx: Ctx,
+  organization: string,
+  name: string,
+  permission: WorkspacePermission,
+): Promise<Workspace> {
+  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { organization, name }), permission)
+}
+
+function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
+  if (!row) throw notFound('workspace')
+  const { facts: column, ...workspace } = row
+  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, workspaceId: row.id, facts: column })
+  const can = workspacePermissions(facts)
+  if (!can.has('workspace:read')) throw notFound('workspace')
+  if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.name}`)
+  return { ...workspace, can, facts }
+}

@@ -1,0 +1,76 @@
+import type { Readable } from 'node:stream'
+import type { Resource } from '@groundstate/contract/json-api'
+import { type Page, type Paged, pageLinks, paginationMeta } from './pagination.ts'
+
+/** What a handler returns; `http/http.ts` writes it. */
+export type Answer = {
+  status: number
+  headers?: Record<string, string>
+  /** A JSON:API document, serialised when it is written. */
+  document?: unknown
+  /** Anything else, with its content type. */
+  content?: { type: string; data: string | Buffer | Readable; size?: number }
+}
+
+export function ok(resource: Resource, included?: readonly Resource[]): Answer {
+  return { status: 200, document: document(resource, included) }
+}
+
+export function created(resource: Resource, included?: readonly Resource[]): Answer {
+  return { status: 201, document: document(resource, included) }
+}
+
+export function document(resource: Resource, included?: readonly Resource[]) {
+  return included ? { data: resource, included } : { data: resource }
+}
+
+/** A page of a list with its links and `meta.pagination`; `url` is the request's. */
+export function listPage(
+  list: { url: string; page: Page },
+  paged: Paged<Resource>,
+  included?: readonly Resource[],
+): Answer {
+  return {
+    status: 200,
+    document: {
+      data: paged.rows,
+      ...(included && { included }),
+      links: pageLinks(list.url, list.page, paged.total),
+      meta: { pagination: paginationMeta(list.page, paged.total) },
+    },
+  }
+}
+
+/** A list that is always whole. Clients that walk pages see one. */
+export function listAll(resources: readonly Resource[], included?: readonly Resource[]): Answer {
+  const page = { number: 1, size: Math.max(1, resources.length) }
+  return {
+    status: 200,
+    document: {
+      data: resources,
+      ...(included && { included }),
+      meta: { pagination: paginationMeta(page, resources.length) },
+    },
+  }
+}
+
+export function noContent(): Answer {
+  return { status: 204 }
+}
+
+/** The action was accepted and its effects follow. */
+export function accepted(): Answer {
+  return { status: 202 }
+}
+
+export function redirect(url: string, status: 302 | 303 | 307 = 302): Answer {
+  return { status, headers: { location: url } }
+}
+
+export function json(value: unknown, status = 200): Answer {
+  return { status, content: { type: 'application/json; charset=utf-8', data: JSON.stringify(value) } }
+}
+
+export function bytes(data: Buffer | Readable, type = 'application/octet-stream', size?: number): Answer {
+  return { status: 200, content: size === undefined ? { type, data } : { type, data, size } }
+}

@@ -1,0 +1,49 @@
+import { type AppError, type ErrorKind } from '../errors.ts'
+
+/** The one place where HTTP statuses stand; a kind without one does not compile. */
+const STATUS = {
+  'bad-request': [400, 'bad request'],
+  unauthorized: [401, 'unauthorized'],
+  forbidden: [403, 'forbidden'],
+  'not-found': [404, 'not found'],
+  conflict: [409, 'conflict'],
+  'precondition-failed': [412, 'precondition failed'],
+  'too-large': [413, 'payload too large'],
+  'unsupported-media-type': [415, 'unsupported media type'],
+  invalid: [422, 'invalid attribute'],
+  'too-many-requests': [429, 'too many requests'],
+  unavailable: [503, 'service unavailable'],
+} as const satisfies Record<ErrorKind, readonly [status: number, title: string]>
+
+export function errorStatus(error: AppError) {
+  return STATUS[error.kind][0]
+}
+
+/**
+ * A JSON:API error document. `status` is text: clients written in Go can't decode a number there, and then show only the
+ * HTTP status line.
+ */
+export function errorDocument(error: AppError) {
+  const [status, title] = STATUS[error.kind]
+  return {
+    errors: error.parts.map((part) => ({
+      status: String(status),
+      title,
+      detail: part.detail,
+      ...(part.source && { source: part.source }),
+    })),
+  }
+}
+
+/** What is answered for a bug: the id finds the log line, and nothing else leaves the server. */
+export function opaqueErrorDocument(requestId: string) {
+  return {
+    errors: [
+      {
+        status: '500',
+        title: 'internal server error',
+        detail: `something went wrong; the log has request ${requestId}`,
+      },
+    ],
+  }
+}

@@ -1,0 +1,62 @@
+import { AppError } from '../errors.ts'
+
+/** Which page of a list is asked for. */
+export type Page = { number: number; size: number }
+/** The rows of one page, and how many there are on all pages. */
+export type Paged<T> = { rows: T[]; total: number }
+
+const DEFAULT_SIZE = 20
+const MAX_SIZE = 100
+
+/** Reads `page[number]` and `page[size]`; a size above 100 is 100. Throws `invalid` for anything but positive integers. */
+export function readPage(query: Record<string, unknown>): Page {
+  return {
+    number: readPositive(query, 'page[number]', 1),
+    size: Math.min(readPositive(query, 'page[size]', DEFAULT_SIZE), MAX_SIZE),
+  }
+}
+
+function readPositive(query: Record<string, unknown>, parameter: string, preset: number) {
+  const text = query[parameter]
+  if (text === undefined || text === '') return preset
+  if (typeof text === 'string' && /^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text)
+  throw new AppError('invalid', [
+    { detail: `${parameter} is ${JSON.stringify(text)}, it must be a positive integer`, source: { parameter } },
+  ])
+}
+
+export function pageOffset(page: Page) {
+  return (page.number - 1) * page.size
+}
+
+/** `meta.pagination` of a list; a page past the end keeps its number and has no next page. */
+export function paginationMeta(page: Page, total: number) {
+  const pages = Math.max(1, Math.ceil(total / page.size))
+  return {
+    'current-page': page.number,
+    'page-size': page.size,
+    'prev-page': page.number > 1 ? page.number - 1 : null,
+    'next-page': page.number < pages ? page.number + 1 : null,
+    'total-pages': pages,
+    'total-count': total,
+  }
+}
+
+/** The links of a list: the URL asked for with the number of the page replaced; null where there is no such page. */
+export function pageLinks(url: string, page: Page, total: number) {
+  const [path = '', search] = url.split('?', 2)
+  const pages = Math.max(1, Math.ceil(total / page.size))
+  const link = (number: number) => {
+    const params = new URLSearchParams(search)
+    params.set('page[number]', String(number))
+    params.set('page[size]', String(page.size))
+    return `${path}?${params.toString()}`
+  }
+  return {
+    self: link(page.number),
+    first: link(1),
+    prev: page.number > 1 ? link(page.number - 1) : null,
+    next: page.number < pages ? link(page.number + 1) : null,
+    last: link(pages),
+  }
+}

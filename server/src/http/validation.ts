@@ -1,0 +1,46 @@
+import type { z } from 'zod'
+import { AppError, type ErrorPart } from '../errors.ts'
+
+/** Parses a request's body; throws `invalid` with one part, and a pointer, for each thing that is wrong. */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
+  const result = schema.safeParse(body, { reportInput: true })
+  if (result.success) return result.data
+  throw new AppError(
+    'invalid',
+    result.error.issues.flatMap((issue) => parts(issue, [])),
+  )
+}
+
+function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPart[] {
+  const path = [...parent, ...issue.path]
+  if (issue.code === 'invalid_union' && issue.errors[0]) return issue.errors[0].flatMap((inner) => parts(inner, path))
+  const pointer = `/${path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
+  return [
+    { detail: detail(issue, String(path.at(-1) ?? 'body')), source: { pointer: path.length === 0 ? '/' : pointer } },
+  ]
+}
+
+function detail(issue: z.core.$ZodIssue, name: string) {
+  const given = shown(issue.input)
+  if (issue.code === 'invalid_type') {
+    return issue.input === undefined
+      ? `${name} is missing`
+      : `${name} is ${given}, it must be ${article(issue.expected)}`
+  }
+  if (issue.code === 'invalid_value') {
+    const values = issue.values.map((value) => JSON.stringify(value)).join(', ')
+    const rule = issue.values.length === 1 ? `it must be ${values}` : `it must be one of ${values}`
+    return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${given}, ${rule}`
+  }
+  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1)
+  return issue.code === 'custom' ? message : `${name} is ${given}: ${message}`
+}
+
+function shown(value: unknown) {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+function article(type: string) {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+}

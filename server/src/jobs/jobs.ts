@@ -1,0 +1,192 @@
+import { sql } from 'kysely'
+import { PgBoss } from 'pg-boss'
+import type { z } from 'zod'
+import type { Ctx, Log } from '../app.ts'
+import type { Db } from '../db/db.ts'
+
+/**
+ * One kind of background job: its queue's name, the shape of its data, and how it is retried. A kind is declared in a
+ * noun file of its feature, so that services can enqueue it without importing the handler.
+ */
+export type JobKind<Data extends object = object> = {
+  name: string
+  data: z.ZodType<Data>
+  /** How many run at once in one process. */
+  concurrency: number
+  /** Attempts after the first one; the pauses double from `retryDelayMs` up to `retryDelayMaxMs`. */
+  retryLimit: number
+  retryDelayMs: number
+  retryDelayMaxMs: number
+  /** An attempt that takes longer counts as failed, in ms. */
+  timeLimitMs: number
+}
+
+const DEFAULTS = { concurrency: 2, retryLimit: 10, retryDelayMs: 1000, retryDelayMaxMs: 300_000, timeLimitMs: 900_000 }
+
+export function jobKind<Data extends object>(
+  name: string,
+  data: z.ZodType<Data>,
+  options: Partial<Omit<JobKind, 'name' | 'data'>> = {},
+): JobKind<Data> {
+  return { ...DEFAULTS, ...options, name, data }
+}
+
+/** A handler bound to its kind. It must be idempotent: a job runs again when its process dies. */
+export type JobHandler = {
+  kind: JobKind<never>
+  /** A cron expression in UTC when the job also runs by the clock, with empty data. */
+  schedule?: string
+  run: (ctx: Ctx, data: unknown, signal: AbortSignal) => Promise<void>
+}
+
+export function jobHandler<Data extends object>(
+  kind: JobKind<Data>,
+  run: (ctx: Ctx, data: Data, signal: AbortSignal) => Promise<void>,
+  options: { schedule?: string } = {},
+): JobHandler {
+  return {
+    ...options,
+    kind: kind as unknown as JobKind<never>, // handlers of all kinds stand in one list
+    run: async (ctx, data, signal) => run(ctx, kind.data.parse(data), signal),
+  }
+}
+
+export type EnqueueOptions = {
+  /** The earliest moment to run. */
+  startAfter?: Date
+  /** At most one job of the kind with this key waits at a time. */
+  singletonKey?: string
+}
+
+export type Jobs = {
+  /** Enqueues a job that runs once the transaction of `db` has committed. */
+  enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options?: EnqueueOptions): Promise<void>
+  /** Makes the queues exist; every process calls it before anything is enqueued. */
+  declare(handlers: readonly JobHandler[]): Promise<void>
+  /** Starts to work on the queues in this process. */
+  start(ctx: Ctx, handlers: readonly JobHandler[]): Promise<void>
+  /** Stops to take jobs and waits up to `timeoutMs` for running ones; what remains is run again elsewhere. */
+  stop(timeoutMs: number): Promise<void>
+  /** For tests: runs everything that is due by `ctx.now()`, one after the other, until nothing is left; counts them. */
+  runDue(ctx: Ctx, handlers: readonly JobHandler[]): Promise<number>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Makes the tables of the job queue in a database, so that what is cloned from it starts sooner. */
+export async function installJobs(url: string) {
+  const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false })
+  await boss.start()
+  await boss.stop({ graceful: false })
+}
+
+/** A missed notification delays a job by at most this long. */
+const POLL_SECONDS = 2
+
+/**
+ * Jobs on PostgreSQL by pg-boss: enqueued in the caller's transaction, woken by LISTEN/NOTIFY, retried with backoff.
+ * `works` says whether this process runs jobs, or only enqueues them.
+ */
+export async function createJobs(url: string, log: Log, options: { works: boolean }): Promise<Jobs> {
+  const boss = new PgBoss({
+    connectionString: url,
+    application_name: 'groundstate-jobs',
+    max: 4,
+    // A process that only enqueues leaves upkeep and the clock to those that work.
+    schedule: options.works,
+    supervise: options.works,
+    useListenNotify: true,
+    monitorVacuum: false,
+  })
+  boss.on('error', (error) => log.error({ err: error }, 'background jobs'))
+  await boss.start()
+  const abort = new AbortController()
+
+  async function declare(handlers: readonly JobHandler[]) {
+    const known = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
+    for (const { kind } of handlers) {
+      const options = {
+        retryLimit: kind.retryLimit,
+        retryDelay: Math.max(1, Math.round(kind.retryDelayMs / 1000)),
+        retryDelayMax: Math.round(kind.retryDelayMaxMs / 1000),
+        retryBackoff: true,
+        expireInSeconds: Math.ceil(kind.timeLimitMs / 1000),
+        deleteAfterSeconds: 86_400,
+        notify: true,
+      }
+      const queue = known.get(kind.name)
+      if (!queue) await boss.createQueue(kind.name, { ...options, policy: 'standard' })
+      else if (queue.retryLimit !== options.retryLimit || queue.expireInSeconds !== options.expireInSeconds) {
+        await boss.updateQueue(kind.name, options)
+      }
+    }
+  }
+
+  async function runOne(ctx: Ctx, handler: JobHandler, job: { id: string; data: object }) {
+    try {
+      await handler.run(ctx, job.data, abort.signal)
+    } catch (error) {
+      ctx.log.error({ err: error, job: handler.kind.name, data: job.data }, 'job failed')
+      throw error
+    }
+  }
+
+  return {
+    async enqueue(db, kind, data, options = {}) {
+      const executeSql = async (text: string, values: unknown[] = []) => {
+        const result = await db.getExecutor().executeQuery<Record<string, unknown>>({
+          query: { kind: 'RawNode', sqlFragments: [text], parameters: [] },
+          queryId: { queryId: kind.name },
+          sql: text,
+          parameters: values,
+        })
+        return { rows: result.rows }
+      }
+      await boss.send(kind.name, data, { ...options, db: { executeSql } })
+    },
+    declare,
+    async start(ctx, handlers) {
+      for (const handler of handlers) {
+        await boss.work(
+          handler.kind.name,
+          {
+            batchSize: 1,
+            localConcurrency: handler.kind.concurrency,
+            pollingIntervalSeconds: POLL_SECONDS,
+            notifyPollingIntervalSeconds: POLL_SECONDS,
+          },
+          async ([job]) => {
+            if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
+          },
+        )
+        if (handler.schedule !== undefined) await boss.schedule(handler.kind.name, handler.schedule, {})
+      }
+    },
+    async stop(timeoutMs) {
+      abort.abort()
+      await boss.stop({ graceful: true, timeout: timeoutMs, close: false })
+    },
+    async runDue(ctx, handlers) {
+      let count = 0
+      for (let before = -1; before !== count;) {
+        before = count
+        // The clock of a test runs ahead of the database's: what is due by it is due now.
+        await sql`update pgboss.job set start_after = now() - interval '1 second'
+                   where state in ('created', 'retry') and start_after <= ${ctx.now()}`.execute(ctx.db)
+        for (const handler of handlers) {
+          for (const job of await boss.fetch<object>(handler.kind.name, { batchSize: 100 })) {
+            count += 1
+            await handler.run(ctx, job.data, abort.signal).then(
+              () => boss.complete(handler.kind.name, job.id),
+              (error: unknown) => boss.fail(handler.kind.name, job.id, { message: String(error) }),
+            )
+          }
+        }
+      }
+      return count
+    },
+    async [Symbol.asyncDispose]() {
+      abort.abort()
+      await boss.stop({ graceful: false, timeout: 1000 })
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { InjectOptions } from 'fastify'
+import { pino } from 'pino'
+import { afterAll } from 'vitest'
+import { type App, createApp, type Ctx } from '../app.ts'
+import { type Actor, SYSTEM } from '../auth/actor.ts'
+import { readConfig } from '../config.ts'
+import { JOBS, ROUTES } from '../features/list.ts'
+import { createServer, type Server } from '../http/server.ts'
+import { createTestDatabase } from './database.ts'
+
+/** The clock of a test: real time, moved ahead by `advance`. */
+export type TestClock = { now: () => Date; advance: (ms: number) => void }
+
+export type TestApp = App & {
+  server: Server
+  clock: TestClock
+  /** A ctx for services; the system's unless an actor is given. */
+  as: (actor?: Actor) => Ctx
+  /** Sends a request; the token's text is added as bearer, an object body as JSON:API. */
+  request: (options: TestRequest) => Promise<TestResponse>
+  /** Runs background jobs until none is due by the test's clock. */
+  runJobs: () => Promise<number>
+  /** Listens on a free port of the loopback interface, for tests that need a socket; returns the base URL. */
+  listen: () => Promise<string>
+}
+export type TestRequest = {
+  method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  url: string
+  token?: string | undefined
+  body?: unknown
+  headers?: Record<string, string>
+}
+export type TestResponse = {
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  text: string
+  bytes: Buffer
+  /** The parsed body; throws when it is no JSON. */
+  json: () => any // tests look into documents of every shape
+}
+
+/** Builds the app on a database of its own, disposed when the test file ends. Settings are `GROUNDSTATE_…` values. */
+export async function createTestApp(settings: Record<string, string> = {}): Promise<TestApp> {
+  const database = await createTestDatabase()
+  const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-test-'))
+  const config = readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: '11'.repeat(32), ...settings })
+  let offset = 0
+  const clock: TestClock = {
+    now: () => new Date(Date.now() + offset),
+    advance: (ms) => {
+      offset += ms
+    },
+  }
+  const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  const app = await createApp(
+    config,
+    { databaseUrl: database.url, baseUrl: config.baseUrl ?? 'http://groundstate.test', log, works: false },
+    { now: clock.now },
+  )
+  await app.jobs.declare(JOBS)
+  const server = await createServer(app, ROUTES)
+  await server.fastify.ready()
+  afterAll(async () => {
+    await server.fastify.close()
+    await app[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  async function request({ method = 'GET', url, token, body, headers }: TestRequest): Promise<TestResponse> {
+    const raw = typeof body === 'string' || Buffer.isBuffer(body)
+    const options: InjectOptions = {
+      method,
+      url,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': raw ? 'application/octet-stream' : 'application/vnd.api+json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
+    }
+    const response = await server.fastify.inject(options)
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: response.payload,
+      bytes: response.rawPayload,
+      json: () => JSON.parse(response.payload),
+    }
+  }
+
+  return Object.assign(app, {
+    server,
+    clock,
+    as: (actor: Actor = SYSTEM) => ({ ...app, actor }),
+    request,
+    runJobs: () => app.jobs.runDue({ ...app, actor: SYSTEM }, JOBS),
+    listen: async () => {
+      app.baseUrl = await server.fastify.listen({ host: '127.0.0.1', port: 0 })
+      return app.baseUrl
+    },
+  })
+}
