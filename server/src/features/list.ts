@@ -4,6 +4,7 @@ import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
+import { healthRoutes } from './health/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
@@ -16,6 +17,7 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   accountRoutes,
   avatarRoutes,
+  healthRoutes,
   organizationRoutes,
   sessionRoutes,
   twoFactorRoutes,
