@@ -66,6 +66,7 @@ export type Schema = {
   }
   configuration_versions: {
     auto_queue_runs: boolean
+    blob_key: string | null
     created_at: Timestamp
     created_by_user_id: string | null
     error: string | null
