@@ -5,10 +5,13 @@ import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
+import { consumerRoutes } from './workspaces/consumer-routes.ts'
 import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
@@ -16,8 +19,13 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   accountRoutes,
   avatarRoutes,
+  consumerRoutes,
   organizationRoutes,
+  projectRoutes,
+  reservedTagKeyRoutes,
   sessionRoutes,
+  tagBindingRoutes,
+  tagRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
