@@ -151,3 +151,26 @@ export function visibleWorkspace(actor: Actor): RawBuilder<boolean> {
       return sql<boolean>`false`
   }
 }
+
+/** SQL condition: the actor may see the project `p` (an alias of `projects` in the query); as `projectPermissions` has it. */
+export function visibleProject(actor: Actor): RawBuilder<boolean> {
+  switch (actor.kind) {
+    case 'system':
+      return sql<boolean>`true`
+    case 'organization':
+    case 'run':
+      return sql<boolean>`p.organization_id = ${actor.organizationId}`
+    case 'user':
+      return sql<boolean>`(
+        exists (select from team_members tm join teams t on t.id = tm.team_id
+                 where tm.user_id = ${actor.userId} and t.organization_id = p.organization_id
+                   and (t.is_owners or t.manage_projects or t.manage_workspaces or t.read_projects or t.read_workspaces))
+        or exists (select from team_members tm join team_projects g on g.team_id = tm.team_id
+                    where tm.user_id = ${actor.userId} and g.project_id = p.id))`
+    case 'agent':
+    case 'audit-trails':
+    case 'task':
+    case 'anonymous':
+      return sql<boolean>`false`
+  }
+}

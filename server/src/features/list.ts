@@ -11,6 +11,8 @@ import { sessionRoutes } from './sessions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
+import { variableSetRoutes, variableSetScopeRoutes, variableSetVariableRoutes } from './variable-sets/routes.ts'
+import { variableRoutes } from './variables/routes.ts'
 import { consumerRoutes } from './workspaces/consumer-routes.ts'
 import { workspaceRoutes } from './workspaces/routes.ts'
 
@@ -29,6 +31,10 @@ export const ROUTES: readonly Routes[] = [
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
+  variableRoutes,
+  variableSetRoutes,
+  variableSetScopeRoutes,
+  variableSetVariableRoutes,
   workspaceRoutes,
 ]
 
