@@ -6,6 +6,8 @@ import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
+import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
 
@@ -14,7 +16,9 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   accountRoutes,
   avatarRoutes,
+  organizationTokenRoutes,
   sessionRoutes,
+  teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
