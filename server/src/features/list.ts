@@ -4,6 +4,8 @@ import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
+import { oauthJobs } from './oauth/jobs.ts'
+import { oauthRoutes } from './oauth/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
@@ -16,6 +18,7 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   accountRoutes,
   avatarRoutes,
+  oauthRoutes,
   organizationTokenRoutes,
   sessionRoutes,
   teamTokenRoutes,
@@ -25,4 +28,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...sessionJobs]
+export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs]

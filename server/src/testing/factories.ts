@@ -1,6 +1,6 @@
 import type { UserActor } from '../auth/actor.ts'
 import { createOrganization as create } from '../features/organizations/service.ts'
-import { createUserToken } from '../features/tokens/user-tokens.ts'
+import { createUserToken } from '../features/tokens/service.ts'
 import { insertUser } from '../features/users/service.ts'
 import { hashPassword } from '../secrets/passwords.ts'
 import type { TestApp } from './app.ts'

@@ -71,3 +71,7 @@ export async function deleteOrganizationToken(db: Db, organizationId: string, ki
     .executeTakeFirst()
   return result.numDeletedRows > 0n
 }
+
+export async function deleteToken(db: Db, id: string) {
+  await db.deleteFrom('tokens').where('id', '=', id).execute()
+}
