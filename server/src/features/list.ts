@@ -4,11 +4,16 @@ import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
+import { healthRoutes } from './health/routes.ts'
+import { oauthJobs } from './oauth/jobs.ts'
+import { oauthRoutes } from './oauth/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
+import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
 import { variableSetRoutes, variableSetScopeRoutes, variableSetVariableRoutes } from './variable-sets/routes.ts'
@@ -19,6 +24,7 @@ import { workspaceRoutes } from './workspaces/routes.ts'
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
+  healthRoutes,
   accountRoutes,
   avatarRoutes,
   consumerRoutes,
@@ -28,6 +34,9 @@ export const ROUTES: readonly Routes[] = [
   sessionRoutes,
   tagBindingRoutes,
   tagRoutes,
+  oauthRoutes,
+  organizationTokenRoutes,
+  teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
@@ -39,4 +48,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...sessionJobs]
+export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs]
