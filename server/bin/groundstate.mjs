@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+// Starts the server's command line on a Node that runs TypeScript sources: this one, or the one that npm installed.
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major > 22 || (major === 22 && minor >= 18)) {
+  await import('../src/main.ts')
+} else {
+  const child = spawn(findNode(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  // The terminal sends an interrupt to the child as well.
+  process.on('SIGINT', () => undefined)
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => fail(error.message))
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+}
+
+function findNode() {
+  const name = `node-${process.platform}-${process.arch}`
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin/node')
+  } catch {
+    fail(`Node.js 22.18 or later is needed, this is ${process.version}, and the package ${name} is not installed`)
+  }
+}
+
+function fail(message) {
+  console.error(`groundstate: ${message}`)
+  process.exit(1)
+}

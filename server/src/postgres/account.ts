@@ -1,0 +1,59 @@
+import { readFile, stat } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { dirname } from 'node:path'
+import { PostgresUnavailable } from './unavailable.ts'
+
+/** The system user PostgreSQL runs as. `switch` is set when this process is root and has to give up its rights for it. */
+export type Account = { name: string; uid: number; gid: number; switch: boolean }
+
+/** In order of preference. `nobody` is shared with other services, but every system has it. */
+const UNPRIVILEGED = ['groundstate', 'postgres', 'nobody']
+
+/**
+ * Picks the user that PostgreSQL runs as: this process's own, or an unprivileged one when this process is root, since
+ * PostgreSQL refuses root. `initdb` also refuses a user that the system cannot name.
+ */
+export async function findAccount(): Promise<Account> {
+  const uid = process.getuid?.()
+  if (uid === undefined) throw new PostgresUnavailable('the embedded PostgreSQL runs on Linux only')
+
+  if (uid !== 0) return { name: currentName(uid), uid, gid: process.getgid?.() ?? uid, switch: false }
+
+  const entries = parsePasswd(await readFile('/etc/passwd', 'utf8').catch(() => ''))
+  for (const name of UNPRIVILEGED) {
+    const entry = entries.get(name)
+    if (entry && entry.uid !== 0) return { name, ...entry, switch: true }
+  }
+  throw new PostgresUnavailable(
+    `PostgreSQL refuses to run as root, and /etc/passwd has none of the users ${UNPRIVILEGED.join(', ')} to run it as`,
+  )
+}
+
+/** Whether the account may pass through every folder of an absolute path: the folder itself and all above it. */
+export async function canEnter(account: Account, folder: string): Promise<boolean> {
+  for (let path = folder; ; path = dirname(path)) {
+    const { mode, uid, gid } = await stat(path)
+    const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
+    if ((mode & bit) === 0) return false
+    if (path === dirname(path)) return true
+  }
+}
+
+function currentName(uid: number) {
+  try {
+    return userInfo().username
+  } catch (cause) {
+    throw new PostgresUnavailable(`the user id ${uid} has no entry in /etc/passwd, which PostgreSQL insists on`, {
+      cause,
+    })
+  }
+}
+
+function parsePasswd(text: string) {
+  const entries = new Map<string, { uid: number; gid: number }>()
+  for (const line of text.split('\n')) {
+    const [name, , uid, gid] = line.split(':')
+    if (name && uid && gid) entries.set(name, { uid: Number(uid), gid: Number(gid) })
+  }
+  return entries
+}

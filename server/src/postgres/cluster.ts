@@ -1,0 +1,85 @@
+import { chown, mkdtemp, open, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Account } from './account.ts'
+import type { Binaries } from './binaries.ts'
+import type { Folders } from './folders.ts'
+import { run } from './run.ts'
+import { PostgresUnavailable, unavailable } from './unavailable.ts'
+
+/** The database superuser; its only door is the socket in a folder that is closed to other users. */
+export const SUPERUSER = 'groundstate'
+
+/** Creates PostgreSQL's data folder unless it exists, and refuses one of another major version. */
+export async function openCluster(folders: Folders, binaries: Binaries, account: Account, fsync: boolean) {
+  const version = await readVersion(folders.cluster)
+  if (version === undefined) return createCluster(folders, binaries, account, fsync)
+  if (version !== binaries.major) {
+    throw new PostgresUnavailable(
+      `${folders.cluster} was made by PostgreSQL ${version}, and this one is ${binaries.major}; the data is untouched`,
+      { remedy: `run the release that brought PostgreSQL ${version}, export there, and import into a new data folder` },
+    )
+  }
+}
+
+async function readVersion(cluster: string) {
+  try {
+    return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unavailable(`reading ${cluster}`, error)
+  }
+}
+
+/** Works in a folder beside and renames it, so that an interrupted run leaves no half-made data folder behind. */
+async function createCluster(folders: Folders, binaries: Binaries, account: Account, fsync: boolean) {
+  await removeInterrupted(folders)
+  const partial = await mkdtemp(`${folders.cluster}.new-${process.pid}-`)
+  try {
+    if (account.switch) await chown(partial, account.uid, account.gid)
+    await run(binaries.initdb, initdbArguments(partial, fsync), account)
+    await rename(partial, folders.cluster)
+    if (fsync) await syncFolder(folders.home)
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true })
+    // Another process may have finished first.
+    if ((await readVersion(folders.cluster)) === undefined) throw unavailable('creating the database', error)
+  }
+}
+
+/** The built-in locale provider sorts the same on every system, so that a new C library never breaks an index. */
+function initdbArguments(folder: string, fsync: boolean) {
+  return [
+    `--pgdata=${folder}`,
+    `--username=${SUPERUSER}`,
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--auth-local=trust',
+    '--auth-host=reject',
+    '--no-instructions',
+    ...(fsync ? [] : ['--no-sync']),
+  ]
+}
+
+async function removeInterrupted(folders: Folders) {
+  for (const name of await readdir(folders.home)) {
+    const pid = Number(/^cluster\.new-(\d+)-/.exec(name)?.[1])
+    if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue
+    await rm(join(folders.home, name), { recursive: true, force: true })
+  }
+}
+
+export function isAlive(pid: number) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function syncFolder(folder: string) {
+  await using handle = await open(folder)
+  await handle.sync()
+}

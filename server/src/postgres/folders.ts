@@ -1,0 +1,95 @@
+import { chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type Account, canEnter } from './account.ts'
+import type { Log } from './postgres.ts'
+import { PostgresUnavailable } from './unavailable.ts'
+
+/** Where root keeps what another user must be able to enter. */
+export const SYSTEM_DIR = '/var/lib/groundstate'
+
+/** The longest path a unix socket can have, in bytes: `sun_path` without its closing zero, on Linux. */
+const MAX_SOCKET_PATH = 107
+const SOCKET_NAME = '.s.PGSQL.5432'
+
+/**
+ * The folders of one embedded PostgreSQL. `home` belongs to the account, is 0700 and holds the socket and `cluster`, which
+ * is PostgreSQL's own data folder. The log lies outside of it: this process may be root and must not follow links that the
+ * account could plant.
+ */
+export type Folders = { home: string; cluster: string; log: string }
+
+/** Makes the folders, or finds them; below `dataDir` unless the account cannot get there. */
+export async function openFolders(dataDir: string, account: Account, log: Log): Promise<Folders> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const real = await realpath(dataDir)
+  const home = await findHome(real, account, log)
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  await own(home, account)
+  return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
+}
+
+/** Lets the account pass through a folder that is ours, by its group: nobody else gets in. */
+export async function openFolder(folder: string, account: Account) {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (!account.switch || (await canEnter(account, folder))) return
+  const { mode, uid } = await stat(folder)
+  if (uid !== 0) return
+  await chown(folder, uid, account.gid)
+  await chmod(folder, (mode & 0o7777) | 0o010)
+}
+
+async function findHome(dataDir: string, account: Account, log: Log) {
+  if (!account.switch) return join(dataDir, 'postgres')
+
+  const pointer = join(dataDir, 'postgres.location')
+  const moved = await readFile(pointer, 'utf8').catch(() => undefined)
+  if (moved !== undefined) return moved.trim()
+
+  await openFolder(dataDir, account)
+  if (await canEnter(account, dataDir)) return join(dataDir, 'postgres')
+
+  // A folder above it shuts the account out, such as root's home. That one is not ours to open.
+  await openFolder(SYSTEM_DIR, account)
+  if (!(await canEnter(account, SYSTEM_DIR))) {
+    throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${SYSTEM_DIR}`)
+  }
+  const home = await mkdtemp(join(SYSTEM_DIR, 'database-'))
+  await writeFile(`${pointer}.new`, `${home}\n`)
+  await rename(`${pointer}.new`, pointer)
+  log.warn(
+    `the user ${account.name} cannot enter ${dirname(dataDir)}: the database is kept in ${home}, not in ${dataDir}`,
+  )
+  return home
+}
+
+async function own(folder: string, account: Account) {
+  const { uid } = await stat(folder)
+  if (uid === account.uid) return chmod(folder, 0o700)
+  if (account.switch && uid === 0) {
+    await chmod(folder, 0o700)
+    return chown(folder, account.uid, account.gid)
+  }
+  throw new PostgresUnavailable(
+    `${folder} belongs to the user id ${uid}, but PostgreSQL would run as ${account.name}`,
+    {
+      remedy: `start as the user that owns it, or give it away with chown -R ${account.name} ${folder}`,
+    },
+  )
+}
+
+/**
+ * The folder for PostgreSQL's socket: `home`, or a private short one when the path would pass the limit of unix sockets.
+ * PostgreSQL records it in its postmaster.pid, which is where a later process finds it.
+ */
+export async function openSocketFolder(home: string, account: Account) {
+  if (fitsSocket(home)) return home
+  const base = fitsSocket(join(tmpdir(), 'groundstate-XXXXXX')) ? tmpdir() : '/tmp'
+  const folder = await mkdtemp(join(await realpath(base), 'groundstate-'))
+  if (account.switch) await chown(folder, account.uid, account.gid)
+  return folder
+}
+
+function fitsSocket(folder: string) {
+  return Buffer.byteLength(join(folder, SOCKET_NAME)) <= MAX_SOCKET_PATH
+}

@@ -1,0 +1,184 @@
+import { copyFile, readFile, stat, truncate } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import { type Account, findAccount } from './account.ts'
+import { type Binaries, findBinaries } from './binaries.ts'
+import { SUPERUSER, openCluster } from './cluster.ts'
+import { type Folders, openFolders, openSocketFolder } from './folders.ts'
+import { DATABASE, connect, createDatabase, lock } from './owner.ts'
+import {
+  POLL,
+  hasExited,
+  isPostmaster,
+  readPostmaster,
+  removeSocketFolder,
+  removeStale,
+  spawnPostmaster,
+  stopPostmaster,
+} from './postmaster.ts'
+import { unavailable } from './unavailable.ts'
+
+export type Log = { info(message: string): void; warn(message: string): void }
+
+/** A running PostgreSQL of our own. `url` is a connection string for `pg` and libpq alike. Disposing stops it. */
+export type Postgres = AsyncDisposable & { url: string }
+
+/** `dataDir` is the server's data folder. `fsync: false` is for tests: a power cut then loses data. */
+export type PostgresOptions = { dataDir: string; log: Log; fsync?: boolean }
+
+/** PostgreSQL logs little; above this many bytes the log starts over, and one older part is kept. */
+const MAX_LOG = 8 * 1024 * 1024
+const LOG_CHECK = 60_000
+
+/** After a wait this long, in ms, the log says what is waited for: recovery after a crash can take minutes. */
+const SLOW = 5_000
+
+/** Everything that is decided before PostgreSQL runs. */
+export type Site = PostgresOptions & { fsync: boolean; folders: Folders; binaries: Binaries; account: Account }
+type Session = { client: pg.Client; pid: number; socketFolder: string }
+
+/**
+ * Starts the embedded PostgreSQL of a data folder, or takes over the one that a killed server left running, and makes sure
+ * that the database exists. Should PostgreSQL die, it is started again.
+ *
+ * Throws `PostgresUnavailable` with a message for the person at the terminal: no package for this platform, a data folder
+ * of another major version or already in use by another server, a full disk.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const site = await prepare(options)
+  let session = await own(site)
+  let stopping = false
+
+  // Replaces the session when PostgreSQL cut it: the lock is gone with it, and perhaps PostgreSQL itself.
+  const recover = async () => {
+    for (let attempt = 0; !stopping; attempt++) {
+      site.log.warn('the connection to the embedded PostgreSQL is lost; starting it again')
+      try {
+        session = await own(site, session.socketFolder)
+        session.client.once('end', recovering)
+        return
+      } catch (error) {
+        site.log.warn(error instanceof Error ? error.message : String(error))
+        await pause(Math.min(100 * 2 ** attempt, 5_000))
+      }
+    }
+  }
+  let recovery: Promise<void> | undefined
+  const recovering = () => {
+    if (!stopping) recovery = recover()
+  }
+  session.client.once('end', recovering)
+
+  const logCheck = setInterval(() => void limitLog(site.folders.log), LOG_CHECK)
+  logCheck.unref()
+
+  return {
+    url: `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(session.socketFolder)}`,
+    async [Symbol.asyncDispose]() {
+      if (stopping) return
+      stopping = true
+      clearInterval(logCheck)
+      await recovery
+      await stopPostmaster(session.pid, site.folders)
+      await session.client.end().catch(() => undefined)
+    },
+  }
+}
+
+async function prepare(options: PostgresOptions): Promise<Site> {
+  try {
+    const account = await findAccount()
+    const folders = await openFolders(options.dataDir, account, options.log)
+    const binaries = await findBinaries(account)
+    return { ...options, fsync: options.fsync ?? true, folders, binaries, account }
+  } catch (error) {
+    throw unavailable(`preparing ${options.dataDir}`, error)
+  }
+}
+
+/**
+ * Brings PostgreSQL up and takes the lock, which makes us the one who may stop it. A known socket folder is kept, since
+ * connection strings name it.
+ */
+async function own(site: Site, socketFolder?: string): Promise<Session> {
+  await openCluster(site.folders, site.binaries, site.account, site.fsync)
+  try {
+    const session = await reach(site, socketFolder)
+    try {
+      await lock(session.client, site.dataDir)
+      await createDatabase(session.client)
+      return session
+    } catch (error) {
+      await session.client.end()
+      throw error
+    }
+  } catch (error) {
+    throw unavailable('starting PostgreSQL', error)
+  }
+}
+
+/** Connects to the PostgreSQL that runs on the data folder, or starts one. */
+async function reach(site: Site, socketFolder?: string): Promise<Session> {
+  const { cluster } = site.folders
+  const started = performance.now()
+  for (let told = false; ; await pause(POLL)) {
+    const running = await readPostmaster(cluster)
+    if (!running) {
+      const session = await start(site, socketFolder)
+      if (session) return session
+    } else if (running.ready) {
+      const client = await connect(running.socketFolder)
+      if (client) {
+        site.log.info(`took over the embedded PostgreSQL that was already running (process ${running.pid})`)
+        return { client, ...running }
+      }
+    }
+    if (running && !(await isPostmaster(running.pid, cluster))) {
+      await removeStale(cluster, running)
+      if (running.socketFolder !== socketFolder) await removeSocketFolder(running.socketFolder)
+      const session = await start(site, socketFolder)
+      if (session) return session
+    }
+    if (!told && performance.now() - started > SLOW) {
+      told = true
+      site.log.info('waiting for the embedded PostgreSQL, which is starting or stopping')
+    }
+  }
+}
+
+/** Undefined when another process was first to start one. */
+async function start(site: Site, known?: string): Promise<Session | undefined> {
+  const { cluster, log } = site.folders
+  await limitLog(log)
+  const logStart = await size(log)
+  const socketFolder = known ?? (await openSocketFolder(site.folders.home, site.account))
+  const child = await spawnPostmaster(site, socketFolder)
+
+  const started = performance.now()
+  for (let told = false; !hasExited(child); await pause(POLL)) {
+    const postmaster = await readPostmaster(cluster)
+    if (postmaster?.ready && postmaster.pid === child.pid) {
+      const client = await connect(postmaster.socketFolder)
+      if (client) return { client, ...postmaster }
+    }
+    if (!told && performance.now() - started > SLOW) {
+      told = true
+      site.log.info('the embedded PostgreSQL is starting; after a crash it first recovers, which can take minutes')
+    }
+  }
+
+  const output = (await readFile(log)).subarray(logStart).toString()
+  if (/lock file "postmaster\.pid" already exists/.test(output)) return undefined
+  throw new Error(output.trim().split('\n').slice(-5).join(' / ') || `PostgreSQL ended with status ${child.exitCode}`)
+}
+
+/** PostgreSQL appends, so the file can be emptied below it. */
+async function limitLog(log: string) {
+  if ((await size(log)) <= MAX_LOG) return
+  await copyFile(log, `${log}.1`)
+  await truncate(log)
+}
+
+async function size(path: string) {
+  return (await stat(path).catch(() => ({ size: 0 }))).size
+}

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { link, open, readFile, readlink, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isAlive } from './cluster.ts'
+import type { Folders } from './folders.ts'
+import type { Site } from './postgres.ts'
+import { CLEAN_ENV, explainSpawn, under } from './run.ts'
+import { postgresArguments } from './settings.ts'
+
+/** How often a state that PostgreSQL does not announce is looked at, in ms. */
+export const POLL = 5
+
+/** After this long, in ms, an orderly shutdown becomes an immediate one; the next start then recovers from the log. */
+const STOP_LIMIT = 60_000
+
+/** PostgreSQL's main process as its postmaster.pid describes it. `ready` also while it is about to stop. */
+export type Postmaster = { pid: number; socketFolder: string; ready: boolean }
+
+/** Reads postmaster.pid; undefined when there is none, or when it is still being written. */
+export async function readPostmaster(cluster: string): Promise<Postmaster | undefined> {
+  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  // Its lines: pid, data folder, start time, port, socket folder, listen address, shared memory key, status.
+  const lines = text.split('\n')
+  const pid = Number(lines[0])
+  if (!pid || lines[4] === undefined) return undefined
+  return { pid, socketFolder: lines[4], ready: lines[7]?.trim() === 'ready' }
+}
+
+/** Whether the process is the PostgreSQL of this data folder, and not another one that got its number after a crash. */
+export async function isPostmaster(pid: number, cluster: string) {
+  if (!isAlive(pid)) return false
+  if (process.platform !== 'linux') return true
+  // PostgreSQL works inside its data folder. A zombie's link cannot be read.
+  return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === cluster
+}
+
+/**
+ * Starts PostgreSQL in a process group of its own, so that a Ctrl-C in the terminal reaches only the server, which then
+ * stops it when its own work is done. Its messages are appended to the log.
+ */
+export async function spawnPostmaster({ folders, binaries, account, fsync }: Site, socketFolder: string) {
+  await using log = await open(folders.log, 'a', 0o600)
+  const child = spawn(binaries.postgres, postgresArguments(folders.cluster, socketFolder, fsync), {
+    cwd: '/',
+    env: CLEAN_ENV,
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    ...under(account),
+  })
+  child.unref()
+  await once(child, 'spawn').catch((error: NodeJS.ErrnoException) => {
+    throw explainSpawn(binaries.postgres, error)
+  })
+  return child
+}
+
+export function hasExited(child: ChildProcess) {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+/**
+ * Moves a postmaster.pid aside whose process number now belongs to a stranger: PostgreSQL would take the stranger for a
+ * running server. A file that has changed since is put back.
+ */
+export async function removeStale(cluster: string, stale: Postmaster) {
+  if (!isAlive(stale.pid)) return
+  const path = join(cluster, 'postmaster.pid')
+  const aside = `${path}.${process.pid}`
+  await rename(path, aside)
+  if (Number.parseInt(await readFile(aside, 'utf8')) !== stale.pid) await link(aside, path)
+  await rm(aside)
+}
+
+/** Stops PostgreSQL: clients are cut off, and what they were told is committed is on disk. */
+export async function stopPostmaster(pid: number, folders: Folders) {
+  const { cluster, home } = folders
+  if (!(await isPostmaster(pid, cluster))) return
+  const { socketFolder } = (await readPostmaster(cluster)) ?? { socketFolder: home }
+  const started = performance.now()
+
+  process.kill(pid, 'SIGINT')
+  for (let forced = false; await isRunning(pid, cluster); await pause(POLL)) {
+    if (forced || performance.now() - started < STOP_LIMIT) continue
+    forced = true
+    process.kill(pid, 'SIGQUIT')
+  }
+  if (socketFolder !== home) await removeSocketFolder(socketFolder)
+}
+
+/** Removes a socket folder outside of `home`, made because that path was too long. */
+export async function removeSocketFolder(folder: string) {
+  if (!/^groundstate-\w{6}$/.test(folder.slice(dirname(folder).length + 1))) return
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function isRunning(pid: number, cluster: string) {
+  const current = await readPostmaster(cluster)
+  return current?.pid === pid && (await isPostmaster(pid, cluster))
+}

@@ -1,0 +1,29 @@
+/** PostgreSQL's settings: for a server that shares a small machine with its application, on one local socket. */
+export function postgresArguments(cluster: string, socketFolder: string, fsync: boolean) {
+  const settings = {
+    listen_addresses: '',
+    unix_socket_directories: socketFolder,
+    unix_socket_permissions: '0700',
+    port: '5432',
+    max_connections: '100',
+    shared_buffers: '128MB',
+    work_mem: '8MB',
+    maintenance_work_mem: '64MB',
+    effective_cache_size: '512MB',
+    max_wal_size: '512MB',
+    fsync: fsync ? 'on' : 'off',
+    synchronous_commit: fsync ? 'on' : 'off',
+    full_page_writes: fsync ? 'on' : 'off',
+    // Short queries over many connections gain nothing from these, and each costs processes or time to plan.
+    jit: 'off',
+    io_method: 'sync',
+    max_parallel_workers_per_gather: '0',
+    max_logical_replication_workers: '0',
+    autovacuum_max_workers: '2',
+    // The application reports its own failed statements; a row's values do not belong into this log.
+    log_min_messages: 'log',
+    log_checkpoints: 'off',
+    log_line_prefix: '%m [%p] ',
+  }
+  return ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+}

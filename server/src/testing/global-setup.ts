@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { migrate } from '../db/migrate.ts'
+import { isAlive } from '../postgres/cluster.ts'
+import { readPostmaster, stopPostmaster } from '../postgres/postmaster.ts'
+import { startPostgres } from '../postgres/postgres.ts'
+import { databaseUrl, execute } from './database.ts'
+
+const PREFIX = 'groundstate-tests-'
+
+/**
+ * Runs once per test run: starts an embedded PostgreSQL, or uses the one that GROUNDSTATE_DATABASE_URL names, and migrates
+ * the template that each test file's database is cloned from.
+ */
+export default async function setup(project: TestProject) {
+  const server = await openServer()
+  try {
+    const template = await createTemplate(server.url)
+    project.provide('postgres', { adminUrl: server.url, template })
+    return async () => {
+      await execute(server.url, `drop database if exists ${template} with (force)`)
+      await server[Symbol.asyncDispose]()
+    }
+  } catch (error) {
+    await server[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function openServer(): Promise<AsyncDisposable & { url: string }> {
+  const external = process.env.GROUNDSTATE_DATABASE_URL
+  if (external) return { url: external, async [Symbol.asyncDispose]() {} }
+
+  await removeLeftOver()
+  const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  // Only what goes wrong is worth a line among the test results.
+  const log = { info: () => undefined, warn: (message: string) => console.warn(message) }
+  const postgres = await startPostgres({ dataDir, log, fsync: false })
+  return {
+    url: postgres.url,
+    async [Symbol.asyncDispose]() {
+      await postgres[Symbol.asyncDispose]()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function createTemplate(adminUrl: string) {
+  const { rows } = await execute(adminUrl, 'show server_version_num')
+  const version = Number(rows[0].server_version_num)
+  if (version < 150_000) throw new Error(`the tests need PostgreSQL 15 or later, this is ${version}`)
+
+  const template = `groundstate_template_${randomBytes(8).toString('hex')}`
+  await execute(adminUrl, `create database ${template}`)
+  await migrate(databaseUrl(adminUrl, template))
+  return template
+}
+
+/** A run that was killed leaves its PostgreSQL behind, and nobody else would ever stop it. */
+async function removeLeftOver() {
+  for (const name of await readdir(tmpdir())) {
+    const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1])
+    if (Number.isNaN(pid) || isAlive(pid)) continue
+    const dataDir = join(tmpdir(), name)
+    const home = join(dataDir, 'postgres')
+    const folders = { home, cluster: join(home, 'cluster'), log: join(dataDir, 'postgres.log') }
+    const running = await readPostmaster(folders.cluster)
+    if (running) await stopPostmaster(running.pid, folders)
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs'
+import { defineConfig } from 'vitest/config'
+
+const web = 'web/vitest.config.ts'
+
+export default defineConfig({
+  test: {
+    // Two cores are the smallest machine that runs this; more workers only make the engines in tests wait for each other.
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          name: 'node',
+          pool: 'forks',
+          include: ['{contract,server,agent,scripts}/**/*.test.ts'],
+          globalSetup: ['server/src/testing/global-setup.ts'],
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+        },
+      },
+      // The web application has its own: another environment, and no database.
+      ...(existsSync(web) ? [web] : []),
+    ],
+  },
+})
