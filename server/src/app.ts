@@ -6,7 +6,8 @@ import type { Config } from './config.ts'
 import { createDb, type Db } from './db/db.ts'
 import { newId } from './ids.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
-import { createSecrets, loadSecret, type Secrets } from './secrets/secrets.ts'
+import { loadSecret } from './secrets/secret-file.ts'
+import { createSecrets, type Secrets } from './secrets/secrets.ts'
 import { createSignals, type Signals } from './signals.ts'
 import { createWorkers, type Workers } from './workers/workers.ts'
 
@@ -46,21 +47,23 @@ export async function createApp(
   await using stack = new AsyncDisposableStack()
   const secret = await loadSecret(config.dataDir, config.secret)
   const db = stack.adopt(createDb(options.databaseUrl), (pool) => pool.destroy())
-  const blobs = await createBlobs({
-    secret,
-    folder: join(config.dataDir, 'blobs'),
-    s3:
-      config.s3Bucket === undefined
-        ? undefined
-        : {
-            bucket: config.s3Bucket,
-            endpoint: config.s3Endpoint,
-            region: config.s3Region,
-            prefix: config.s3Prefix,
-            accessKeyId: config.s3AccessKeyId ?? '',
-            secretAccessKey: config.s3SecretAccessKey ?? '',
-          },
-  })
+  const blobs = stack.use(
+    await createBlobs({
+      secret,
+      store:
+        config.s3Bucket === undefined
+          ? { kind: 'disk', root: join(config.dataDir, 'blobs') }
+          : {
+              kind: 's3',
+              bucket: config.s3Bucket,
+              endpoint: config.s3Endpoint ?? `https://s3.${config.s3Region}.amazonaws.com`,
+              region: config.s3Region,
+              prefix: config.s3Prefix,
+              accessKeyId: config.s3AccessKeyId ?? '',
+              secretAccessKey: config.s3SecretAccessKey ?? '',
+            },
+    }),
+  )
   const signals = stack.use(await createSignals(options.databaseUrl))
   const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { works: options.works }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
