@@ -28,6 +28,6 @@ function findNode() {
 }
 
 function fail(message) {
-  console.error(`groundstate: ${message}`)
+  process.stderr.write(`groundstate: ${message}\n`)
   process.exit(1)
 }

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { StartError } from './start-error.ts'
 
 const flag = z
   .enum(['true', 'false', '1', '0', 'on', 'off', 'yes', 'no'])
@@ -108,8 +109,9 @@ export const SETTINGS = {
   S3_ACCESS_KEY_ID: { schema: z.string().optional(), doc: 'access key', secret: true },
   S3_SECRET_ACCESS_KEY: { schema: z.string().optional(), doc: 'secret key', secret: true },
   LOG_LEVEL: {
-    schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
-    doc: 'which log lines are written',
+    schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).optional(),
+    doc: 'which log lines are written to the standard error',
+    shown: '`info`, or `warn` on a terminal',
   },
 } as const satisfies Record<string, Setting>
 
@@ -120,7 +122,7 @@ type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
   : Lowercase<S>
 
-export class ConfigError extends Error {}
+export class ConfigError extends StartError {}
 
 /** The name of a setting in code, `DATA_DIR` → `dataDir`. */
 export function settingKey(name: string) {

@@ -1,10 +1,11 @@
 import pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
+import { StartError } from '../start-error.ts'
 
 /** Any number that no other program locks in this database. */
 const MIGRATION_LOCK = 7_077_001
 
-export class MigrationError extends Error {}
+export class MigrationError extends StartError {}
 
 /**
  * Brings the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration is

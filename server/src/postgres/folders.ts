@@ -20,11 +20,17 @@ const SOCKET_NAME = '.s.PGSQL.5432'
 export type Folders = { home: string; cluster: string; log: string }
 
 /** Makes the folders, or finds them; below `dataDir` unless the account cannot get there. */
-export async function openFolders(dataDir: string, account: Account, log: Log): Promise<Folders> {
+export async function openFolders(
+  dataDir: string,
+  account: Account,
+  log: Log,
+  systemDir = SYSTEM_DIR,
+): Promise<Folders> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const real = await realpath(dataDir)
-  const home = await findHome(real, account, log)
-  await mkdir(home, { recursive: true, mode: 0o700 })
+  const place = await findHome(real, account, log, systemDir)
+  await mkdir(place, { recursive: true, mode: 0o700 })
+  const home = await realpath(place)
   await own(home, account)
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
 }
@@ -39,7 +45,7 @@ export async function openFolder(folder: string, account: Account) {
   await chmod(folder, (mode & 0o7777) | 0o010)
 }
 
-async function findHome(dataDir: string, account: Account, log: Log) {
+async function findHome(dataDir: string, account: Account, log: Log, systemDir: string) {
   if (!account.switch) return join(dataDir, 'postgres')
 
   const pointer = join(dataDir, 'postgres.location')
@@ -50,11 +56,11 @@ async function findHome(dataDir: string, account: Account, log: Log) {
   if (await canEnter(account, dataDir)) return join(dataDir, 'postgres')
 
   // A folder above it shuts the account out, such as root's home. That one is not ours to open.
-  await openFolder(SYSTEM_DIR, account)
-  if (!(await canEnter(account, SYSTEM_DIR))) {
-    throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${SYSTEM_DIR}`)
+  await openFolder(systemDir, account)
+  if (!(await canEnter(account, systemDir))) {
+    throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${systemDir}`)
   }
-  const home = await mkdtemp(join(SYSTEM_DIR, 'database-'))
+  const home = await mkdtemp(join(systemDir, 'database-'))
   await writeFile(`${pointer}.new`, `${home}\n`)
   await rename(`${pointer}.new`, pointer)
   log.warn(

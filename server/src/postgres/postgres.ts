@@ -1,11 +1,11 @@
-import { copyFile, readFile, stat, truncate } from 'node:fs/promises'
+import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Account, findAccount } from './account.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
-import { SUPERUSER, openCluster } from './cluster.ts'
+import { openCluster } from './cluster.ts'
 import { type Folders, openFolders, openSocketFolder } from './folders.ts'
-import { DATABASE, connect, createDatabase, lock } from './owner.ts'
+import { connect, connectionString, createDatabase, lock } from './owner.ts'
 import {
   POLL,
   hasExited,
@@ -30,12 +30,19 @@ export type PostgresOptions = { dataDir: string; log: Log; fsync?: boolean }
 const MAX_LOG = 8 * 1024 * 1024
 const LOG_CHECK = 60_000
 
+/** With less free disk than this, in bytes, PostgreSQL cannot start: it writes its first records in whole pages and files. */
+const MIN_FREE = 1024 * 1024
+
 /** After a wait this long, in ms, the log says what is waited for: recovery after a crash can take minutes. */
 const SLOW = 5_000
 
+/** How long another process may stand in the way of a start, in ms: one that starts too, or the last ones of a killed PostgreSQL. */
+const BUSY_PATIENCE = 10_000
+const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
+
 /** Everything that is decided before PostgreSQL runs. */
 export type Site = PostgresOptions & { fsync: boolean; folders: Folders; binaries: Binaries; account: Account }
-type Session = { client: pg.Client; pid: number; socketFolder: string }
+type Session = { client: pg.Client; pid: number; socketFolder: string; adopted: boolean }
 
 /**
  * Starts the embedded PostgreSQL of a data folder, or takes over the one that a killed server left running, and makes sure
@@ -47,11 +54,11 @@ type Session = { client: pg.Client; pid: number; socketFolder: string }
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const site = await prepare(options)
   let session = await own(site)
-  let stopping = false
+  const stop = new AbortController()
 
   // Replaces the session when PostgreSQL cut it: the lock is gone with it, and perhaps PostgreSQL itself.
   const recover = async () => {
-    for (let attempt = 0; !stopping; attempt++) {
+    for (let attempt = 0; !stop.signal.aborted; attempt++) {
       site.log.warn('the connection to the embedded PostgreSQL is lost; starting it again')
       try {
         session = await own(site, session.socketFolder)
@@ -65,7 +72,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
   let recovery: Promise<void> | undefined
   const recovering = () => {
-    if (!stopping) recovery = recover()
+    if (!stop.signal.aborted) recovery = recover()
   }
   session.client.once('end', recovering)
 
@@ -73,10 +80,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   logCheck.unref()
 
   return {
-    url: `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(session.socketFolder)}`,
+    url: connectionString(session.socketFolder),
     async [Symbol.asyncDispose]() {
-      if (stopping) return
-      stopping = true
+      if (stop.signal.aborted) return
+      stop.abort()
       clearInterval(logCheck)
       await recovery
       await stopPostmaster(session.pid, site.folders)
@@ -106,6 +113,7 @@ async function own(site: Site, socketFolder?: string): Promise<Session> {
     const session = await reach(site, socketFolder)
     try {
       await lock(session.client, site.dataDir)
+      if (session.adopted) site.log.info(`took over the embedded PostgreSQL that is running (process ${session.pid})`)
       await createDatabase(session.client)
       return session
     } catch (error) {
@@ -122,21 +130,21 @@ async function reach(site: Site, socketFolder?: string): Promise<Session> {
   const { cluster } = site.folders
   const started = performance.now()
   for (let told = false; ; await pause(POLL)) {
+    const patient = performance.now() - started < BUSY_PATIENCE
     const running = await readPostmaster(cluster)
     if (!running) {
-      const session = await start(site, socketFolder)
+      const session = await start(site, socketFolder, patient)
       if (session) return session
     } else if (running.ready) {
       const client = await connect(running.socketFolder)
       if (client) {
-        site.log.info(`took over the embedded PostgreSQL that was already running (process ${running.pid})`)
-        return { client, ...running }
+        return { client, ...running, adopted: true }
       }
     }
     if (running && !(await isPostmaster(running.pid, cluster))) {
       await removeStale(cluster, running)
       if (running.socketFolder !== socketFolder) await removeSocketFolder(running.socketFolder)
-      const session = await start(site, socketFolder)
+      const session = await start(site, socketFolder, patient)
       if (session) return session
     }
     if (!told && performance.now() - started > SLOW) {
@@ -146,8 +154,8 @@ async function reach(site: Site, socketFolder?: string): Promise<Session> {
   }
 }
 
-/** Undefined when another process was first to start one. */
-async function start(site: Site, known?: string): Promise<Session | undefined> {
+/** Undefined when another process stands in the way and we are patient. */
+async function start(site: Site, known: string | undefined, patient: boolean): Promise<Session | undefined> {
   const { cluster, log } = site.folders
   await limitLog(log)
   const logStart = await size(log)
@@ -159,7 +167,7 @@ async function start(site: Site, known?: string): Promise<Session | undefined> {
     const postmaster = await readPostmaster(cluster)
     if (postmaster?.ready && postmaster.pid === child.pid) {
       const client = await connect(postmaster.socketFolder)
-      if (client) return { client, ...postmaster }
+      if (client) return { client, ...postmaster, adopted: false }
     }
     if (!told && performance.now() - started > SLOW) {
       told = true
@@ -167,9 +175,18 @@ async function start(site: Site, known?: string): Promise<Session | undefined> {
     }
   }
 
+  if (known === undefined && socketFolder !== site.folders.home) await removeSocketFolder(socketFolder)
   const output = (await readFile(log)).subarray(logStart).toString()
-  if (/lock file "postmaster\.pid" already exists/.test(output)) return undefined
-  throw new Error(output.trim().split('\n').slice(-5).join(' / ') || `PostgreSQL ended with status ${child.exitCode}`)
+  if (patient && BUSY.test(output)) return undefined
+  throw new Error(
+    output.trim().split('\n').slice(-5).join(' / ') || (await explainSilence(site.folders, child.exitCode)),
+  )
+}
+
+/** A full disk takes no log either. */
+async function explainSilence(folders: Folders, status: number | null) {
+  const { bavail, bsize } = await statfs(folders.home)
+  return bavail * bsize < MIN_FREE ? 'No space left on device' : `PostgreSQL ended with status ${status}`
 }
 
 /** PostgreSQL appends, so the file can be emptied below it. */

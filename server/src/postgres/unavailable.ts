@@ -1,8 +1,10 @@
+import { StartError } from '../start-error.ts'
+
 /**
  * The embedded PostgreSQL cannot serve. The message is for the person who starts the server: it says what is wrong and
  * that GROUNDSTATE_DATABASE_URL is the way around, so it is printed without a stack.
  */
-export class PostgresUnavailable extends Error {
+export class PostgresUnavailable extends StartError {
   override name = 'PostgresUnavailable'
 
   constructor(reason: string, options: ErrorOptions & { remedy?: string } = {}) {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../db/migrate.ts'
+import { installJobs } from '../jobs/jobs.ts'
 import { isAlive } from '../postgres/cluster.ts'
 import { readPostmaster, stopPostmaster } from '../postgres/postmaster.ts'
 import { startPostgres } from '../postgres/postgres.ts'
@@ -56,6 +57,7 @@ async function createTemplate(adminUrl: string) {
   const template = `groundstate_template_${randomBytes(8).toString('hex')}`
   await execute(adminUrl, `create database ${template}`)
   await migrate(databaseUrl(adminUrl, template))
+  await installJobs(databaseUrl(adminUrl, template))
   return template
 }
 

@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '..')
+const NODE = join(ROOT, 'node_modules/.bin/node')
+
+/** One measured figure; `budget` says what it should be, `better` in which direction it improves. */
+export type BenchRow = { name: string; value: number; unit: string; better: 'less' | 'more'; budget?: number }
+
+/** A server under measurement, in a process of its own. */
+export type Target = {
+  baseUrl: string
+  token: string
+  dataDir: string
+  pid: number
+  /** How long it took from the start of the process to ready, in ms. */
+  readyMs: number
+  stop: () => Promise<void>
+}
+
+export async function startTarget(settings: Record<string, string> = {}, dataDir?: string): Promise<Target> {
+  const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-bench-')))
+  const token = 'bench-admin-token-0123456789'
+  const started = performance.now()
+  const child: ChildProcess = spawn(NODE, [join(ROOT, 'server/bin/groundstate.mjs'), 'serve'], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      GROUNDSTATE_PORT: '0',
+      GROUNDSTATE_DATA_DIR: folder,
+      GROUNDSTATE_ADMIN_TOKEN: token,
+      GROUNDSTATE_LOG_LEVEL: 'warn',
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const baseUrl = await new Promise<string>((resolve, reject) => {
+    let output = ''
+    child.stdout?.on('data', (data: Buffer) => {
+      output += data.toString()
+      const url = /ready at (https?:\/\/\S+)/.exec(output)?.[1]
+      if (url !== undefined) resolve(url)
+    })
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}\n${output}`)))
+  })
+  const readyMs = performance.now() - started
+  return {
+    baseUrl,
+    token,
+    dataDir: folder,
+    pid: child.pid ?? 0,
+    readyMs,
+    async stop() {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve))
+      if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A request to the API; throws on a status of 400 or more. */
+export async function api(target: Target, method: string, path: string, body?: unknown): Promise<any> {
+  const response = await fetch(path.startsWith('http') ? path : `${target.baseUrl}/api/v2${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${target.token}`,
+      ...(body !== undefined && { 'content-type': 'application/vnd.api+json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (response.status >= 400) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** Calls `work` again and again from `clients` at once for `ms`; returns calls a second. */
+export async function rate(clients: number, ms: number, work: (client: number) => Promise<unknown>): Promise<number> {
+  const end = performance.now() + ms
+  const started = performance.now()
+  let calls = 0
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      while (performance.now() < end) {
+        await work(client)
+        calls += 1
+      }
+    }),
+  )
+  return calls / ((performance.now() - started) / 1000)
+}
+
+export function percentile(values: readonly number[], part: number) {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+/** Proportional memory of a process and everything below it, in MB: shared pages are counted once. */
+export async function memoryMb(pid: number): Promise<number> {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
+  const own = Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) / 1024
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  let total = own
+  for (const child of children.trim().split(' ').filter(Boolean)) total += await memoryMb(Number(child))
+  return total
+}

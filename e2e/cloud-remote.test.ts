@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type BootedServer, bootServer } from './server.ts'
+import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+
+const RESOURCE = `
+variable "name" {
+  type    = string
+  default = "world"
+}
+resource "terraform_data" "greeting" {
+  input = "hello, \${var.name}"
+}
+output "greeting" {
+  value = terraform_data.greeting.output
+}
+output "secret" {
+  value     = "hunter2-\${var.name}"
+  sensitive = true
+}
+`
+
+describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () => {
+  let server: BootedServer
+  beforeAll(async () => {
+    server = await bootServer()
+  })
+
+  test('init, plan, apply, output, show and destroy work as on the hosted service', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('basic') + RESOURCE })
+
+    await folder.ok(['init', '-input=false'])
+    const plan = await folder.run(['plan', '-input=false', '-detailed-exitcode'])
+    const apply = await folder.ok(['apply', '-auto-approve', '-input=false'])
+    const outputs = JSON.parse((await folder.ok(['output', '-json'])).out)
+    const again = await folder.run(['plan', '-input=false', '-detailed-exitcode'])
+    const show = await folder.ok(['show'])
+    const destroy = await folder.ok(['destroy', '-auto-approve', '-input=false'])
+
+    expect(plan.all).toContain('terraform_data.greeting will be created')
+    expect(plan.code).toBe(2)
+    expect(apply.all).toContain('Apply complete! Resources: 1 added, 0 changed, 0 destroyed.')
+    expect(outputs.greeting.value).toBe('hello, world')
+    expect(outputs.secret).toMatchObject({ sensitive: true, value: 'hunter2-world' })
+    expect(again.code).toBe(0)
+    expect(again.all).toContain('No changes')
+    expect(show.all).toContain('hello, world')
+    expect(destroy.all).toContain('Destroy complete! Resources: 1 destroyed.')
+  })
+
+  test('a saved plan is shown, applied once, and refused the second time', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('saved-plan') + RESOURCE })
+
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['plan', '-out=saved.tfplan', '-input=false'])
+    const show = await folder.ok(['show', 'saved.tfplan'])
+    const json = JSON.parse((await folder.ok(['show', '-json', 'saved.tfplan'])).out)
+    const apply = await folder.ok(['apply', '-input=false', 'saved.tfplan'])
+    const second = await folder.run(['apply', '-input=false', 'saved.tfplan'])
+
+    expect(show.all).toContain('terraform_data.greeting will be created')
+    expect(json.format_version).toMatch(/^1\./)
+    expect(apply.all).toContain('Apply complete! Resources: 1 added')
+    expect(second.code).toBe(1)
+  })
+
+  test('a failing plan ends with code 1 and shows the diagnostic', async () => {
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('bad-plan')}output "x" { value = terraform_data.none.id }\n`,
+    })
+
+    await folder.ok(['init', '-input=false'])
+    const plan = await folder.run(['plan', '-input=false'])
+
+    expect(plan.code).toBe(1)
+    expect(plan.all).toContain('Reference to undeclared resource')
+  })
+
+  test('a failing apply ends with code 1, shows the diagnostic, and keeps what was made', async () => {
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('bad-apply')}
+resource "terraform_data" "made" { input = "kept" }
+resource "terraform_data" "fails" {
+  input = "x"
+  depends_on = [terraform_data.made]
+  provisioner "local-exec" { command = "echo this-goes-wrong >&2; exit 3" }
+}
+`,
+    })
+
+    await folder.ok(['init', '-input=false'])
+    const apply = await folder.run(['apply', '-auto-approve', '-input=false'])
+    const list = await folder.ok(['state', 'list'])
+
+    expect(apply.code).toBe(1)
+    expect(apply.all).toContain('this-goes-wrong')
+    expect(list.out).toContain('terraform_data.made')
+    const workspace = await server.api('GET', '/organizations/main/workspaces/bad-apply')
+    expect(workspace.data.attributes.locked).toBe(false)
+  })
+})

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+export const ADMIN_TOKEN = 'e2e-admin-token-of-the-first-administrator'
+
+export type BootedServer = {
+  url: string
+  dataDir: string
+  pid: number
+  output: () => string
+  /** A request to the API as the administrator; throws on a status of 400 or more unless `expect` names it. */
+  api: (method: string, path: string, body?: unknown, options?: { token?: string; expect?: number }) => Promise<any>
+  stop: (signal?: NodeJS.Signals) => Promise<number | null>
+  /** Starts again on the same data folder and port. */
+  restart: () => Promise<void>
+}
+
+/** Boots the real server in a process of its own, on a fresh data folder; stopped and removed when the file ends. */
+export async function bootServer(settings: Record<string, string> = {}): Promise<BootedServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-e2e-'))
+  let output = ''
+  let child: ChildProcess
+
+  async function start(port: string) {
+    child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'server/bin/groundstate.mjs'), 'serve'], {
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        GROUNDSTATE_DATA_DIR: dataDir,
+        GROUNDSTATE_ADMIN_TOKEN: ADMIN_TOKEN,
+        GROUNDSTATE_LOG_LEVEL: 'info',
+        ...settings,
+        GROUNDSTATE_PORT: port,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const started = child
+    return new Promise<string>((resolve, reject) => {
+      const onData = (data: Buffer) => {
+        output += data.toString()
+        const ready = /ready at (https?:\/\/\S+)/.exec(output)
+        if (ready?.[1] !== undefined) resolve(ready[1])
+      }
+      started.stdout?.on('data', onData)
+      started.stderr?.on('data', onData)
+      started.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${output}`)))
+    })
+  }
+
+  const url = await start('0')
+  const server: BootedServer = {
+    url,
+    dataDir,
+    get pid() {
+      return child.pid ?? 0
+    },
+    output: () => output,
+    async api(method, path, body, options = {}) {
+      const response = await fetch(path.startsWith('http') ? path : `${url}/api/v2${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${options.token ?? ADMIN_TOKEN}`,
+          ...(body !== undefined && { 'content-type': 'application/vnd.api+json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      if (options.expect === undefined ? response.status >= 400 : response.status !== options.expect) {
+        throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+      }
+      return text === '' ? undefined : (JSON.parse(text) as unknown)
+    },
+    stop: async (signal = 'SIGTERM') =>
+      new Promise((resolve) => {
+        if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode)
+        child.once('exit', (code) => resolve(code))
+        child.kill(signal)
+      }),
+    async restart() {
+      output = ''
+      await start(new URL(url).port)
+    },
+  }
+  afterAll(async () => {
+    await server.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  return server
+}

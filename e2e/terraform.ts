@@ -1,0 +1,156 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll } from 'vitest'
+import { cliConfiguration } from '../server/src/cli/cli-config.ts'
+import { ADMIN_TOKEN, type BootedServer } from './server.ts'
+
+export const HOST = 'groundstate.local'
+
+/** Whether the engine is there; tests that need it are skipped aloud where it is not. */
+export const hasTerraform = (() => {
+  try {
+    execFileSync('terraform', ['version'], {
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' },
+    })
+    return true
+  } catch {
+    console.warn('SKIPPED: terraform is not on the PATH, nothing that drives it can be tested')
+    return false
+  }
+})()
+
+export type Result = { code: number | null; out: string; err: string; all: string }
+
+export type Folder = {
+  path: string
+  write: (files: Record<string, string>) => Promise<void>
+  /** Runs terraform to its end. */
+  run: (args: readonly string[], options?: RunOptions) => Promise<Result>
+  /** As `run`, and throws with the whole output when it fails. */
+  ok: (args: readonly string[], options?: RunOptions) => Promise<Result>
+  /** Starts terraform and lets the test watch and signal it. */
+  start: (args: readonly string[], options?: RunOptions) => Running
+}
+export type RunOptions = { env?: Record<string, string>; input?: string }
+export type Running = { child: ChildProcess; done: Promise<Result>; saw: (text: string | RegExp) => Promise<void> }
+
+/** A folder with a configuration, in which the unmodified terraform runs against the server as `token`. */
+export async function terraformFolder(
+  server: BootedServer,
+  files: Record<string, string>,
+  token = ADMIN_TOKEN,
+): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), 'groundstate-tf-'))
+  const home = await mkdtemp(join(tmpdir(), 'groundstate-home-'))
+  const config = join(home, 'terraform.rc')
+  await writeFile(config, cliConfiguration({ url: server.url, token, hostName: HOST }))
+  afterAll(async () => {
+    await rm(path, { recursive: true, force: true })
+    await rm(home, { recursive: true, force: true })
+  })
+
+  const write = async (contents: Record<string, string>) => {
+    for (const [name, text] of Object.entries(contents)) {
+      await mkdir(dirname(join(path, name)), { recursive: true })
+      await writeFile(join(path, name), text)
+    }
+  }
+  await write(files)
+
+  function start(args: readonly string[], options: RunOptions = {}): Running {
+    const child = spawn('terraform', args, {
+      cwd: path,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        TF_CLI_CONFIG_FILE: config,
+        CHECKPOINT_DISABLE: '1',
+        ...options.env,
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    let out = ''
+    let err = ''
+    const watchers = new Set<() => void>()
+    child.stdout.on('data', (data: Buffer) => {
+      out += data.toString()
+      watchers.forEach((watch) => watch())
+    })
+    child.stderr.on('data', (data: Buffer) => {
+      err += data.toString()
+      watchers.forEach((watch) => watch())
+    })
+    if (options.input !== undefined) child.stdin.end(options.input)
+    else child.stdin.end()
+    const done = new Promise<Result>((resolve) => {
+      child.once('close', (code) => {
+        watchers.forEach((watch) => watch())
+        resolve({ code, out, err, all: plain(out + err) })
+      })
+    })
+    const saw = async (text: string | RegExp) =>
+      new Promise<void>((resolve, reject) => {
+        const look = () => {
+          const all = plain(out + err)
+          if (typeof text === 'string' ? all.includes(text) : text.test(all)) {
+            watchers.delete(look)
+            resolve()
+          } else if (child.exitCode !== null) {
+            reject(new Error(`terraform ended before it printed ${String(text)}:\n${all}`))
+          }
+        }
+        watchers.add(look)
+        look()
+      })
+    return { child, done, saw }
+  }
+
+  const run = async (args: readonly string[], options?: RunOptions) => start(args, options).done
+  return {
+    path,
+    write,
+    start,
+    run,
+    async ok(args, options) {
+      const result = await run(args, options)
+      if (result.code !== 0) throw new Error(`terraform ${args.join(' ')} ended with ${result.code}:\n${result.all}`)
+      return result
+    },
+  }
+}
+
+/** The `terraform` block of a configuration with the `cloud` block, for one workspace by name. */
+export function cloudBlock(workspace: string, organization = 'main') {
+  return `terraform {
+  cloud {
+    hostname     = "${HOST}"
+    organization = "${organization}"
+    workspaces {
+      name = "${workspace}"
+    }
+  }
+}
+`
+}
+
+/** The same with `backend "remote"`. */
+export function remoteBackend(workspace: string, organization = 'main') {
+  return `terraform {
+  backend "remote" {
+    hostname     = "${HOST}"
+    organization = "${organization}"
+    workspaces {
+      name = "${workspace}"
+    }
+  }
+}
+`
+}
+
+function plain(text: string) {
+  // oxlint-disable-next-line no-control-regex -- colour codes start with the escape character
+  return text.replace(/\u001b\[[0-9;]*m/g, '')
+}

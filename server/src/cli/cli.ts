@@ -1,0 +1,119 @@
+import { Command, CommanderError, Option } from 'commander'
+import { type Config, readConfig, SETTINGS, settingFlag, settingKey } from '../config.ts'
+import { StartError } from '../start-error.ts'
+
+type SettingFlags = Record<string, string | undefined>
+
+/** Runs the command line; resolves to the exit code. Commands load what they need, so that `--help` answers at once. */
+export async function runCli(argv: readonly string[]): Promise<number> {
+  const program = new Command('groundstate')
+    .description('Runs Terraform and OpenTofu in workspaces, keeps their state, and asks others for their verdict.')
+    .version('1.0.0')
+    .enablePositionalOptions()
+    .exitOverride()
+    .showHelpAfterError('(run with --help for what there is)')
+  let exitCode = 0
+
+  withSettings(program.command('serve', { isDefault: true }))
+    .summary('run the server')
+    .description('Runs the server until SIGTERM. Every setting is a flag or a GROUNDSTATE_… variable; flags win.')
+    .action(async (flags: SettingFlags) => {
+      const { serveCommand } = await import('./serve.ts')
+      exitCode = await serveCommand(configOf(flags))
+    })
+
+  program
+    .command('cli-config')
+    .summary('print a CLI configuration for terraform and tofu')
+    .description(
+      'Prints a CLI configuration with which terraform and tofu reach this server, over plain http too. Save it, and name the file in TF_CLI_CONFIG_FILE.',
+    )
+    .addOption(urlOption())
+    .addOption(tokenOption())
+    .option('--host-name <name>', 'name by which configurations call this server', 'groundstate.local')
+    .action(async (options: { url: string; token?: string; hostName: string }) => {
+      const { cliConfiguration } = await import('./cli-config.ts')
+      process.stdout.write(cliConfiguration(options))
+    })
+
+  program
+    .command('exec')
+    .summary('run a command with all of that set')
+    .description(
+      'Runs a command, such as `terraform plan`, with a CLI configuration for this server: groundstate exec -- terraform plan',
+    )
+    .addOption(urlOption())
+    .addOption(tokenOption())
+    .option('--host-name <name>', 'name by which configurations call this server', 'groundstate.local')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .passThroughOptions()
+    .action(async (command: string[], options: { url: string; token?: string; hostName: string }) => {
+      const { execCommand } = await import('./exec.ts')
+      exitCode = await execCommand(command, options)
+    })
+
+  withSettings(program.command('token').summary('manage API tokens').command('create'), DATABASE_SETTINGS)
+    .summary('create an API token for a user')
+    .description('Creates an API token straight in the database, for whoever may read the data folder. Prints it once.')
+    .option('--user <name>', 'username of the account', 'admin')
+    .option('--description <text>', 'what the token is for', 'created on the command line')
+    .option('--expires <duration>', 'such as 12h or 30d; never by default')
+    .action(async (flags: SettingFlags & { user: string; description: string; expires?: string }) => {
+      const { tokenCreateCommand } = await import('./token.ts')
+      exitCode = await tokenCreateCommand(configOf(flags), flags)
+    })
+
+  withSettings(program.command('doctor'))
+    .summary('check what the server needs')
+    .description('Checks the engine, database, clock, disk, port and TLS, and says what to do about what is wrong.')
+    .action(async (flags: SettingFlags) => {
+      const { doctorCommand } = await import('./doctor.ts')
+      exitCode = await doctorCommand(configOf(flags))
+    })
+
+  const state = program.command('state').summary('move state between servers and folders')
+  const { addStateCommands } = await import('./state.ts')
+  addStateCommands(state, { urlOption, tokenOption, onExit: (code) => (exitCode = code) })
+
+  try {
+    await program.parseAsync([...argv])
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode
+    if (error instanceof StartError) {
+      process.stderr.write(`groundstate: ${error.message}\n`)
+      return 1
+    }
+    throw error
+  }
+}
+
+const DATABASE_SETTINGS = ['DATA_DIR', 'DATABASE_URL', 'SECRET', 'LOG_LEVEL']
+
+function withSettings(command: Command, names: readonly string[] = Object.keys(SETTINGS)) {
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    if (names.includes(name)) command.addOption(new Option(`${settingFlag(name)} <value>`, setting.doc))
+  }
+  return command
+}
+
+/** Flags over environment variables. */
+function configOf(flags: SettingFlags): Config {
+  const values: Record<string, string | undefined> = {}
+  for (const [name, value] of Object.entries(process.env)) {
+    if (name.startsWith('GROUNDSTATE_')) values[name] = value
+  }
+  for (const name of Object.keys(SETTINGS)) {
+    const flag = flags[settingKey(name)]
+    if (flag !== undefined) values[`GROUNDSTATE_${name}`] = flag
+  }
+  return readConfig(values)
+}
+
+function urlOption() {
+  return new Option('--url <url>', 'address of the server').env('GROUNDSTATE_URL').default('http://127.0.0.1:7777')
+}
+
+function tokenOption() {
+  return new Option('--token <token>', 'API token').env('GROUNDSTATE_TOKEN')
+}

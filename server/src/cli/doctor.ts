@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process'
+import { access, constants, mkdir, statfs } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import type { Config } from '../config.ts'
+import { MIGRATIONS } from '../../migrations/list.ts'
+import { findPostgres } from '../postgres/find.ts'
+import { StartError } from '../start-error.ts'
+import { loadTls } from '../tls/tls.ts'
+
+type Verdict = { ok: boolean; found: string; advice?: string }
+type Check = { name: string; run: (config: Config) => Promise<Verdict> }
+
+const MIN_FREE_BYTES = 1024 ** 3
+const MAX_CLOCK_SKEW_MS = 2000
+
+const CHECKS: readonly Check[] = [
+  { name: 'node', run: async () => checkNode() },
+  { name: 'engine', run: checkEngine },
+  { name: 'data folder', run: checkDataFolder },
+  { name: 'database', run: checkDatabase },
+  { name: 'port', run: checkPort },
+  { name: 'TLS', run: checkTls },
+]
+
+/** Prints a line for each thing the server needs, with what to do where something is wrong. Returns 1 when something is. */
+export async function doctorCommand(config: Config): Promise<number> {
+  let failed = 0
+  for (const check of CHECKS) {
+    const verdict = await check.run(config).catch((error: unknown): Verdict => {
+      const message = error instanceof Error ? error.message : String(error)
+      return { ok: false, found: message, ...(!(error instanceof StartError) && { advice: 'see docs/OPERATIONS.md' }) }
+    })
+    if (!verdict.ok) failed += 1
+    process.stdout.write(`${verdict.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${verdict.found}\n`)
+    if (verdict.advice !== undefined) process.stdout.write(`${' '.repeat(15)}→ ${verdict.advice}\n`)
+  }
+  process.stdout.write(
+    failed === 0 ? '\nEverything is in place.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`,
+  )
+  return failed === 0 ? 0 : 1
+}
+
+function checkNode(): Verdict {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const ok = major > 22 || (major === 22 && minor >= 18)
+  return ok
+    ? { ok, found: process.version }
+    : { ok, found: process.version, advice: 'Node 22.18 or later is needed: run `npm ci`, which brings one' }
+}
+
+async function checkEngine(config: Config): Promise<Verdict> {
+  const candidates =
+    config.enginePath === undefined
+      ? (process.env['PATH'] ?? '')
+          .split(delimiter)
+          .flatMap((folder) => [join(folder, 'terraform'), join(folder, 'tofu')])
+      : [config.enginePath, join(config.enginePath, 'terraform'), join(config.enginePath, 'tofu')]
+  for (const path of candidates) {
+    const found = await promisify(execFile)(path, ['version'], {
+      env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' },
+    }).catch(() => undefined)
+    const version = found && /^(Terraform|OpenTofu) v\S+/.exec(found.stdout)?.[0]
+    if (version) return { ok: true, found: `${version} at ${path}` }
+  }
+  const where = config.enginePath === undefined ? 'on the PATH' : `at ${config.enginePath}`
+  return {
+    ok: false,
+    found: `neither terraform nor tofu ${where}`,
+    advice: 'install one of them, or name it in GROUNDSTATE_ENGINE_PATH; without it runs wait for an agent elsewhere',
+  }
+}
+
+async function checkDataFolder(config: Config): Promise<Verdict> {
+  await mkdir(config.dataDir, { recursive: true })
+  await access(config.dataDir, constants.W_OK)
+  const { bavail, bsize } = await statfs(config.dataDir)
+  const free = bavail * bsize
+  const found = `${config.dataDir}, ${(free / 1024 ** 3).toFixed(1)} GiB free`
+  return free >= MIN_FREE_BYTES
+    ? { ok: true, found }
+    : { ok: false, found, advice: 'free some space: state and logs need at least 1 GiB' }
+}
+
+async function checkDatabase(config: Config): Promise<Verdict> {
+  await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
+  const client = new pg.Client({ connectionString: config.databaseUrl ?? postgres?.url, connectionTimeoutMillis: 5000 })
+  await client.connect()
+  try {
+    const before = Date.now()
+    const { rows } = await client.query<{ version: number; clock: Date }>(
+      `select current_setting('server_version_num')::int as version, clock_timestamp() as clock`,
+    )
+    const { version = 0, clock = new Date(0) } = rows[0] ?? {}
+    const skew = Math.round(Math.abs(clock.getTime() - (before + Date.now()) / 2))
+    const found = `PostgreSQL ${Math.floor(version / 10_000)}${config.databaseUrl === undefined ? ', embedded' : ''}, clock off by ${skew} ms`
+    if (version < 150_000) return { ok: false, found, advice: 'PostgreSQL 15 or later is needed' }
+    if (skew > MAX_CLOCK_SKEW_MS)
+      return { ok: false, found, advice: 'synchronise the clocks of this machine and the database, with NTP' }
+    const { rows: tables } = await client.query(
+      `select from pg_tables where tablename = 'schema_migrations' and schemaname = 'public'`,
+    )
+    if (tables.length === 0) return { ok: true, found: `${found}, not migrated yet` }
+    const { rows: done } = await client.query<{ name: string }>('select name from schema_migrations')
+    const newer = done.filter(({ name }) => !MIGRATIONS.some((migration) => migration.name === name))
+    if (newer.length > 0)
+      return {
+        ok: false,
+        found,
+        advice: `it was migrated by a newer Groundstate (${newer[0]?.name}): start that version`,
+      }
+    return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }
+  } finally {
+    await client.end()
+  }
+}
+
+async function checkPort(config: Config): Promise<Verdict> {
+  const address = `${config.host}:${config.port}`
+  if (config.port === 0) return { ok: true, found: 'a free one is picked' }
+  const taken = await new Promise<boolean>((resolve) => {
+    const socket = connect({ host: config.host, port: config.port, timeout: 2000 })
+    socket
+      .once('connect', () => resolve(true))
+      .once('error', () => resolve(false))
+      .once('timeout', () => resolve(false))
+    socket.once('connect', () => socket.destroy()).once('timeout', () => socket.destroy())
+  })
+  if (!taken) return { ok: true, found: `${address} is free` }
+  const scheme = config.tls === 'off' ? 'http' : 'https'
+  const answer = await fetch(`${scheme}://${address}/api/v2/ping`, { signal: AbortSignal.timeout(2000) }).catch(
+    () => undefined,
+  )
+  if (answer?.headers.get('tfp-appname') === 'Groundstate')
+    return { ok: true, found: `${address}, where Groundstate is running` }
+  return {
+    ok: false,
+    found: `${address} is taken by another program`,
+    advice: 'stop it, or choose another GROUNDSTATE_PORT',
+  }
+}
+
+async function checkTls(config: Config): Promise<Verdict> {
+  const tls = await loadTls(config)
+  if (!tls) {
+    const loopback = /^(127\.|::1$|localhost$)/.test(config.host)
+    const found = 'off'
+    return loopback
+      ? { ok: true, found }
+      : { ok: true, found, advice: 'beyond this machine, put a TLS proxy in front or set GROUNDSTATE_TLS' }
+  }
+  const { X509Certificate } = await import('node:crypto')
+  const certificate = new X509Certificate(tls.cert)
+  const days = Math.floor((new Date(certificate.validTo).getTime() - Date.now()) / 86_400_000)
+  const found = `${certificate.subjectAltName ?? certificate.subject}, ${days} days left`
+  return days > 7 ? { ok: true, found } : { ok: false, found, advice: 'renew the certificate' }
+}

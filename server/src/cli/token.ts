@@ -1,0 +1,38 @@
+import type { Config } from '../config.ts'
+import { createDb } from '../db/db.ts'
+import { createTokenOnCommandLine } from '../features/tokens/command-line.ts'
+import { findPostgres } from '../postgres/find.ts'
+import { StartError } from '../start-error.ts'
+
+/**
+ * Creates an API token in the database itself: the way back in for whoever may read the data folder and has no token.
+ * Works beside a running server, and starts the embedded PostgreSQL for the moment when there is none.
+ */
+export async function tokenCreateCommand(
+  config: Config,
+  options: { user: string; description: string; expires?: string | undefined },
+): Promise<number> {
+  await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
+  const db = createDb(config.databaseUrl ?? postgres?.url ?? '', { max: 1 })
+  try {
+    const expiresAt = options.expires === undefined ? undefined : new Date(Date.now() + durationMs(options.expires))
+    const token = await createTokenOnCommandLine(db, {
+      username: options.user,
+      description: options.description,
+      expiresAt,
+    })
+    process.stdout.write(`${token}\n`)
+    return 0
+  } finally {
+    await db.destroy()
+  }
+}
+
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function durationMs(text: string) {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  if (unit !== 'm' && unit !== 'h' && unit !== 'd')
+    throw new StartError(`--expires ${text}: it must be a number and m, h or d, such as 30d`)
+  return Number(count) * UNIT_MS[unit]
+}

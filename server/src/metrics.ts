@@ -1,0 +1,19 @@
+import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import type { App } from './app.ts'
+
+const registry = new Registry()
+collectDefaultMetrics({ register: registry, prefix: 'groundstate_' })
+
+/** How long requests take, by method and status; paths hold ids, so they are no labels. */
+export const requestSeconds = new Histogram({
+  name: 'groundstate_http_request_seconds',
+  help: 'time from request to answer',
+  labelNames: ['method', 'status'],
+  buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+  registers: [registry],
+})
+
+/** The metrics of this process in the text format of Prometheus. */
+export async function metricsText(_app: App) {
+  return { text: await registry.metrics(), contentType: registry.contentType }
+}

@@ -1,0 +1,23 @@
+import { findAccount } from './account.ts'
+import { openFolders } from './folders.ts'
+import { connectionString } from './owner.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
+import { isPostmaster, readPostmaster } from './postmaster.ts'
+
+const QUIET = { info() {}, warn() {} }
+
+/**
+ * The embedded PostgreSQL of a data folder for a short visit: the one that a running server owns, which disposing leaves
+ * alone, or else one started for the moment.
+ */
+export async function findPostgres(dataDir: string): Promise<Postgres> {
+  const { cluster } = await openFolders(dataDir, await findAccount(), QUIET)
+  const running = await readPostmaster(cluster)
+  if (running?.ready && (await isPostmaster(running.pid, cluster))) {
+    return {
+      url: connectionString(running.socketFolder),
+      async [Symbol.asyncDispose]() {},
+    }
+  }
+  return startPostgres({ dataDir, log: QUIET })
+}

@@ -1,0 +1,55 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { canEnter, findAccount } from './account.ts'
+import { openFolders } from './folders.ts'
+
+const isRoot = process.geteuid?.() === 0
+let top: string
+let warnings: string[]
+const log = { info: () => undefined, warn: (message: string) => void warnings.push(message) }
+
+beforeEach(async () => {
+  top = await mkdtemp(join(tmpdir(), 'groundstate-folders-'))
+  await chmod(top, 0o755)
+  warnings = []
+})
+afterEach(() => rm(top, { recursive: true, force: true }))
+
+test('the socket is behind a folder that only its user can enter', async () => {
+  const account = await findAccount()
+
+  const folders = await openFolders(join(top, 'data'), account, log)
+
+  const { mode, uid } = await stat(folders.home)
+  expect({ mode: mode & 0o777, uid }).toEqual({ mode: 0o700, uid: account.uid })
+  expect(await canEnter(account, folders.home)).toBe(true)
+  expect(await canEnter({ ...account, uid: 54_321, gid: 54_321 }, join(top, 'data'))).toBe(false)
+})
+
+test.runIf(isRoot)('a data folder below a closed one has its database elsewhere, and says so once', async () => {
+  const closed = join(top, 'closed')
+  await mkdir(closed, { mode: 0o700 })
+  const account = await findAccount()
+  const open = () => openFolders(join(closed, 'data'), account, log, join(top, 'system'))
+
+  const first = await open()
+  const second = await open()
+
+  expect(first.home.startsWith(join(top, 'system'))).toBe(true)
+  expect(await canEnter(account, first.home)).toBe(true)
+  expect(second).toEqual(first)
+  expect(await readFile(join(closed, 'data/postgres.location'), 'utf8')).toBe(`${first.home}\n`)
+  expect(warnings).toEqual([expect.stringContaining(`the database is kept in ${first.home}`)])
+})
+
+test.runIf(isRoot)('a database of another user is refused, with what to do', async () => {
+  const dataDir = join(top, 'data')
+  const owner = { name: 'owner', uid: 54_321, gid: 54_321, switch: true }
+  await openFolders(dataDir, owner, log)
+
+  await expect(openFolders(dataDir, { ...owner, name: 'other', uid: 54_322 }, log)).rejects.toThrow(
+    /belongs to the user id 54321, but PostgreSQL would run as other; .*chown -R other/,
+  )
+})

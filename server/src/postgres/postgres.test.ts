@@ -1,0 +1,251 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { execute } from '../testing/database.ts'
+import { isPostmaster, readPostmaster } from './postmaster.ts'
+import { startPostgres } from './postgres.ts'
+
+const isRoot = process.geteuid?.() === 0
+let dataDir: string
+let messages: string[]
+const log = {
+  info: (message: string) => void messages.push(message),
+  warn: (message: string) => void messages.push(message),
+}
+
+/** Creating a database takes most of a second, so tests of what comes later copy this one. */
+let template: string
+beforeAll(async () => {
+  template = await mkdtemp(join(tmpdir(), 'groundstate-template-'))
+  await (await startPostgres({ dataDir: template, log: { info() {}, warn() {} }, fsync: false }))[Symbol.asyncDispose]()
+})
+afterAll(() => rm(template, { recursive: true, force: true }))
+
+function copyTemplate(folder = dataDir) {
+  execFileSync('cp', ['-a', join(template, 'postgres'), folder])
+}
+
+beforeEach(async () => {
+  messages = []
+  dataDir = await mkdtemp(join(tmpdir(), 'groundstate postgres ü-'))
+})
+afterEach(() => rm(dataDir, { recursive: true, force: true }))
+
+const start = (folder = dataDir) => startPostgres({ dataDir: folder, log, fsync: false })
+const postmaster = (folder = dataDir) => readPostmaster(join(folder, 'postgres/cluster'))
+
+async function value(url: string, sql: string) {
+  const { rows } = await execute(url, sql)
+  return Object.values(rows[0] ?? {})[0]
+}
+
+/** Starts PostgreSQL in another process and kills that process; PostgreSQL stays. */
+async function startAndKill() {
+  const module = new URL('./postgres.ts', import.meta.url).href
+  const options = JSON.stringify({ dataDir, fsync: false })
+  const script = `const { startPostgres } = await import('${module}')
+    await startPostgres({ ...${options}, log: console })
+    setInterval(() => undefined, 1_000)
+    process.stdout.write('up')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+describe('a server', () => {
+  test('has a UTF-8 database of its own on a local socket, as a user who is not root', async () => {
+    await using postgres = await start()
+
+    expect(await value(postgres.url, 'select current_database()')).toBe('groundstate')
+    expect(await value(postgres.url, 'show server_encoding')).toBe('UTF8')
+    expect(await value(postgres.url, 'show listen_addresses')).toBe('')
+    expect(await value(postgres.url, `select upper('ä')`)).toBe('Ä')
+    const { pid = 0 } = (await postmaster()) ?? {}
+    expect((await stat(`/proc/${pid}`)).uid).not.toBe(0)
+  })
+
+  test('writes safely unless it is told not to', async () => {
+    copyTemplate()
+    await using postgres = await startPostgres({ dataDir, log })
+
+    expect(await value(postgres.url, 'show fsync')).toBe('on')
+    expect(await value(postgres.url, 'show synchronous_commit')).toBe('on')
+    expect(await value(postgres.url, 'show full_page_writes')).toBe('on')
+  })
+
+  test('keeps its data over a stop and a start, and leaves no process behind', async () => {
+    copyTemplate()
+    const first = await start()
+    await execute(first.url, 'create table kept as select 7 as id')
+    const { pid = 0 } = (await postmaster()) ?? {}
+    await first[Symbol.asyncDispose]()
+
+    expect(await isPostmaster(pid, join(dataDir, 'postgres/cluster'))).toBe(false)
+    expect(await postmaster()).toBeUndefined()
+    await using second = await start()
+    expect(await value(second.url, 'select id from kept')).toBe(7)
+  })
+
+  test('works in a folder whose path is too long for a socket', async () => {
+    const long = join(dataDir, 'x'.repeat(120))
+    await chmod(dataDir, 0o711)
+    await mkdir(long)
+    copyTemplate(long)
+    const postgres = await start(long)
+    const { socketFolder = '' } = (await postmaster(long)) ?? {}
+
+    expect(await value(postgres.url, 'select 1')).toBe(1)
+    expect((await stat(socketFolder)).mode & 0o777).toBe(0o700)
+    await postgres[Symbol.asyncDispose]()
+    await expect(stat(socketFolder)).rejects.toThrow('ENOENT')
+  })
+
+  test('starts again when PostgreSQL dies', async () => {
+    copyTemplate()
+    await using postgres = await start()
+    const { pid = 0 } = (await postmaster()) ?? {}
+
+    process.kill(pid, 'SIGKILL')
+
+    await vi.waitFor(async () => expect(await value(postgres.url, 'select 1')).toBe(1), {
+      timeout: 10_000,
+      interval: 20,
+    })
+    expect((await postmaster())?.pid).not.toBe(pid)
+  })
+})
+
+describe('a data folder', () => {
+  test('left running by a killed server is taken over', async () => {
+    copyTemplate()
+    await startAndKill()
+    const left = await postmaster()
+
+    const postgres = await start()
+
+    expect((await postmaster())?.pid).toBe(left?.pid)
+    expect(messages).toEqual([expect.stringContaining('took over')])
+    await postgres[Symbol.asyncDispose]()
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('belongs to one server at a time, and the second one says whose it is', async () => {
+    copyTemplate()
+    await using postgres = await start()
+
+    await expect(start()).rejects.toThrow(`in use by another Groundstate server (process ${process.pid})`)
+
+    expect(await value(postgres.url, 'select 1')).toBe(1)
+  })
+
+  test('that two servers open at once is given to one of them', async () => {
+    const results = await Promise.allSettled([start(), start()])
+
+    const won = results.filter((result) => result.status === 'fulfilled')
+    const lost = results.find((result) => result.status === 'rejected')
+    expect(won).toHaveLength(1)
+    expect(String(lost?.reason)).toContain('in use by another Groundstate server')
+    await won[0]?.value[Symbol.asyncDispose]()
+  })
+
+  test('of another major version is refused and left alone', async () => {
+    const cluster = join(dataDir, 'postgres/cluster')
+    await mkdir(cluster, { recursive: true })
+    await writeFile(join(cluster, 'PG_VERSION'), '17\n')
+
+    await expect(start()).rejects.toThrow(/made by PostgreSQL 17, and this one is 18; the data is untouched/)
+
+    expect(await readdir(cluster)).toEqual(['PG_VERSION'])
+  })
+
+  test('whose creation was interrupted is created anew', async () => {
+    const gone = spawn('true')
+    await once(gone, 'exit')
+    const partial = join(dataDir, `postgres/cluster.new-${gone.pid}-abcdef`)
+    await mkdir(partial, { recursive: true })
+    await writeFile(join(partial, 'PG_VERSION'), '18\n')
+
+    await using postgres = await start()
+
+    expect(await value(postgres.url, 'select 1')).toBe(1)
+    expect((await readdir(join(dataDir, 'postgres'))).filter((name) => name.startsWith('cluster'))).toEqual(['cluster'])
+  })
+
+  test('whose recorded process is now a stranger is started', async () => {
+    copyTemplate()
+    const account = await stat(join(dataDir, 'postgres/cluster'))
+    const identity = isRoot ? { uid: account.uid, gid: account.gid } : {}
+    const stranger = spawn('sleep', ['60'], identity)
+    const cluster = join(dataDir, 'postgres/cluster')
+    const lines = [stranger.pid, cluster, 1, 5432, join(dataDir, 'postgres'), '', '   1   1', 'ready   ', '']
+    await writeFile(join(cluster, 'postmaster.pid'), lines.join('\n'))
+
+    await using postgres = await start()
+
+    expect(await value(postgres.url, 'select 1')).toBe(1)
+    stranger.kill()
+  })
+})
+
+/** A small disk of its own takes the right to mount one, which containers often lack. */
+function mountDisk(folder: string, size: string) {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('a full disk', () => {
+  test.runIf(isRoot)('is named when the database is created, and nothing half made is left', async ({ skip }) => {
+    if (!mountDisk(dataDir, '8m')) skip('this system allows no mount')
+    try {
+      await expect(start()).rejects.toThrow(/the disk is full \(while creating the database\)/)
+
+      expect(await readdir(join(dataDir, 'postgres'))).toEqual([])
+    } finally {
+      execFileSync('umount', [dataDir])
+    }
+  })
+
+  test.runIf(isRoot)('is named when PostgreSQL starts', async ({ skip }) => {
+    if (!mountDisk(dataDir, '100m')) skip('this system allows no mount')
+    try {
+      copyTemplate()
+      await writeFile(join(dataDir, 'filler'), Buffer.alloc(100 * 1024 * 1024)).catch(() => undefined)
+
+      await expect(start()).rejects.toThrow(/the disk is full/)
+    } finally {
+      execFileSync('umount', [dataDir])
+    }
+  })
+})
+
+test('a log that has grown large starts over', async () => {
+  copyTemplate()
+  const path = join(dataDir, 'postgres.log')
+  await writeFile(path, Buffer.alloc(9 * 1024 * 1024, 'x'))
+
+  await using postgres = await start()
+
+  expect(await value(postgres.url, 'select 1')).toBe(1)
+  expect((await readFile(path, 'utf8')).length).toBeLessThan(100_000)
+  expect((await stat(`${path}.1`)).size).toBe(9 * 1024 * 1024)
+})
+
+test('many clients can connect', async () => {
+  copyTemplate()
+  await using postgres = await start()
+  const pool = new pg.Pool({ connectionString: postgres.url, max: 80 })
+
+  const answers = await Promise.all(Array.from({ length: 80 }, () => pool.query('select 1')))
+
+  expect(answers).toHaveLength(80)
+  await pool.end()
+})

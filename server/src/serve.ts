@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import { createAgentLog, runAgent } from '@groundstate/agent/agent'
+import { pino } from 'pino'
+import { createApp } from './app.ts'
+import { SYSTEM } from './auth/actor.ts'
+import type { Config } from './config.ts'
+import { migrate } from './db/migrate.ts'
+import { ensureAdmin } from './features/admin/service.ts'
+import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
+import { JOBS, ROUTES } from './features/list.ts'
+import { createServer } from './http/server.ts'
+import { startPostgres } from './postgres/postgres.ts'
+import { loadTls } from './tls/tls.ts'
+
+/** What a person is told about a server that has just become ready. */
+export type Started = { baseUrl: string; admin: Awaited<ReturnType<typeof ensureAdmin>>; caFile: string | undefined }
+
+/**
+ * Runs a server until `signal` aborts: database, migrations, first administrator, HTTP, background work and the agent in
+ * this process. On abort the agent's jobs get `drainTimeout` to finish, while HTTP still answers them; background jobs
+ * that are cut off are run again by whoever starts next.
+ */
+export async function serve(config: Config, options: { signal: AbortSignal; onReady: (started: Started) => void }) {
+  const log = pino({ level: config.logLevel ?? (process.stderr.isTTY ? 'warn' : 'info') }, pino.destination(2))
+  await using stack = new AsyncDisposableStack()
+
+  const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
+  await migrate(databaseUrl)
+
+  const tls = await loadTls(config)
+  const works = config.role !== 'api'
+  const app = stack.use(await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works }))
+  await app.jobs.declare(JOBS)
+
+  const server = await createServer(app, ROUTES, tls)
+  const { port } = await listen(server.fastify, config)
+  stack.defer(() => server.fastify.close())
+  if (config.baseUrl === undefined) app.baseUrl = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
+
+  const ctx = { ...app, actor: SYSTEM }
+  const admin = await ensureAdmin(ctx)
+  if (works) await app.jobs.start(ctx, JOBS)
+
+  const agentStops = new AbortController()
+  const agent =
+    config.agents > 0 && works
+      ? runAgent({
+          serverUrl: `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
+          token: await createBuiltInAgentToken(ctx),
+          name: 'built-in',
+          concurrency: config.concurrency,
+          workDir: join(config.dataDir, 'agent'),
+          enginePath: config.enginePath,
+          log: createAgentLog(log),
+          signal: agentStops.signal,
+          drainTimeoutMs: config.drainTimeout,
+        })
+      : Promise.resolve()
+
+  options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile })
+  log.info({ baseUrl: app.baseUrl, role: config.role }, 'ready')
+
+  await aborted(options.signal)
+  log.info('draining')
+  agentStops.abort()
+  await agent
+  if (works) await app.jobs.stop(5000)
+}
+
+/** A wildcard address is not one that can be connected to. */
+function urlHost(host: string) {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+async function listen(server: Awaited<ReturnType<typeof createServer>>['fastify'], config: Config) {
+  await server.listen({ host: config.host, port: config.port })
+  const address = server.server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port')
+  return address
+}
+
+async function aborted(signal: AbortSignal) {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}

@@ -1,0 +1,14 @@
+import { SETTINGS } from './config.ts'
+
+/** The settings as a Markdown table, for the README. */
+export function settingsTable() {
+  const rows = Object.entries(SETTINGS).map(([name, setting]) => {
+    const preset = 'shown' in setting ? setting.shown : presetOf(setting.schema.safeParse(undefined))
+    return `| \`GROUNDSTATE_${name}\` | ${preset} | ${setting.doc} |`
+  })
+  return `| Variable | Default | What it is |\n|---|---|---|\n${rows.join('\n')}\n`
+}
+
+function presetOf(result: { success: boolean; data?: unknown }) {
+  return result.success && result.data !== undefined && result.data !== '' ? `\`${String(result.data)}\`` : ''
+}

@@ -1,0 +1,144 @@
+import 'reflect-metadata'
+import { webcrypto } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import * as x509 from '@peculiar/x509'
+import type { Tls } from './tls.ts'
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const DAY_MS = 86_400_000
+/** Apple's systems refuse server certificates that live longer than 825 days; browsers draw the line at 398. */
+const LEAF_DAYS = 397
+const AUTHORITY_DAYS = 3650
+/** A certificate is replaced at start when it has less than this left. */
+const RENEW_BEFORE_DAYS = 30
+
+/**
+ * A certificate for this machine's names, signed by a local authority that is made in `folder` at first use. Clients
+ * trust the authority once (`ca.pem`); certificates are renewed under it at start, so that trust lasts.
+ */
+export async function localCertificate(folder: string, hosts: readonly string[]): Promise<Tls> {
+  x509.cryptoProvider.set(globalThis.crypto)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const caFile = join(folder, 'ca.pem')
+  const authority = (await readPair(folder, 'ca')) ?? (await makeAuthority(folder))
+  const names = [
+    ...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...hosts.filter((host) => !isWildcard(host))]),
+  ]
+  const present = await readPair(folder, 'server')
+  const usable = present && isUsable(present.certificate, authority.certificate, names)
+  const leaf = usable ? present : await makeLeaf(folder, authority, names)
+  return { cert: `${leaf.certPem}\n${authority.certPem}\n`, key: leaf.keyPem, caFile }
+}
+
+type Pair = { certPem: string; keyPem: string; certificate: x509.X509Certificate }
+
+function isWildcard(host: string) {
+  return host === '0.0.0.0' || host === '::'
+}
+
+async function readPair(folder: string, name: string): Promise<Pair | undefined> {
+  try {
+    const certPem = await readFile(join(folder, `${name}.pem`), 'utf8')
+    const keyPem = await readFile(join(folder, `${name}-key.pem`), 'utf8')
+    return { certPem, keyPem, certificate: new x509.X509Certificate(certPem) }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function isUsable(leaf: x509.X509Certificate, authority: x509.X509Certificate, names: readonly string[]) {
+  const covered = new Set(
+    leaf
+      .getExtension(x509.SubjectAlternativeNameExtension)
+      ?.names.toJSON()
+      .map((name) => name.value.toLowerCase()),
+  )
+  return (
+    leaf.issuer === authority.subject &&
+    leaf.notAfter.getTime() - Date.now() > RENEW_BEFORE_DAYS * DAY_MS &&
+    names.every((name) => covered.has(name.toLowerCase()))
+  )
+}
+
+async function makeAuthority(folder: string) {
+  const keys = await makeKeys()
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serial(),
+    // Two installations on one machine must not be taken for each other.
+    name: `CN=Groundstate local authority ${hostname()} ${serial().slice(0, 8)}`,
+    notBefore: new Date(Date.now() - DAY_MS),
+    notAfter: new Date(Date.now() + AUTHORITY_DAYS * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  return writePair(folder, 'ca', certificate, keys.privateKey)
+}
+
+async function makeLeaf(folder: string, authority: Pair, names: readonly string[]) {
+  const keys = await makeKeys()
+  const signingKey = await webcrypto.subtle.importKey(
+    'pkcs8',
+    x509.PemConverter.decodeFirst(authority.keyPem),
+    ALGORITHM,
+    false,
+    ['sign'],
+  )
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serial(),
+    subject: 'CN=Groundstate',
+    issuer: authority.certificate.subject,
+    notBefore: new Date(Date.now() - DAY_MS),
+    notAfter: new Date(Date.now() + LEAF_DAYS * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    signingKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((name) => ({ type: isIP(name) === 0 ? 'dns' : 'ip', value: name })),
+      ),
+      await x509.AuthorityKeyIdentifierExtension.create(authority.certificate.publicKey),
+    ],
+  })
+  return writePair(folder, 'server', certificate, keys.privateKey)
+}
+
+async function makeKeys() {
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+}
+
+function serial() {
+  return Buffer.from(
+    webcrypto.getRandomValues(new Uint8Array(16)).map((byte, at) => (at === 0 ? byte & 0x7f : byte)),
+  ).toString('hex')
+}
+
+/** The key lands before the certificate, so that a certificate always has its key, whenever the process is killed. */
+async function writePair(
+  folder: string,
+  name: string,
+  certificate: x509.X509Certificate,
+  key: webcrypto.CryptoKey,
+): Promise<Pair> {
+  const certPem = certificate.toString('pem')
+  const keyPem = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
+  await writeWhole(join(folder, `${name}-key.pem`), `${keyPem}\n`, 0o600)
+  await writeWhole(join(folder, `${name}.pem`), `${certPem}\n`, 0o644)
+  return { certPem, keyPem, certificate }
+}
+
+async function writeWhole(path: string, text: string, mode: number) {
+  await writeFile(`${path}.new`, text, { mode, flush: true })
+  await rename(`${path}.new`, path)
+}

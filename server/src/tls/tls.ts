@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { ConfigError } from '../config.ts'
+
+export type Tls = {
+  cert: string
+  key: string
+  /** The local authority that clients must trust; undefined when the certificate comes from files. */
+  caFile: string | undefined
+}
+
+/** The certificate to serve with, as `TLS` says; undefined when it is off. Throws a `ConfigError` for files that can't be read. */
+export async function loadTls(config: Config): Promise<Tls | undefined> {
+  if (config.tls === 'off') return undefined
+  if (config.tls === 'auto') {
+    // The X.509 library is loaded by those who need it: it would cost every other start some 50 ms.
+    const { localCertificate } = await import('./authority.ts')
+    const hosts = [config.host, ...(config.baseUrl === undefined ? [] : [new URL(config.baseUrl).hostname])]
+    return localCertificate(join(config.dataDir, 'tls'), hosts)
+  }
+  const { tlsCert, tlsKey } = config
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw new ConfigError('GROUNDSTATE_TLS is files: GROUNDSTATE_TLS_CERT and GROUNDSTATE_TLS_KEY must name PEM files')
+  }
+  const read = async (setting: string, path: string) =>
+    readFile(path, 'utf8').catch((error: unknown) => {
+      throw new ConfigError(
+        `${setting}: ${path} can't be read: ${error instanceof Error ? error.message : String(error)}`,
+      )
+    })
+  return {
+    cert: await read('GROUNDSTATE_TLS_CERT', tlsCert),
+    key: await read('GROUNDSTATE_TLS_KEY', tlsKey),
+    caFile: undefined,
+  }
+}
