@@ -46,7 +46,7 @@ create table state_versions (
   created_by_user_id text references users on delete set null,
   -- who held the workspace's lock when the version was created
   lock_holder_id text,
-  run_id text,
+  run_id text references runs on delete set null,
   rollback_of_id text references state_versions on delete set null,
   created_at timestamptz not null,
   soft_deleted_at timestamptz,

@@ -21,6 +21,7 @@ export type StateOfWorkspace = Pick<
   | 'locked_by_type'
   | 'locked_by_id'
   | 'locked_reason'
+  | 'locked_at'
   | 'state_revision'
   | 'latest_state_version_id'
   | 'latest_state_serial'
@@ -42,7 +43,7 @@ export async function createStateVersion(ctx: Ctx, workspaceId: string, read: ()
   const state = readNewState(ctx, input)
   const known = await checkNewState(ctx, workspace, state)
   if (known) return known
-  const runId = checkRun(ctx, input.relationships.run?.data.id)
+  const runId = await checkRun(ctx, workspace.id, input.relationships.run?.data.id)
 
   const id = ctx.newId('sv')
   const { raw, json } = state
@@ -132,9 +133,11 @@ export function creatorId(ctx: Ctx) {
   return ctx.actor.kind === 'run' ? RUNS_USER_ID : actorUserId(ctx.actor)
 }
 
-function checkRun(ctx: Ctx, runId: string | undefined) {
+/** The run that the version belongs to: the engine's own, or one of this workspace that the request names. */
+async function checkRun(ctx: Ctx, workspaceId: string, runId: string | undefined) {
   const own = ctx.actor.kind === 'run' ? ctx.actor.runId : undefined
   if (runId === undefined || runId === own) return own ?? null
+  if (own === undefined && (await store.isRunOf(ctx.db, runId, workspaceId))) return runId
   throw invalid(`run is ${runId}, there is no such run in this workspace`, '/data/relationships/run')
 }
 

@@ -2,7 +2,7 @@ import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
 import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import type { Tx } from '../../db/db.ts'
-import { AppError, invalidParameter, notFound } from '../../errors.ts'
+import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
 import { requireWorkspaceByName } from '../workspaces/service.ts'
 import * as store from './store.ts'
@@ -81,19 +81,27 @@ function readStatus(value: unknown) {
   )
 }
 
+/** The columns of a workspace's row, read under its lock, that tell what a release of the workspace has to settle. */
+export type Releasable = {
+  id: string
+  pending_state_version_id: string | null
+  latest_state_version_id: string | null
+  current_state_version_id: string | null
+}
+
 /**
  * For the unlock of a workspace: throws `invalid` while its newest version awaits its content. Clients look for the words
  * `latest state version is still pending`, and take a conflict for a workspace that is unlocked already.
  */
-export async function checkNoPendingStateVersion(ctx: Ctx & { db: Tx }, workspaceId: string) {
-  const pending = await store.findPendingStateVersion(ctx.db, workspaceId)
-  if (pending) throw new AppError('invalid', [{ detail: `latest state version is still pending: ${pending}` }])
+export function checkNoPendingStateVersion({ pending_state_version_id: pending }: Releasable) {
+  if (pending !== null) throw invalid(`the latest state version is still pending: ${pending} awaits its upload`)
 }
 
 /**
  * Makes the last snapshot of a workspace its current state: for every release of its lock, forced ones included, and for
  * the end of the run that wrote it. Does nothing when there is none.
  */
-export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspaceId: string) {
-  await store.promoteLatest(ctx.db, workspaceId)
+export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Releasable) {
+  if (workspace.latest_state_version_id === workspace.current_state_version_id) return
+  await store.promoteLatest(ctx.db, workspace.id)
 }

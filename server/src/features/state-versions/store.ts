@@ -112,26 +112,6 @@ export async function findContent(db: Db, id: string, kind: 'raw' | 'json') {
   return row?.sealed
 }
 
-/** What a lock's owner is called; undefined when it is gone. */
-export async function findHolderName(db: Db, type: string, id: string) {
-  if (type === 'user') {
-    return (await db.selectFrom('users').select('username as name').where('id', '=', id).executeTakeFirst())?.name
-  }
-  if (type === 'team') {
-    return (await db.selectFrom('teams').select('name').where('id', '=', id).executeTakeFirst())?.name
-  }
-  return id
-}
-
-export async function findPendingStateVersion(db: Db, workspaceId: string) {
-  const row = await db
-    .selectFrom('workspaces')
-    .select('pending_state_version_id')
-    .where('id', '=', workspaceId)
-    .executeTakeFirst()
-  return row?.pending_state_version_id ?? undefined
-}
-
 /** The latest version of a workspace becomes its current one, where those differ. */
 export async function promoteLatest(db: Db, workspaceId: string) {
   await sql`
@@ -166,4 +146,14 @@ export async function addJsonContent(db: Db, id: string, location: string, seale
     )
     select id from sv`.execute(db)
   return rows.length > 0
+}
+
+export async function isRunOf(db: Db, runId: string, workspaceId: string) {
+  const row = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', runId)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return row !== undefined
 }

@@ -7,7 +7,7 @@ import * as store from './store.ts'
 export { lockWorkspaceRow } from './store.ts'
 export { createWorkspace } from './create.ts'
 export { effectiveExecution } from './execution.ts'
-export { isLockedBy, lockHolder } from './lock.ts'
+export { isLockedBy, lockedBy, lockHolder } from './lock.ts'
 export { workspaceResource } from './resource.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
