@@ -86,6 +86,18 @@ create table state_version_outputs (
   unique (state_version_id, name)
 );
 
+-- Comparisons of two versions that were asked for, sealed; from null is the state before the first.
+create table state_diffs (
+  from_id text references state_versions on delete cascade,
+  to_id text not null references state_versions on delete cascade,
+  revision integer not null,
+  sealed bytea not null,
+  created_at timestamptz not null,
+  unique nulls not distinct (to_id, from_id)
+);
+create index state_diffs_from_idx on state_diffs (from_id);
+alter table state_diffs alter column sealed set storage external;
+
 -- As whom the engine writes state while it works for a run.
 insert into users (id, username, auth_method, is_service_account, created_at, updated_at)
 values ('user-GroundstateRuns1', 'groundstate-runs', 'token', true, now(), now());

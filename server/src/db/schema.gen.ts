@@ -264,6 +264,13 @@ export type Schema = {
     sealed: Buffer
     state_version_id: string
   }
+  state_diffs: {
+    created_at: Timestamp
+    from_id: string | null
+    revision: number
+    sealed: Buffer
+    to_id: string
+  }
   state_version_outputs: {
     detailed_type: Json
     id: string

@@ -6,6 +6,8 @@ import type { Page, Paged } from '../../http/pagination.ts'
 import { extractVersion, outputContext, requireStateVersion, requireStateWorkspace } from '../state-versions/service.ts'
 import * as store from './store.ts'
 
+export { stateVersionOutputResource } from './resource.ts'
+
 export type Output = {
   id: string
   stateVersionId: string

@@ -1,5 +1,7 @@
 import { zstdCompressSync } from 'node:zlib'
+import type { Selectable } from 'kysely'
 import type { App } from '../../app.ts'
+import type { Schema } from '../../db/schema.gen.ts'
 import { AppError } from '../../errors.ts'
 import { type ExtractedOutput, type Extraction, extractState } from './extraction.ts'
 import type { StateHeader } from './state-file.ts'
@@ -98,6 +100,15 @@ export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): Seal
   return outputs.map(({ name, type, detailedType, sensitive, value }) => {
     const id = app.newId('wsout')
     const sealed = app.secrets.seal(JSON.stringify(value ?? null), outputContext(id))
+    return { id, name, type, detailedType: JSON.stringify(detailedType), sensitive, value: sealed }
+  })
+}
+
+/** Outputs of one version, as those of a copy of it. */
+export function resealOutputs(app: App, rows: readonly Selectable<Schema['state_version_outputs']>[]): SealedOutput[] {
+  return rows.map(({ id: original, name, type, detailed_type: detailedType, sensitive, value }) => {
+    const id = app.newId('wsout')
+    const sealed = app.secrets.seal(app.secrets.open(value, outputContext(original)), outputContext(id))
     return { id, name, type, detailedType: JSON.stringify(detailedType), sensitive, value: sealed }
   })
 }

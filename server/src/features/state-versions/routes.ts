@@ -1,4 +1,4 @@
-import { createStateVersionBody } from '@groundstate/contract/state-versions'
+import { createStateVersionBody, rollbackStateVersionBody, softDeleteBody } from '@groundstate/contract/state-versions'
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { type Answer, bytes, created, listPage, ok } from '../../http/answers.ts'

@@ -1,19 +1,23 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import type { Tx } from '../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
 import { requireWorkspaceByName } from '../workspaces/service.ts'
 import * as store from './store.ts'
 
+export { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
 export { createStateVersion, requireStateWorkspace } from './create.ts'
 export { outputContext } from './extract.ts'
 export { extractVersion } from './extract-job.ts'
+export { rollbackStateVersion } from './rollback.ts'
+export { diffStateVersion } from './state-diff.ts'
 export { downloadContent, MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
+export { listWorkspaceResources } from './workspace-resources.ts'
 
 /** A version whose workspace the actor may see, with what it may do there. */
-export type StateVersion = store.FoundStateVersion & { can: ReadonlySet<WorkspacePermission> }
+export type StateVersion = Omit<store.FoundStateVersion, 'facts'> & { facts: Facts }
 
 /** Throws `not-found` for what does not exist, what may not be seen and what may not be read alike (spec §4.4). */
 export async function requireStateVersion(
@@ -37,13 +41,16 @@ export async function showCurrentStateVersion(ctx: Ctx, workspaceId: string) {
   )
 }
 
-function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permission: WorkspacePermission) {
+function authorised(
+  ctx: Ctx,
+  row: store.FoundStateVersion | undefined,
+  permission: WorkspacePermission,
+): StateVersion {
   if (!row) throw notFound('state version')
-  const can = workspacePermissions(
-    readFacts(ctx.actor, { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: row.facts }),
-  )
-  if (!can.has(permission)) throw notFound('state version')
-  return { ...row, can }
+  const { organization_id: organizationId, workspace_id: workspaceId } = row
+  const facts = readFacts(ctx.actor, { organizationId, workspaceId, facts: row.facts })
+  if (!workspacePermissions(facts).has(permission)) throw notFound('state version')
+  return { ...row, facts }
 }
 
 /** The versions of one workspace, the newest first. */

@@ -27,17 +27,20 @@ export type FoundStateVersion = PresentedRow & {
   workspace_name: string
   vcs_repo: unknown
   current_state_version_id: string | null
+  plan: string
   facts: FactsColumn
 }
 
 export async function findStateVersion(db: Db, actor: Actor, key: { id: string } | { currentOf: string }) {
   const source =
     'id' in key
-      ? sql`state_versions sv join workspaces w on w.id = sv.workspace_id where sv.id = ${key.id}`
-      : sql`workspaces w join state_versions sv on sv.id = w.current_state_version_id where w.id = ${key.currentOf}`
+      ? sql`state_versions sv join workspaces w on w.id = sv.workspace_id
+            join organizations og on og.id = w.organization_id where sv.id = ${key.id}`
+      : sql`workspaces w join state_versions sv on sv.id = w.current_state_version_id
+            join organizations og on og.id = w.organization_id where w.id = ${key.currentOf}`
   const { rows } = await sql<FoundStateVersion>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
-           w.current_state_version_id, ${workspaceFacts(actor)} as facts
+           w.current_state_version_id, og.plan, ${workspaceFacts(actor)} as facts
       from ${source}`.execute(db)
   return rows[0]
 }
@@ -130,7 +133,11 @@ export async function promoteLatest(db: Db, workspaceId: string) {
 
 /** Takes the row lock of a version's workspace. */
 export async function lockWorkspaceOf(tx: Tx, id: string) {
-  await sql`select from workspaces w where w.id = (select workspace_id from state_versions where id = ${id}) for update`.execute(tx)
+  const { rows } = await sql<{ current_state_version_id: string | null; latest_state_version_id: string | null }>`
+    select current_state_version_id, latest_state_version_id from workspaces
+     where id = (select workspace_id from state_versions where id = ${id})
+       for update`.execute(tx)
+  return rows[0]
 }
 
 /** Adds the JSON state to a version that awaits it; false when it does so no more. */
@@ -156,4 +163,46 @@ export async function isRunOf(db: Db, runId: string, workspaceId: string) {
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** The version that came before `revision`, as far as it is finalized. */
+export async function findVersionBefore(db: Db, workspaceId: string, revision: number) {
+  const { rows } = await sql<PresentedRow>`
+    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids
+      from state_versions sv
+     where sv.workspace_id = ${workspaceId} and sv.status = 'finalized' and sv.revision < ${revision}
+     order by sv.revision desc limit 1`.execute(db)
+  return rows[0]
+}
+
+export async function findHighestSerial(db: Db, workspaceId: string) {
+  const { rows } = await sql<{ serial: number | null }>`
+    select max(serial) as serial from state_versions where workspace_id = ${workspaceId}`.execute(db)
+  return rows[0]?.serial ?? 0
+}
+
+export async function findInstances(db: Db, id: string) {
+  return db
+    .selectFrom('state_versions')
+    .select(['instances', 'created_at'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+export async function listOutputRows(db: Db, id: string) {
+  return db.selectFrom('state_version_outputs').selectAll().where('state_version_id', '=', id).orderBy('name').execute()
+}
+
+/** Takes the content of a version and all that was derived from it; its metadata stays. */
+export async function purgeStateVersion(tx: Tx, id: string) {
+  await tx.deleteFrom('state_contents').where('state_version_id', '=', id).execute()
+  await tx.deleteFrom('state_version_outputs').where('state_version_id', '=', id).execute()
+  await sql`delete from state_diffs where to_id = ${id} or from_id = ${id}`.execute(tx)
+  await updateStateVersion(tx, id, {
+    status: 'backing_data_permanently_deleted',
+    raw_location: null,
+    json_location: null,
+    instances: null,
+    purge_at: null,
+  })
 }
