@@ -8,7 +8,7 @@ export { lockWorkspaceRow } from './store.ts'
 export { requireVisibleWorkspaces } from './consumers.ts'
 export { createWorkspace } from './create.ts'
 export { effectiveExecution } from './execution.ts'
-export { isLockedBy, lockHolder } from './lock.ts'
+export { isLockedBy, lockedBy, lockHolder } from './lock.ts'
 export { moveWorkspacesTo } from './move.ts'
 export { workspaceResource } from './resource.ts'
 
