@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
-import { readFacts } from '../../auth/facts.ts'
+import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
 import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../errors.ts'
@@ -35,6 +35,7 @@ export async function requireConfigurationVersion(
   })
   const can = workspacePermissions(facts)
   if (!can.has('runs:read')) throw notFound('configuration version')
+  checkSecondFactor(row)
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
   return { ...version, can }
 }
@@ -81,6 +82,13 @@ export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
 export async function openArchive(ctx: Ctx, version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>) {
   if (version.status !== 'uploaded' || version.blob_key === null) throw notFound('configuration archive')
   return { content: await ctx.blobs.open(version.blob_key), size: version.size }
+}
+
+/** The archive for a job that has been authorised. */
+export async function openJobConfiguration(ctx: Ctx, id: string) {
+  const version = await store.findConfigurationVersionRow(ctx.db, id)
+  if (!version) throw notFound('configuration version')
+  return openArchive(ctx, version)
 }
 
 /** Gives the archive of a version up. Throws `conflict` for one that a run needs, or that is the workspace's own. */

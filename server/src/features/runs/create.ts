@@ -84,7 +84,15 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
     held_until: null,
     log_opened_at: null,
   })
-  const held: HeldRun = { workspace, run, plan: phase('plan'), apply: phase('apply'), job: undefined, first: false }
+  const held: HeldRun = {
+    workspace,
+    run,
+    plan: phase('plan'),
+    apply: phase('apply'),
+    job: undefined,
+    planAgentId: null,
+    first: false,
+  }
   const moved = outcome(ctx, held, {}, Object.fromEntries(run.stages.map((stage) => [stage, 'pending'])))
   const { seq, queue_order, variables, ...columns } = run
   const phases = [held.plan, held.apply].map(({ id, kind, status, status_timestamps }) => ({
