@@ -1,7 +1,6 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
   hkdfSync,
   randomBytes,
@@ -99,11 +98,6 @@ export function createSecrets(secret: Buffer): Secrets {
       return now < expiresAt ? { id, expiresAt } : { problem: 'expired' }
     },
   }
-}
-
-/** What is stored of an API token. Tokens are random and long, so a plain SHA-256 gives none of them away. */
-export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
 }
 
 function isSignature(signature: string, expected: Buffer) {
