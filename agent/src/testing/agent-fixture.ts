@@ -53,8 +53,8 @@ export async function startAgent(server: ProtocolServer, overrides: Partial<Agen
 }
 
 /** A protocol server that ends with the test. */
-export async function startServer(): Promise<ProtocolServer> {
-  const server = await startProtocolServer()
+export async function startServer(tls?: { cert: string; key: string }): Promise<ProtocolServer> {
+  const server = await startProtocolServer(tls)
   onTestFinished(() => server[Symbol.asyncDispose]())
   return server
 }
