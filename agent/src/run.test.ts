@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { configuration, describeWithTerraform, ONE_RESOURCE, startAgent, startServer } from './testing/agent-fixture.ts'
-import { archiveOf } from './testing/protocol-server.ts'
+import { archiveOf } from './testing/archive.ts'
 
 const STX = '\x02'
 const ETX = '\x03'

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { describe, onTestFinished } from 'vitest'
 import { runAgent, type AgentOptions } from '../agent.ts'
-import { AGENT_TOKEN, archiveOf, startProtocolServer, type ProtocolServer } from './protocol-server.ts'
+import { archiveOf } from './archive.ts'
+import { AGENT_TOKEN, startProtocolServer, type ProtocolServer } from './protocol-server.ts'
 
 const terraform = spawnSync('terraform', ['version'], { env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' } })
 
