@@ -21,10 +21,7 @@ const MAX_PATH = 1024
 const MAX_DEPTH = 100
 const MAX_CHAIN = 16
 const MAX_LINKS = 10_000
-<<<<<<< HEAD
 const MAX_FOLDERS = 100_000
-=======
->>>>>>> agent
 
 /**
  * Why an entry of a configuration archive must not be unpacked, or undefined when it may. To be asked for every entry in
@@ -32,17 +29,12 @@ const MAX_FOLDERS = 100_000
  *
  * No entry may lie outside the archive's root, be a device or a FIFO, or be written through a symlink of the archive. No
  * link may lead out of the root, followed through other links too, whether those come before or after it: unpacking the
-<<<<<<< HEAD
  * entries that pass never writes outside, and reading the result never leaves it. An entry that then fails to unpack must
  * fail the archive, since later answers take it as unpacked.
-=======
- * entries that pass never writes outside, and reading the result never leaves it.
->>>>>>> agent
  */
 export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | undefined {
   const problem = pathProblem(entry.path)
   if (problem !== undefined) return problem
-<<<<<<< HEAD
   // Bounds what an archive of many deep paths makes us remember.
   if (seen.folders.size + seen.pinned.size > MAX_FOLDERS) return `comes after more than ${MAX_FOLDERS} folders`
   const names = namesOf(entry.path)
@@ -52,15 +44,6 @@ export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | u
   const problemOfType = typeProblem(entry, names, seen)
   if (problemOfType !== undefined) return problemOfType
   addWithParents(seen.folders, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
-=======
-  const names = namesOf(entry.path)
-  const through = linkOnTheWay(names, seen)
-  if (through !== undefined)
-    return through === names.length ? 'replaces an earlier link' : 'passes through an earlier link'
-  const problemOfType = typeProblem(entry, names, seen)
-  if (problemOfType !== undefined) return problemOfType
-  addWithParents(seen.folders, entry.type === 'Directory' ? names : names.slice(0, -1))
->>>>>>> agent
   return undefined
 }
 
@@ -92,7 +75,6 @@ function namesOf(path: string) {
   return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
-<<<<<<< HEAD
 /** Paths are compared as a file system that ignores case and composition would: there `A` and `a` are one name. */
 function folded(text: string) {
   return text.normalize('NFC').toLowerCase()
@@ -117,32 +99,13 @@ function addWithParents(paths: Set<string>, path: string) {
     if (paths.has(each)) return
     paths.add(each)
   }
-=======
-/** Links are compared as a file system that ignores case and composition would: there `A` and `a` are one name. */
-function folded(names: string[]) {
-  return names.join('/').normalize('NFKC').toLowerCase()
-}
-
-/** How many names of the path lead to the first link on it. */
-function linkOnTheWay(names: string[], seen: SeenEntries): number | undefined {
-  if (seen.links.size === 0) return undefined
-  for (let count = 1; count <= names.length; count++) {
-    if (seen.links.has(folded(names.slice(0, count)))) return count
-  }
-  return undefined
->>>>>>> agent
 }
 
 function symlinkProblem(names: string[], target: string, seen: SeenEntries): string | undefined {
   if (target === '' || target.length > MAX_PATH || target.includes('\0')) return 'links to no valid path'
-<<<<<<< HEAD
   if (target.split('/').length > MAX_DEPTH) return `links more than ${MAX_DEPTH} folders far`
   if (seen.links.size >= MAX_LINKS) return `is one link too many, ${MAX_LINKS} are allowed`
   const path = folded(names.join('/'))
-=======
-  if (seen.links.size >= MAX_LINKS) return `is one link too many, ${MAX_LINKS} are allowed`
-  const path = folded(names)
->>>>>>> agent
   if (seen.folders.has(path)) return 'replaces an earlier folder'
   if (seen.pinned.has(path)) return 'would redirect an earlier link'
   const climbed = new Set<string>()
@@ -156,17 +119,10 @@ function symlinkProblem(names: string[], target: string, seen: SeenEntries): str
 
 /**
  * Follows a target from a folder, through the links known so far. What it climbs out of by `..` is no link by now, and is
-<<<<<<< HEAD
  * collected in `climbed`, with its parents, so that none of it becomes one: a later link cannot change where this leads.
  */
 function targetProblem(folder: string[], target: string, seen: SeenEntries, climbed: Set<string>): string | undefined {
   let place = folder.join('/')
-=======
- * collected in `climbed` so that it never becomes one; hence a later link cannot change where this one leads.
- */
-function targetProblem(folder: string[], target: string, seen: SeenEntries, climbed: Set<string>): string | undefined {
-  const place = [...folder]
->>>>>>> agent
   const ahead = [target]
   let chain = 0
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
@@ -174,7 +130,6 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
     const names = namesOf(next.replaceAll('\\', '/'))
     for (const [n, name] of names.entries()) {
       if (name === '..') {
-<<<<<<< HEAD
         if (place === '') return `links out of the archive to ${target}`
         addWithParents(climbed, folded(place))
         place = place.slice(0, Math.max(0, place.lastIndexOf('/')))
@@ -189,20 +144,6 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
       // Which of the two a name means differs between file systems, so that neither answer would be safe.
       if (link.path !== child) return `links to ${target} past ${link.path}, a link of another spelling`
       if (++chain > MAX_CHAIN) return `links to ${target} through more than ${MAX_CHAIN} links`
-=======
-        if (place.length === 0) return `links out of the archive to ${target}`
-        addWithParents(climbed, place)
-        place.pop()
-        continue
-      }
-      place.push(name)
-      const link = seen.links.get(folded(place))
-      if (link === undefined) continue
-      // Which of the two a name means differs between file systems, so that neither answer would be safe.
-      if (link.path !== place.join('/')) return `links to ${target} past ${link.path}, a link of another spelling`
-      if (++chain > MAX_CHAIN) return `links to ${target} through more than ${MAX_CHAIN} links`
-      place.pop()
->>>>>>> agent
       const rest = names.slice(n + 1).join('/')
       if (rest !== '') ahead.push(rest)
       ahead.push(link.target)
@@ -212,28 +153,12 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
   return undefined
 }
 
-<<<<<<< HEAD
-=======
-/** Parents too: a link in place of any of them would move the whole path. */
-function addWithParents(paths: Set<string>, names: string[]) {
-  for (let count = names.length; count > 0; count--) {
-    const path = folded(names.slice(0, count))
-    if (paths.has(path)) return
-    paths.add(path)
-  }
-}
-
->>>>>>> agent
 /** A hard link names its target from the archive's root. One to a symlink would move that link to another folder. */
 function hardLinkProblem(target: string, seen: SeenEntries): string | undefined {
   if (target === '') return 'links to no valid path'
   const problem = pathProblem(target)
   if (problem !== undefined) return `links to ${target}, which ${problem}`
-<<<<<<< HEAD
   if (linkOnTheWay(folded(namesOf(target).join('/')), seen) !== undefined)
     return `links to ${target}, which is or passes through a link`
-=======
-  if (linkOnTheWay(namesOf(target), seen) !== undefined) return `links to ${target}, which is or passes through a link`
->>>>>>> agent
   return undefined
 }
