@@ -2,6 +2,7 @@ import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -17,6 +18,8 @@ import { userRoutes } from './users/routes.ts'
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   accountRoutes,
+  adminOrganizationRoutes,
+  adminUserRoutes,
   avatarRoutes,
   oauthRoutes,
   organizationTokenRoutes,
