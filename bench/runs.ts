@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { api, type BenchRow, percentile, type Target } from './target.ts'
 
-const CONFIGURATION = 'resource "terraform_data" "x" {\n  input = timestamp()\n}\noutput "x" {\n  value = terraform_data.x.output\n}\n'
+const CONFIGURATION =
+  'resource "terraform_data" "x" {\n  input = timestamp()\n}\noutput "x" {\n  value = terraform_data.x.output\n}\n'
 const RUNS = 15
 const WORKSPACES = 10
 const PARALLEL_MS = 20_000

@@ -21,7 +21,13 @@ export async function startupBenches(): Promise<BenchRow[]> {
     const memory = await memoryMb(target.pid)
     await target.stop()
     return [
-      { name: 'start to ready when all is built', value: percentile(times, 0.5), unit: 'ms', better: 'less', budget: 1500 },
+      {
+        name: 'start to ready when all is built',
+        value: percentile(times, 0.5),
+        unit: 'ms',
+        better: 'less',
+        budget: 1500,
+      },
       { name: 'idle memory, server and database', value: memory, unit: 'MB', better: 'less', budget: 200 },
     ]
   } finally {

@@ -1,7 +1,6 @@
 import { findAccount } from './account.ts'
-import { SUPERUSER } from './cluster.ts'
 import { openFolders } from './folders.ts'
-import { DATABASE } from './owner.ts'
+import { connectionString } from './owner.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { isPostmaster, readPostmaster } from './postmaster.ts'
 
@@ -16,7 +15,7 @@ export async function findPostgres(dataDir: string): Promise<Postgres> {
   const running = await readPostmaster(cluster)
   if (running?.ready && (await isPostmaster(running.pid, cluster))) {
     return {
-      url: `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(running.socketFolder)}`,
+      url: connectionString(running.socketFolder),
       async [Symbol.asyncDispose]() {},
     }
   }

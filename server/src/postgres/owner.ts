@@ -10,7 +10,12 @@ const LOCK = 7_777_001
 /** How long a killed owner's session may take to end, in ms. */
 const LOCK_PATIENCE = 1_000
 
-export const DATABASE = 'groundstate'
+const DATABASE = 'groundstate'
+
+/** Names our database for `pg` and libpq; the environment's PGSSLMODE is not about this socket. */
+export function connectionString(socketFolder: string) {
+  return `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(socketFolder)}&sslmode=disable`
+}
 
 /** A session on the maintenance database; undefined while PostgreSQL does not accept connections. */
 export async function connect(socketFolder: string): Promise<pg.Client | undefined> {
@@ -19,7 +24,6 @@ export async function connect(socketFolder: string): Promise<pg.Client | undefin
     port: 5432,
     user: SUPERUSER,
     database: 'postgres',
-    // The environment's PGSSLMODE is not about this socket.
     ssl: false,
     application_name: `groundstate owner ${process.pid}`,
   })

@@ -147,9 +147,9 @@ describe('a data folder', () => {
     const results = await Promise.allSettled([start(), start()])
 
     const won = results.filter((result) => result.status === 'fulfilled')
-    const lost = results.filter((result) => result.status === 'rejected')
+    const lost = results.find((result) => result.status === 'rejected')
     expect(won).toHaveLength(1)
-    expect(String(lost[0]?.reason)).toContain('in use by another Groundstate server')
+    expect(String(lost?.reason)).toContain('in use by another Groundstate server')
     await won[0]?.value[Symbol.asyncDispose]()
   })
 

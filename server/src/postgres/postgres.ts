@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Account, findAccount } from './account.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
-import { SUPERUSER, openCluster } from './cluster.ts'
+import { openCluster } from './cluster.ts'
 import { type Folders, openFolders, openSocketFolder } from './folders.ts'
-import { DATABASE, connect, createDatabase, lock } from './owner.ts'
+import { connect, connectionString, createDatabase, lock } from './owner.ts'
 import {
   POLL,
   hasExited,
@@ -54,11 +54,11 @@ type Session = { client: pg.Client; pid: number; socketFolder: string; adopted: 
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const site = await prepare(options)
   let session = await own(site)
-  let stopping = false
+  const stop = new AbortController()
 
   // Replaces the session when PostgreSQL cut it: the lock is gone with it, and perhaps PostgreSQL itself.
   const recover = async () => {
-    for (let attempt = 0; !stopping; attempt++) {
+    for (let attempt = 0; !stop.signal.aborted; attempt++) {
       site.log.warn('the connection to the embedded PostgreSQL is lost; starting it again')
       try {
         session = await own(site, session.socketFolder)
@@ -72,7 +72,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
   let recovery: Promise<void> | undefined
   const recovering = () => {
-    if (!stopping) recovery = recover()
+    if (!stop.signal.aborted) recovery = recover()
   }
   session.client.once('end', recovering)
 
@@ -80,10 +80,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   logCheck.unref()
 
   return {
-    url: `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(session.socketFolder)}&sslmode=disable`,
+    url: connectionString(session.socketFolder),
     async [Symbol.asyncDispose]() {
-      if (stopping) return
-      stopping = true
+      if (stop.signal.aborted) return
+      stop.abort()
       clearInterval(logCheck)
       await recovery
       await stopPostmaster(session.pid, site.folders)

@@ -84,7 +84,8 @@ export async function stopPostmaster(pid: number, folders: Folders) {
   const started = performance.now()
 
   process.kill(pid, 'SIGINT')
-  for (let forced = false; await isRunning(pid, cluster); await pause(POLL)) {
+  // Waits for the process, not for postmaster.pid, which PostgreSQL removes a moment earlier.
+  for (let forced = false; await isPostmaster(pid, cluster); await pause(POLL)) {
     if (forced || performance.now() - started < STOP_LIMIT) continue
     forced = true
     process.kill(pid, 'SIGQUIT')
@@ -96,9 +97,4 @@ export async function stopPostmaster(pid: number, folders: Folders) {
 export async function removeSocketFolder(folder: string) {
   if (!/^groundstate-\w{6}$/.test(folder.slice(dirname(folder).length + 1))) return
   await rm(folder, { recursive: true, force: true })
-}
-
-async function isRunning(pid: number, cluster: string) {
-  const current = await readPostmaster(cluster)
-  return current?.pid === pid && (await isPostmaster(pid, cluster))
 }

@@ -1,0 +1,314 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type BootedServer, bootServer } from './server.ts'
+import { cloudBlock, hasTerraform, HOST, remoteBackend, terraformFolder } from './terraform.ts'
+
+const TWO = `
+resource "terraform_data" "one" { input = "1" }
+resource "terraform_data" "two" { input = "2" }
+output "one" { value = terraform_data.one.output }
+output "list" { value = ["a", "b"] }
+`
+
+let server: BootedServer
+beforeAll(async () => {
+  if (hasTerraform) server = await bootServer()
+})
+
+describe.skipIf(!hasTerraform)('options of plan and apply', () => {
+  test('-target limits what is planned', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('target') + TWO })
+    await folder.ok(['init', '-input=false'])
+
+    const apply = await folder.ok(['apply', '-auto-approve', '-target=terraform_data.one'])
+
+    expect(apply.all).toContain('1 added')
+    expect((await folder.ok(['state', 'list'])).out.trim()).toBe('terraform_data.one')
+  })
+
+  test('-replace makes a resource anew', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('replace') + TWO })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve'])
+
+    const apply = await folder.ok(['apply', '-auto-approve', '-replace=terraform_data.one'])
+
+    expect(apply.all).toContain('1 added, 0 changed, 1 destroyed')
+  })
+
+  test('-refresh-only finds nothing to do in unchanged state', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('refresh-only') + TWO })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve'])
+
+    const plan = await folder.ok(['plan', '-refresh-only'])
+
+    expect(plan.all).toContain('No changes')
+  })
+
+  test('an answer of no discards the run', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('discard') + TWO })
+    await folder.ok(['init', '-input=false'])
+
+    const apply = await folder.run(['apply'], { input: 'no\n' })
+
+    expect(apply.code).toBe(1)
+    const { data } = await server.api('GET', '/organizations/main/workspaces/discard')
+    const runs = await server.api('GET', `/workspaces/${data.id}/runs`)
+    expect(runs.data[0].attributes.status).toBe('discarded')
+    expect(data.attributes.locked).toBe(false)
+  })
+
+  test('an answer of yes applies', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('confirm') + TWO })
+    await folder.ok(['init', '-input=false'])
+
+    const apply = await folder.ok(['apply'], { input: 'yes\n' })
+
+    expect(apply.all).toContain('Apply complete! Resources: 2 added')
+  })
+
+  test('a change of outputs alone is applied', async () => {
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('outputs-only')}output "x" { value = "first" }\n`,
+    })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve'])
+    await folder.write({ 'main.tf': `${cloudBlock('outputs-only')}output "x" { value = "second" }\n` })
+
+    await folder.ok(['apply', '-auto-approve'])
+
+    expect((await folder.ok(['output', '-raw', 'x'])).out).toBe('second')
+  })
+
+  test('a moved block alone is applied', async () => {
+    const moved =
+      'moved {\n  from = terraform_data.old\n  to = terraform_data.new\n}\nresource "terraform_data" "new" { input = 1 }\n'
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('moved')}resource "terraform_data" "old" { input = 1 }\n`,
+    })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve'])
+    await folder.write({ 'main.tf': cloudBlock('moved') + moved })
+
+    await folder.ok(['apply', '-auto-approve'])
+
+    expect((await folder.ok(['state', 'list'])).out.trim()).toBe('terraform_data.new')
+  })
+
+  test('configuration is generated for an import block', async () => {
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('generate')}import {\n  to = terraform_data.imported\n  id = "an-id"\n}\n`,
+    })
+    await folder.ok(['init', '-input=false'])
+
+    await folder.run(['plan', '-generate-config-out=generated.tf'])
+
+    expect(await readFile(join(folder.path, 'generated.tf'), 'utf8')).toContain('resource "terraform_data" "imported"')
+  })
+
+  test('a second plan of the workspace waits, and says for whom', async () => {
+    const slow = `${cloudBlock('two-at-once')}resource "terraform_data" "slow" {\n  input = timestamp()\n  provisioner "local-exec" { command = "sleep 6" }\n}\n`
+    const first = await terraformFolder(server, { 'main.tf': slow })
+    const second = await terraformFolder(server, { 'main.tf': slow })
+    await first.ok(['init', '-input=false'])
+    await second.ok(['init', '-input=false'])
+
+    const running = first.start(['apply', '-auto-approve'])
+    await running.saw('local-exec')
+    const waiting = second.start(['apply', '-auto-approve'])
+    await waiting.saw(/Waiting for .*run/i)
+    const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/two-at-once')
+    const runs = await server.api('GET', `/workspaces/${workspace.id}/runs`)
+
+    expect(runs.data[0].attributes.status).toBe('pending')
+    expect(runs.data[0].attributes['waiting-reason']).toContain(runs.data[1].id)
+    expect((await running.done).code).toBe(0)
+    expect((await waiting.done).code).toBe(0)
+  })
+})
+
+describe.skipIf(!hasTerraform)('state commands', () => {
+  test('list, show, mv, rm, pull and push', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('state') + TWO })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve'])
+
+    expect((await folder.ok(['state', 'list'])).out.trim().split('\n')).toEqual([
+      'terraform_data.one',
+      'terraform_data.two',
+    ])
+    expect((await folder.ok(['state', 'show', 'terraform_data.one'])).out).toContain('"1"')
+    await folder.ok(['state', 'mv', 'terraform_data.one', 'terraform_data.renamed'])
+    await folder.ok(['state', 'rm', 'terraform_data.two'])
+    const pulled = (await folder.ok(['state', 'pull'])).out
+    const state = JSON.parse(pulled)
+    expect(state.resources.map((resource: { name: string }) => resource.name)).toEqual(['renamed'])
+
+    await folder.write({ 'edited.tfstate': JSON.stringify({ ...state, serial: state.serial + 1 }) })
+    await folder.ok(['state', 'push', 'edited.tfstate'])
+    await folder.write({ 'old.tfstate': JSON.stringify({ ...state, serial: 1 }) })
+    const stale = await folder.run(['state', 'push', 'old.tfstate'])
+
+    expect(JSON.parse((await folder.ok(['state', 'pull'])).out).serial).toBe(state.serial + 1)
+    expect(stale.code).toBe(1)
+  })
+
+  test('taint, untaint, import, console and force-unlock', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('state-more') + TWO })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve', '-target=terraform_data.one'])
+
+    await folder.ok(['taint', 'terraform_data.one'])
+    expect((await folder.ok(['plan'])).all).toContain('is tainted')
+    await folder.ok(['untaint', 'terraform_data.one'])
+    await folder.ok(['import', 'terraform_data.two', 'imported-id'])
+    expect((await folder.ok(['console'], { input: 'terraform_data.one.output\n' })).out).toContain('"1"')
+
+    const { data } = await server.api('GET', '/organizations/main/workspaces/state-more')
+    await server.api('POST', `/workspaces/${data.id}/actions/lock`, { reason: 'maintenance' })
+    const locked = await folder.run(['state', 'rm', 'terraform_data.two'])
+    expect(locked.code).toBe(1)
+    await folder.ok(['force-unlock', '-force', 'main/state-more'])
+    await folder.ok(['state', 'rm', 'terraform_data.two'])
+  })
+
+  test('output: all, one, json, raw; an empty workspace has none', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('outputs') + TWO })
+    await folder.ok(['init', '-input=false'])
+
+    expect((await folder.ok(['output', '-json'])).out.trim()).toBe('{}')
+    await folder.ok(['apply', '-auto-approve'])
+    expect((await folder.ok(['output'])).out).toContain('one = "1"')
+    expect((await folder.ok(['output', '-raw', 'one'])).out).toBe('1')
+    expect(JSON.parse((await folder.ok(['output', '-json', 'list'])).out)).toEqual(['a', 'b'])
+  })
+})
+
+describe.skipIf(!hasTerraform)('workspaces', () => {
+  test('new, list, select and delete under the tags mapping', async () => {
+    const block = `terraform {\n  cloud {\n    hostname = "${HOST}"\n    organization = "main"\n    workspaces { tags = ["app", "e2e"] }\n  }\n}\n`
+    const folder = await terraformFolder(server, { 'main.tf': `${block}output "w" { value = terraform.workspace }\n` })
+    await folder
+      .ok(['init', '-input=false'], { input: 'tagged-a\n', env: { TF_WORKSPACE: '' } })
+      .catch(async () => folder.run(['init'], { input: 'tagged-a\n' }))
+
+    await folder.ok(['workspace', 'new', 'tagged-b'])
+    await folder.ok(['apply', '-auto-approve'])
+    expect((await folder.ok(['output', '-raw', 'w'])).out).toBe('tagged-b')
+    await folder.ok(['workspace', 'new', 'tagged-c'])
+    await folder.ok(['workspace', 'select', 'tagged-b'])
+    const list = await folder.ok(['workspace', 'list'])
+    await folder.ok(['workspace', 'delete', 'tagged-c'])
+
+    expect(list.out).toContain('* tagged-b')
+    expect(list.out).toContain('tagged-c')
+    expect((await folder.ok(['workspace', 'list'])).out).not.toContain('tagged-c')
+  })
+
+  test('terraform.workspace is the name of the workspace', async () => {
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('named')}output "w" { value = terraform.workspace }\n`,
+    })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve'])
+
+    expect((await folder.ok(['output', '-raw', 'w'])).out).toBe('named')
+  })
+
+  test('terraform_remote_state reads another workspace', async () => {
+    const source = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('rs-source')}output "shared" { value = "from the source" }\n`,
+    })
+    await source.ok(['init', '-input=false'])
+    await source.ok(['apply', '-auto-approve'])
+    const { data } = await server.api('GET', '/organizations/main/workspaces/rs-source')
+    const reader = await terraformFolder(server, {
+      'main.tf': `${cloudBlock('rs-reader')}
+data "terraform_remote_state" "source" {
+  backend = "remote"
+  config = {
+    hostname     = "${HOST}"
+    organization = "main"
+    workspaces   = { name = "rs-source" }
+  }
+}
+output "read" { value = data.terraform_remote_state.source.outputs.shared }
+`,
+    })
+    await reader.ok(['init', '-input=false'])
+
+    const refused = await reader.run(['apply', '-auto-approve'])
+    await server.api('PATCH', `/workspaces/${data.id}`, {
+      data: { type: 'workspaces', attributes: { 'global-remote-state': true } },
+    })
+    await reader.ok(['apply', '-auto-approve'])
+
+    expect(refused.code).toBe(1)
+    expect((await reader.ok(['output', '-raw', 'read'])).out).toBe('from the source')
+  })
+
+  test('local state is migrated by init', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': TWO })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['apply', '-auto-approve'])
+    const before = JSON.parse(await readFile(join(folder.path, 'terraform.tfstate'), 'utf8'))
+    await folder.write({ 'cloud.tf': cloudBlock('migrated') })
+
+    await folder.ok(['init'], { input: 'yes\n' })
+
+    const after = JSON.parse((await folder.ok(['state', 'pull'])).out)
+    expect(after.resources).toEqual(before.resources)
+    expect((await stat(join(folder.path, 'terraform.tfstate')).catch(() => ({ size: 0 }))).size).toBe(0)
+  })
+
+  test('workspaces in local execution mode run here and keep state there', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('local-mode') + TWO })
+    await folder.ok(['init', '-input=false'])
+    const { data } = await server.api('GET', '/organizations/main/workspaces/local-mode')
+    await server.api('PATCH', `/workspaces/${data.id}`, {
+      data: { type: 'workspaces', attributes: { 'execution-mode': 'local' } },
+    })
+
+    const apply = await folder.ok(['apply', '-auto-approve'])
+    const runs = await server.api('GET', `/workspaces/${data.id}/runs`)
+
+    expect(apply.all).toContain('Apply complete! Resources: 2 added')
+    expect(runs.data).toEqual([])
+    const current = await server.api('GET', `/workspaces/${data.id}/current-state-version`)
+    expect(current.data.attributes.status).toBe('finalized')
+    expect((await server.api('GET', `/workspaces/${data.id}`)).data.attributes.locked).toBe(false)
+  })
+})
+
+describe.skipIf(!hasTerraform)('backend "remote"', () => {
+  test('plan, apply with a human log, output and destroy', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': remoteBackend('remote-backend') + TWO })
+    await folder.ok(['init', '-input=false'])
+
+    const plan = await folder.ok(['plan'])
+    const apply = await folder.ok(['apply', '-auto-approve'])
+    const output = await folder.ok(['output', '-raw', 'one'])
+    const destroy = await folder.ok(['destroy', '-auto-approve'])
+
+    expect(plan.all).toContain('terraform_data.one will be created')
+    expect(plan.all).not.toContain('{"@level"')
+    expect(apply.all).toContain('Apply complete! Resources: 2 added')
+    expect(output.out).toBe('1')
+    expect(destroy.all).toContain('2 destroyed')
+  })
+
+  test('local execution mode', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': remoteBackend('remote-backend-local') + TWO })
+    await folder.ok(['init', '-input=false'])
+    const { data } = await server.api('GET', '/organizations/main/workspaces/remote-backend-local')
+    await server.api('PATCH', `/workspaces/${data.id}`, {
+      data: { type: 'workspaces', attributes: { 'execution-mode': 'local' } },
+    })
+
+    await folder.ok(['apply', '-auto-approve'])
+
+    expect((await folder.ok(['state', 'list'])).out).toContain('terraform_data.two')
+  })
+})

@@ -1,0 +1,127 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type BootedServer, bootServer } from './server.ts'
+import { cloudBlock, type Folder, hasTerraform, terraformFolder } from './terraform.ts'
+
+let server: BootedServer
+beforeAll(async () => {
+  if (hasTerraform) server = await bootServer({ GROUNDSTATE_CANCEL_GRACE: '2000' })
+})
+
+async function latestRun(workspace: string) {
+  const { data } = await server.api('GET', `/organizations/main/workspaces/${workspace}`)
+  const runs = await server.api('GET', `/workspaces/${data.id}/runs`)
+  return { workspace: data, run: runs.data[0] }
+}
+
+/** Waits for a status by asking; fails loudly when the run ends as something else. */
+async function untilStatus(workspace: string, ...wanted: string[]) {
+  const ends = ['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished']
+  for (;;) {
+    const { run, ...rest } = await latestRun(workspace)
+    if (run && wanted.includes(run.attributes.status)) return { run, ...rest }
+    if (run && ends.includes(run.attributes.status)) throw new Error(`the run ended as ${run.attributes.status}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+/** Applies one resource quickly, then one that takes its time and minds interrupts. */
+async function slowApply(name: string, command = 'sleep 60'): Promise<Folder> {
+  const folder = await terraformFolder(server, {
+    'main.tf': `${cloudBlock(name)}
+resource "terraform_data" "quick" { input = "kept" }
+resource "terraform_data" "slow" {
+  depends_on = [terraform_data.quick]
+  provisioner "local-exec" { command = "${command}" }
+}
+`,
+  })
+  await folder.ok(['init', '-input=false'])
+  return folder
+}
+
+/** A plan that takes long: an external program is not to be had, so a data source waits for a lock on a file. */
+async function slowPlan(name: string): Promise<Folder> {
+  const folder = await terraformFolder(server, {
+    'main.tf': `${cloudBlock(name)}
+variable "n" { default = 20 }
+locals { slow = [for i in range(1023) : [for j in range(1023) : bcrypt("x", 4) if j < 5]] }
+resource "terraform_data" "x" { input = sha256(jsonencode(local.slow)) }
+`,
+  })
+  await folder.ok(['init', '-input=false'])
+  return folder
+}
+
+describe.skipIf(!hasTerraform)('interruptions', () => {
+  test('Ctrl-C in an apply cancels the run, keeps the state and frees the workspace', async () => {
+    const folder = await slowApply('interrupt-apply')
+    const running = folder.start(['apply', '-auto-approve'])
+    await running.saw('local-exec')
+
+    running.child.kill('SIGINT')
+    const result = await running.done
+
+    const { run, workspace } = await latestRun('interrupt-apply')
+    expect(result.code).toBe(1)
+    expect(run.attributes.status).toBe('canceled')
+    expect(workspace.attributes.locked).toBe(false)
+    expect((await folder.ok(['state', 'list'])).out).toContain('terraform_data.quick')
+  })
+
+  test('Ctrl-C in the plan phase of an apply cancels the run', async () => {
+    const folder = await slowPlan('interrupt-plan')
+    const running = folder.start(['apply', '-auto-approve'])
+    await untilStatus('interrupt-plan', 'planning')
+
+    running.child.kill('SIGINT')
+    const result = await running.done
+
+    expect(result.code).toBe(1)
+    expect((await untilStatus('interrupt-plan', 'canceled')).workspace.attributes.locked).toBe(false)
+  })
+
+  test('Ctrl-C in a plan only ends the stream', async () => {
+    const folder = await slowPlan('interrupt-stream')
+    const running = folder.start(['plan'])
+    await untilStatus('interrupt-stream', 'planning')
+
+    running.child.kill('SIGINT')
+
+    expect((await running.done).code).toBe(1)
+    const { run } = await untilStatus('interrupt-stream', 'planned_and_finished')
+    expect(run.attributes['plan-only']).toBe(true)
+  })
+
+  test('a forced cancel ends an engine that minds no interrupt', async () => {
+    const folder = await slowApply('force-cancel', "trap '' INT TERM; sleep 300")
+    const running = folder.start(['apply', '-auto-approve'])
+    await running.saw('local-exec')
+    const { run } = await latestRun('force-cancel')
+
+    await server.api('POST', `/runs/${run.id}/actions/force-cancel`, {}, { expect: 409 })
+    await server.api('POST', `/runs/${run.id}/actions/cancel`, {})
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    await server.api('POST', `/runs/${run.id}/actions/force-cancel`, {})
+
+    const { workspace } = await untilStatus('force-cancel', 'force_canceled', 'canceled')
+    expect(workspace.attributes.locked).toBe(false)
+    await running.done
+  })
+
+  test('a server killed during an apply comes back with the workspace free and the run errored', async () => {
+    const folder = await slowApply('killed')
+    const running = folder.start(['apply', '-auto-approve'])
+    await running.saw('local-exec')
+
+    await server.stop('SIGKILL')
+    await server.restart()
+
+    const { run, workspace } = await untilStatus('killed', 'errored')
+    expect(run.attributes.status).toBe('errored')
+    expect(workspace.attributes.locked).toBe(false)
+    running.child.kill('SIGKILL')
+    await running.done
+    const next = await folder.run(['state', 'list'])
+    expect(next.code).toBe(0)
+  })
+})

@@ -1,0 +1,143 @@
+import { pipeline, Readable } from 'node:stream'
+import { pipeline as finished } from 'node:stream/promises'
+import { createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { type BlobContent, type BlobInfo, takeHead, Tally } from './content.ts'
+import { openDiskDriver } from './disk.ts'
+import type { BlobDriver, StoredBlob } from './driver.ts'
+import { blobSecret, FrameReader, FrameWriter, isStreamed } from './frames.ts'
+import { openS3Driver } from './s3.ts'
+import type { S3Config } from './s3-requests.ts'
+import { sealBuffer, sealPieces, unsealBuffer, unsealPieces, ZSTD_OPTIONS } from './seal.ts'
+
+export type BlobsConfig = {
+  /** 32 bytes. */
+  secret: Buffer
+  store: { kind: 'disk'; root: string } | ({ kind: 's3' } & S3Config)
+}
+
+export type PutOptions = {
+  /** More content than this fails with `BlobTooLargeError`. */
+  maxBytes?: number
+  /** False for what is compressed already: archives, plan files. */
+  compress?: boolean
+}
+
+/**
+ * Write-once storage for content, compressed and encrypted at rest. A key is a path of segments out of letters, digits,
+ * `.`, `_` and `-` (none begins with a dot), at most 200 characters; it names what its owner's row in the database names, and is never used twice.
+ */
+export type Blobs = AsyncDisposable & {
+  /**
+   * Stores content; durable when it resolves. A put that fails leaves nothing. Throws `BlobExistsError`,
+   * `BlobTooLargeError` and whatever a source stream fails with; a source that was not read to its end is left open, so
+   * that a request can still be answered.
+   */
+  put(key: string, content: BlobContent, options?: PutOptions): Promise<BlobInfo>
+  /**
+   * The content as a stream, which its caller must consume or destroy. Damage is found before the bytes concerned are
+   * handed out: the promise rejects or the stream fails with `BlobCorruptError`, it never ends as if all were well.
+   * Throws `BlobNotFoundError`.
+   */
+  open(key: string): Promise<Readable>
+  /** The whole content, verified. Throws as `open` does. */
+  read(key: string): Promise<Buffer>
+  stat(key: string): Promise<StoredBlob | undefined>
+  /** Deleting what is not there is no error. */
+  delete(key: string): Promise<void>
+  /** Stored blobs whose key starts so, in no particular order: for the sweep of orphans. */
+  list(prefix: string): AsyncIterable<StoredBlob>
+  /**
+   * The bytes that `put` would have stored, for a caller that keeps small content elsewhere, such as in a row of its own
+   * transaction. Works on the calling thread: for tens of KB, not for MB.
+   */
+  sealBuffer(key: string, content: Buffer): Buffer
+  /** The content of such bytes. Throws `BlobCorruptError`. */
+  unsealBuffer(key: string, sealed: Buffer): Buffer
+}
+
+export async function createBlobs(config: BlobsConfig): Promise<Blobs> {
+  const { store } = config
+  const driver = store.kind === 'disk' ? await openDiskDriver(store.root) : openS3Driver(store)
+  return createBlobsOn(driver, config.secret)
+}
+
+function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
+  const secret = blobSecret(secretBytes)
+
+  const openStored = async (key: string, stored: Buffer | Readable) => {
+    const reader = new FrameReader(secret, key)
+    const pieces = unsealPieces(reader, Buffer.isBuffer(stored) ? [stored] : stored)
+    // The first frame tells the encoding, and most kinds of damage before the caller has sent a header of its own.
+    const first = await pieces.next()
+    const content = Readable.from(prepend(first.value ?? Buffer.alloc(0), pieces), { objectMode: false })
+    if (!Buffer.isBuffer(stored)) content.once('close', () => stored.destroy())
+    if (reader.encoding === 'plain') return content
+    // The last stream carries every error to its reader.
+    return pipeline(content, createZstdDecompress({ chunkSize: ZSTD_OPTIONS.chunkSize }), () => {})
+  }
+
+  return {
+    async put(key, content, { maxBytes = Number.POSITIVE_INFINITY, compress = true } = {}) {
+      checkKey(key)
+      const tally = new Tally(key, maxBytes)
+      const { head, rest, close } = await takeHead(content)
+      if (!rest) {
+        tally.add(head)
+        return tally.info(await driver.write(key, sealBuffer(secret, key, head, compress)))
+      }
+
+      try {
+        const counted = tally.count(head, rest)
+        const writer = new FrameWriter(secret, key, compress ? 'zstd-stream' : 'plain')
+        if (!compress) return tally.info(await driver.write(key, sealPieces(writer, counted)))
+        let storedSize = 0
+        await finished(counted, createZstdCompress(ZSTD_OPTIONS), async (compressed: AsyncIterable<Buffer>) => {
+          storedSize = await driver.write(key, sealPieces(writer, compressed))
+        })
+        return tally.info(storedSize)
+      } finally {
+        await close()
+      }
+    },
+
+    async open(key) {
+      checkKey(key)
+      const stored = await driver.read(key)
+      if (!Buffer.isBuffer(stored) || isStreamed(stored)) return openStored(key, stored)
+      return Readable.from([unsealBuffer(secret, key, stored)], { objectMode: false })
+    },
+
+    async read(key) {
+      checkKey(key)
+      const stored = await driver.read(key)
+      if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secret, key, stored)
+      return Buffer.concat(await (await openStored(key, stored)).toArray())
+    },
+
+    async stat(key) {
+      checkKey(key)
+      return driver.stat(key)
+    },
+
+    async delete(key) {
+      checkKey(key)
+      await driver.delete(key)
+    },
+
+    list: (prefix) => driver.list(prefix),
+    sealBuffer: (key, content) => sealBuffer(secret, key, content),
+    unsealBuffer: (key, sealed) => unsealBuffer(secret, key, sealed),
+    [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose](),
+  }
+}
+
+const KEY = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/
+
+function checkKey(key: string) {
+  if (key.length > 200 || !KEY.test(key)) throw new Error(`${JSON.stringify(key)} is not a key of a blob`)
+}
+
+async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>) {
+  yield first
+  yield* rest
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { SMALL_BYTES } from './driver.ts'
+import { BlobTooLargeError } from './errors.ts'
+
+/** What a put accepts. */
+export type BlobContent = Buffer | Readable | AsyncIterable<Uint8Array>
+
+/** Of the content as it was put, but for `storedSize`: compressed and sealed. Hashes in lower-case hex, sizes in bytes. */
+export type BlobInfo = { size: number; sha256: string; md5: string; storedSize: number }
+
+const SLICE_BYTES = 128 * 1024
+const BYTES_A_TURN = 1024 * 1024
+
+/**
+ * The beginning of some content: all of it when it is small, then `rest` is absent. `close` lets go of a source that was
+ * not read to its end.
+ */
+export async function takeHead(content: BlobContent) {
+  const close = async () => {}
+  if (Buffer.isBuffer(content)) {
+    if (content.length <= SMALL_BYTES) return { head: content, close }
+    return { head: Buffer.alloc(0), rest: slices(content), close }
+  }
+
+  // Destroying a request, which leaving a stream early does by default, would cut off the answer that explains why.
+  const source: AsyncIterable<Uint8Array> =
+    content instanceof Readable ? content.iterator({ destroyOnReturn: false }) : content
+  const iterator = source[Symbol.asyncIterator]()
+  const gathered: Buffer[] = []
+  let gatheredBytes = 0
+  while (gatheredBytes <= SMALL_BYTES) {
+    const next = await iterator.next()
+    if (next.done === true) return { head: Buffer.concat(gathered), close }
+    gathered.push(asBuffer(next.value))
+    gatheredBytes += next.value.length
+  }
+  return {
+    head: Buffer.concat(gathered),
+    rest: remaining(iterator),
+    close: async () => void (await iterator.return?.()),
+  }
+}
+
+async function* remaining(iterator: AsyncIterator<Uint8Array>) {
+  for (;;) {
+    const next = await iterator.next()
+    if (next.done === true) return
+    for (const slice of slices(asBuffer(next.value))) yield slice
+  }
+}
+
+function* slices(content: Buffer) {
+  for (let offset = 0; offset < content.length; offset += SLICE_BYTES) {
+    yield content.subarray(offset, offset + SLICE_BYTES)
+  }
+}
+
+function asBuffer(bytes: Uint8Array) {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** Counts and hashes content on its way, and stops it where it becomes too large. */
+export class Tally {
+  #key: string
+  #maxBytes: number
+  #size = 0
+  #sha256 = createHash('sha256')
+  #md5 = createHash('md5')
+
+  constructor(key: string, maxBytes: number) {
+    this.#key = key
+    this.#maxBytes = maxBytes
+  }
+
+  add(content: Buffer) {
+    this.#size += content.length
+    if (this.#size > this.#maxBytes) throw new BlobTooLargeError(this.#key, this.#maxBytes)
+    this.#sha256.update(content)
+    this.#md5.update(content)
+  }
+
+  async *count(head: Buffer, rest: Iterable<Buffer> | AsyncIterable<Buffer>) {
+    this.add(head)
+    if (head.length > 0) yield head
+    let bytes = 0
+    for await (const piece of rest) {
+      this.add(piece)
+      yield piece
+      bytes += piece.length
+      if (bytes < BYTES_A_TURN) continue
+      // Content that is in memory already would otherwise hold the event loop until it is all hashed.
+      await nextTurn()
+      bytes = 0
+    }
+  }
+
+  /** Once, at the end. */
+  info(storedSize: number): BlobInfo {
+    return { size: this.#size, sha256: this.#sha256.digest('hex'), md5: this.#md5.digest('hex'), storedSize }
+  }
+}

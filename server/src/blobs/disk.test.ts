@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import { createBlobs } from './blobs.ts'
+import { describeBlobs } from './driver-suite.ts'
+
+const secret = randomBytes(32)
+
+async function newRoot() {
+  return mkdtemp(join(tmpdir(), 'groundstate-blobs-'))
+}
+
+async function files(folder: string) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+describeBlobs('disk', async () => {
+  const root = await newRoot()
+  const blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
+  return {
+    blobs,
+    async damage(key, change) {
+      const [path = ''] = (await files(join(root, 'objects'))).filter((file) => file.endsWith(key.replaceAll('/', '~')))
+      await writeFile(path, change(await readFile(path)))
+    },
+    leftovers: async () => {
+      // Temporary files are removed in the background.
+      await expect.poll(() => files(join(root, 'tmp')), { interval: 5 }).toEqual([])
+      return 0
+    },
+    async close() {
+      await blobs[Symbol.asyncDispose]()
+      await rm(root, { recursive: true })
+    },
+  }
+})
+
+test('every put that was acknowledged before kill -9 reads back, and what was unfinished is swept', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  const config = { secret, store: { kind: 'disk' as const, root } }
+  for (const round of [1, 2, 3]) {
+    const args = [
+      '--input-type=module',
+      '-e',
+      putForever,
+      import.meta.resolve('./blobs.ts'),
+      root,
+      secret.toString('hex'),
+    ]
+    const child = spawn(process.execPath, [...args, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const acknowledged: string[] = []
+    for await (const key of createInterface(child.stdout)) {
+      acknowledged.push(key)
+      if (acknowledged.length === 60 * round) child.kill('SIGKILL')
+    }
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+
+    await using blobs = await createBlobs(config)
+    expect(acknowledged.length).toBeGreaterThanOrEqual(60)
+    for (const key of acknowledged) {
+      const content = await blobs.read(key)
+      expect(content.equals(Buffer.alloc(content.length, key))).toBe(true)
+    }
+    expect(await files(join(root, 'tmp'))).toEqual([])
+  }
+})
+
+/** Puts small and large blobs, eight at a time, and prints a key once its put has resolved. */
+const putForever = `
+  const [module, root, secret, round] = process.argv.slice(1)
+  const { createBlobs } = await import(module)
+  const blobs = await createBlobs({ secret: Buffer.from(secret, 'hex'), store: { kind: 'disk', root } })
+  let n = 0
+  for (let client = 0; client < 8; client++) void (async () => {
+    for (;;) {
+      const key = 'r' + round + '/' + n++
+      await blobs.put(key, Buffer.alloc(n % 5 === 0 ? 600_000 : 2048, key), { compress: n % 2 === 0 })
+      console.log(key)
+    }
+  })()
+`
+
+test('unfinished files of dead processes are swept at start, those of living ones are not', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  const gone = spawn(process.execPath, ['-e', ''])
+  await once(gone, 'exit')
+  const place = async (name: string) => {
+    await mkdir(join(root, 'tmp', name), { recursive: true })
+    await writeFile(join(root, 'tmp', name, 'part'), 'x')
+  }
+  await place(`${hostname()}.${gone.pid}.aa`)
+  await place(`${hostname()}.${process.pid}.bb`)
+  await place(`${hostname()}.${process.ppid}.cc`)
+  await place('another-host.1.dd')
+
+  await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
+  await using second = await createBlobs({ secret, store: { kind: 'disk', root } })
+
+  const kept = (await files(join(root, 'tmp'))).map((file) => file.slice(root.length + 5))
+  expect(kept.sort()).toEqual(['another-host.1.dd/part', `${hostname()}.${process.ppid}.cc/part`].sort())
+  await blobs.put('first', Buffer.from('1'))
+  await second.put('second', Buffer.from('2'))
+  expect((await second.read('first')).toString()).toBe('1')
+})
+
+test('only the owner may read the files', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
+
+  await blobs.put('private', Buffer.from('x'))
+
+  const [file = ''] = await files(join(root, 'objects'))
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect((await stat(join(root, 'objects'))).mode & 0o777).toBe(0o700)
+})
+
+test('a 50 MB upload needs little memory and leaves the event loop free', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
+  const block = randomBytes(64 * 1024)
+  const source = async function* () {
+    for (let n = 0; n < 800; n++) yield block
+  }
+  const before = process.memoryUsage().arrayBuffers
+  let peak = 0
+  let turns = 0
+  const watch = setInterval(() => {
+    turns++
+    peak = Math.max(peak, process.memoryUsage().arrayBuffers)
+  }, 5)
+
+  await blobs.put('big', source())
+  clearInterval(watch)
+
+  expect(turns).toBeGreaterThan(5)
+  expect(peak - before).toBeLessThan(100 * 1024 * 1024)
+})

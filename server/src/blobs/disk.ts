@@ -1,0 +1,154 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
+import { claimTemporaryFolder } from './disk-temporary.ts'
+import { BlobExistsError, BlobNotFoundError } from './errors.ts'
+import { FolderSync } from './folder-sync.ts'
+
+/** Few enough that concurrent puts share the fsync of a folder, enough that none grows past what a listing bears. */
+const FOLDERS = 16
+
+/**
+ * Blobs as files: `objects/<hash>/<key>`, with `~` for `/`. A blob is written to a temporary file, fsynced, linked to its
+ * name (a link, unlike a rename, fails when the name is taken) and its folder fsynced.
+ */
+export async function openDiskDriver(root: string): Promise<BlobDriver> {
+  const objects = join(root, 'objects')
+  const folders = Array.from({ length: FOLDERS }, (_, n) => join(objects, n.toString(16)))
+  for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const folder of [objects, root]) await syncFolder(folder)
+  const temporary = await claimTemporaryFolder(join(root, 'tmp'))
+  const syncs = await Promise.all(folders.map((folder) => FolderSync.open(folder)))
+
+  const place = (key: string) => {
+    const n = createHash('sha256').update(key).digest().readUInt8(0) % FOLDERS
+    return { folder: n, path: join(objects, n.toString(16), key.replaceAll('/', '~')) }
+  }
+
+  return {
+    async write(key, sealed) {
+      const { folder, path } = place(key)
+      const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
+      try {
+        const size = await writeFile(temporaryPath, sealed)
+        await link(temporaryPath, path)
+        await syncs[folder]?.sync().catch(async (error: unknown) => {
+          await unlink(path).catch(() => {})
+          throw error
+        })
+        return size
+      } catch (error) {
+        throw hasCode(error, 'EEXIST') ? new BlobExistsError(key) : error
+      } finally {
+        // Nothing depends on its absence: what stays after a crash is swept at the next start.
+        unlink(temporaryPath).catch(() => {})
+      }
+    },
+
+    async read(key) {
+      const handle = await openExisting(key, place(key).path)
+      try {
+        const { size } = await handle.stat()
+        if (size > SMALL_BYTES) return handle.createReadStream({ highWaterMark: SMALL_BYTES })
+        const content = Buffer.allocUnsafeSlow(size)
+        const { bytesRead } = await handle.read(content, 0, size, 0)
+        await handle.close()
+        return content.subarray(0, bytesRead)
+      } catch (error) {
+        await handle.close()
+        throw error
+      }
+    },
+
+    stat: (key) => statBlob(place(key).path, key),
+
+    async delete(key) {
+      const { folder, path } = place(key)
+      try {
+        await unlink(path)
+      } catch (error) {
+        if (hasCode(error, 'ENOENT')) return
+        throw error
+      }
+      await syncs[folder]?.sync()
+    },
+
+    async *list(prefix) {
+      for (const folder of folders) {
+        for (const name of await readdir(folder)) {
+          const key = name.replaceAll('~', '/')
+          if (!key.startsWith(prefix)) continue
+          // Deleted since the folder was read: not there.
+          const blob = await statBlob(join(folder, name), key)
+          if (blob) yield blob
+        }
+      }
+    },
+
+    async [Symbol.asyncDispose]() {
+      for (const sync of syncs) await sync.close()
+      await rm(temporary, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The folder's names are on the disk when it resolves. */
+async function syncFolder(folder: string) {
+  await using handle = await open(folder, 'r')
+  await handle.sync()
+}
+
+async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>): Promise<number> {
+  // One buffer is written and synced by one system call.
+  const sync = Buffer.isBuffer(content) ? constants.O_DSYNC : 0
+  await using handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | sync, 0o600)
+  if (Buffer.isBuffer(content)) return writeAll(handle, [content])
+
+  let size = 0
+  let batch: Buffer[] = []
+  let batchBytes = 0
+  for await (const piece of content) {
+    batch.push(piece)
+    batchBytes += piece.length
+    if (batchBytes < 1024 * 1024) continue
+    size += await writeAll(handle, batch)
+    batch = []
+    batchBytes = 0
+  }
+  size += await writeAll(handle, batch)
+  await handle.datasync()
+  return size
+}
+
+/** A full disk may accept a part: what remains is written again, which then fails and says so. */
+async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
+  if (parts.length === 0) return 0
+  const total = parts.reduce((sum, part) => sum + part.length, 0)
+  const { bytesWritten } = await handle.writev(parts)
+  if (bytesWritten < total) await handle.appendFile(Buffer.concat(parts).subarray(bytesWritten))
+  return total
+}
+
+async function openExisting(key: string, path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r')
+  } catch (error) {
+    throw hasCode(error, 'ENOENT') ? new BlobNotFoundError(key) : error
+  }
+}
+
+async function statBlob(path: string, key: string): Promise<StoredBlob | undefined> {
+  try {
+    const { size, mtime } = await stat(path)
+    return { key, storedSize: size, modifiedAt: mtime }
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+function hasCode(error: unknown, code: string) {
+  return error instanceof Error && 'code' in error && error.code === code
+}

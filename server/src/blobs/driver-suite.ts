@@ -1,0 +1,289 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { PassThrough, Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Blobs } from './blobs.ts'
+import { BlobCorruptError, BlobExistsError, BlobNotFoundError, BlobTooLargeError } from './errors.ts'
+
+/** What the suite needs of a driver: the blobs on it, and hands on the stored bytes behind their back. */
+export type SuiteStore = {
+  blobs: Blobs
+  damage(key: string, change: (sealed: Buffer) => Buffer): Promise<void>
+  /** Whatever a failed put might leave: unfinished files, uploads. */
+  leftovers(): Promise<number>
+  close(): Promise<void>
+}
+
+const MB = 1024 * 1024
+
+/** The behaviour that every driver has; a driver's own test file calls it. */
+export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
+  describe(`blobs on ${name}`, () => {
+    let store: SuiteStore
+    let blobs: Blobs
+    let keys = 0
+    const newKey = () => `suite/sv-${keys++}/raw`
+    beforeAll(async () => {
+      store = await open()
+      blobs = store.blobs
+    })
+    afterAll(() => store.close())
+
+    const text = Buffer.from('{"resources":[{"type":"terraform_data"}]}\n'.repeat(200_000))
+    test.each([
+      ['nothing', Buffer.alloc(0)],
+      ['one byte', Buffer.from('x')],
+      ['2 KB', text.subarray(0, 2048)],
+      ['exactly a frame', randomBytes(65_536)],
+      ['200 KB', text.subarray(0, 200_000)],
+      ['8 MB that shrink', text],
+    ])('%s comes back as it was put, by buffer and by stream, compressed or not', async (_label, content) => {
+      for (const compress of [true, false]) {
+        for (const source of [content, Readable.from(pieces(content)), pieces(content)]) {
+          const key = newKey()
+
+          const info = await blobs.put(key, source, { compress })
+
+          expect(info).toEqual({
+            size: content.length,
+            sha256: createHash('sha256').update(content).digest('hex'),
+            md5: createHash('md5').update(content).digest('hex'),
+            storedSize: (await blobs.stat(key))?.storedSize,
+          })
+          expect((await blobs.read(key)).equals(content)).toBe(true)
+          expect(Buffer.concat(await (await blobs.open(key)).toArray()).equals(content)).toBe(true)
+          await blobs.delete(key)
+        }
+      }
+    })
+
+    test.each([true, false])('17 MB that do not shrink come back, compressed: %s', async (compress) => {
+      const key = newKey()
+      const content = randomBytes(17 * MB)
+
+      await blobs.put(key, compress ? content : Readable.from(pieces(content)), { compress })
+
+      expect((await blobs.read(key)).equals(content)).toBe(true)
+    })
+
+    test('what is stored neither shows the content nor takes its full size', async () => {
+      const key = newKey()
+
+      const { storedSize } = await blobs.put(key, text.subarray(0, 100_000))
+
+      expect(storedSize).toBeLessThan(10_000)
+      await store.damage(key, (sealed) => {
+        expect(sealed.includes('terraform_data')).toBe(false)
+        return sealed
+      })
+    })
+
+    test('a second put to a key fails, of small and of large content, and the first stays', async () => {
+      const [small, large] = [newKey(), newKey()]
+      await blobs.put(small, Buffer.from('first'))
+      await blobs.put(large, randomBytes(MB))
+
+      await expect(blobs.put(small, Buffer.from('second'))).rejects.toThrow(BlobExistsError)
+      await expect(blobs.put(large, randomBytes(17 * MB))).rejects.toThrow(BlobExistsError)
+
+      expect((await blobs.read(small)).toString()).toBe('first')
+      expect(await store.leftovers()).toBe(0)
+    })
+
+    test('of concurrent puts to one key exactly one wins', async () => {
+      const key = newKey()
+      const contents = Array.from({ length: 16 }, () => randomBytes(2048))
+
+      const results = await Promise.allSettled(contents.map((content) => blobs.put(key, content)))
+
+      const winners = contents.filter((_, n) => results[n]?.status === 'fulfilled')
+      expect(winners).toHaveLength(1)
+      expect(await blobs.read(key)).toEqual(winners[0])
+    })
+
+    test('16 puts at once, again and again, all read back', async () => {
+      const put = new Map<string, Buffer>()
+      await Promise.all(
+        Array.from({ length: 16 }, async () => {
+          for (let n = 0; n < 10; n++) {
+            const [key, content] = [newKey(), randomBytes(2048)]
+            await blobs.put(key, content)
+            put.set(key, content)
+          }
+        }),
+      )
+
+      expect(put.size).toBe(160)
+      for (const [key, content] of put) expect(await blobs.read(key)).toEqual(content)
+    })
+
+    test('content above maxBytes is refused, leaves nothing, and its key stays free', async () => {
+      for (const [size, maxBytes] of [
+        [2048, 2047],
+        [MB, MB - 1],
+        [MB, 10],
+        [18 * MB, 18 * MB - 1],
+      ] as const) {
+        for (const compress of [true, false]) {
+          const key = newKey()
+          const content = randomBytes(size)
+          await expect(blobs.put(key, content, { maxBytes, compress })).rejects.toThrow(BlobTooLargeError)
+          await expect(blobs.put(key, Readable.from(pieces(content)), { maxBytes, compress })).rejects.toThrow(
+            `blob ${key} is larger than ${maxBytes} bytes`,
+          )
+
+          expect(await blobs.stat(key)).toBeUndefined()
+          expect(await store.leftovers()).toBe(0)
+          await blobs.put(key, content, { maxBytes: size })
+        }
+      }
+    })
+
+    test('a stream that is too large is left open, so that its request can be answered', async () => {
+      const source = new PassThrough()
+      source.write(randomBytes(4 * MB))
+
+      await expect(blobs.put(newKey(), source, { maxBytes: MB })).rejects.toThrow(BlobTooLargeError)
+
+      expect(source.destroyed).toBe(false)
+      source.destroy()
+    })
+
+    test('a source that breaks fails the put with its own error and leaves nothing', async () => {
+      for (const good of [10, 3 * MB, 18 * MB]) {
+        for (const compress of [true, false]) {
+          const key = newKey()
+          const source = async function* () {
+            yield* pieces(randomBytes(good))
+            throw new Error('the client is gone')
+          }
+
+          await expect(blobs.put(key, source(), { compress })).rejects.toThrow('the client is gone')
+
+          expect(await blobs.stat(key)).toBeUndefined()
+          expect(await store.leftovers()).toBe(0)
+        }
+      }
+    })
+
+    test('a damaged blob never reads as if it were whole', async () => {
+      for (const [content, compress] of [
+        [text.subarray(0, 2000), true],
+        [text, true],
+        [randomBytes(2 * MB), false],
+      ] as const) {
+        const changes: ((sealed: Buffer) => Buffer)[] = [
+          (sealed) => flip(sealed, 4),
+          (sealed) => flip(sealed, 30),
+          (sealed) => flip(sealed, sealed.length - 1),
+          (sealed) => flip(sealed, Math.floor(sealed.length / 2)),
+          (sealed) => sealed.subarray(0, sealed.length - 1),
+          (sealed) => sealed.subarray(0, Math.floor(sealed.length / 2)),
+          (sealed) => sealed.subarray(0, 26 + 65_552),
+          (sealed) => Buffer.concat([sealed, Buffer.alloc(1)]),
+          () => Buffer.alloc(0),
+        ]
+        for (const change of changes) {
+          const key = newKey()
+          await blobs.put(key, content, { compress })
+          await store.damage(key, (sealed) =>
+            sealed.length < 70_000 && change === changes[6] ? sealed.subarray(0, 26) : change(sealed),
+          )
+
+          await expect(blobs.read(key)).rejects.toThrow(BlobCorruptError)
+          await expect(drain(blobs, key, content)).rejects.toThrow(BlobCorruptError)
+        }
+      }
+    })
+
+    test('a stream that is destroyed early lets go of its source', async () => {
+      const key = newKey()
+      await blobs.put(key, randomBytes(4 * MB))
+
+      const stream = await blobs.open(key)
+      stream.destroy()
+      await nextTurn()
+
+      expect(stream.destroyed).toBe(true)
+      expect((await blobs.read(key)).length).toBe(4 * MB)
+    })
+
+    test('what is not there is said to be so', async () => {
+      await expect(blobs.read('suite/nothing')).rejects.toThrow(BlobNotFoundError)
+      await expect(blobs.open('suite/nothing')).rejects.toThrow('there is no blob suite/nothing')
+      expect(await blobs.stat('suite/nothing')).toBeUndefined()
+      await blobs.delete('suite/nothing')
+    })
+
+    test('a deleted blob is gone', async () => {
+      const key = newKey()
+      await blobs.put(key, Buffer.from('x'))
+
+      await blobs.delete(key)
+
+      expect(await blobs.stat(key)).toBeUndefined()
+      await expect(blobs.read(key)).rejects.toThrow(BlobNotFoundError)
+    })
+
+    test('a listing names every blob of a prefix with its size and age, over more than one page', async () => {
+      const before = Date.now() - 2000
+      await Promise.all(Array.from({ length: 250 }, (_, n) => blobs.put(`listed/${n}`, Buffer.from('x'))))
+      await blobs.put('listed-not', Buffer.from('x'))
+
+      const listed = []
+      for await (const blob of blobs.list('listed/')) listed.push(blob)
+
+      expect(listed.map(({ key }) => key).sort()).toEqual(Array.from({ length: 250 }, (_, n) => `listed/${n}`).sort())
+      for (const blob of listed) {
+        expect(blob.storedSize).toBe(43)
+        expect(blob.modifiedAt.getTime()).toBeGreaterThan(before)
+      }
+    })
+
+    test('keys that could name a file elsewhere are refused', async () => {
+      for (const key of [
+        '',
+        '/a',
+        'a/',
+        'a//b',
+        '../a',
+        'a/../b',
+        '.',
+        'a/.hidden',
+        'a b',
+        'a~b',
+        'ä',
+        'a'.repeat(201),
+      ]) {
+        await expect(blobs.put(key, Buffer.from('x'))).rejects.toThrow('is not a key of a blob')
+        await expect(blobs.read(key)).rejects.toThrow('is not a key of a blob')
+      }
+    })
+
+    test('a sealed buffer opens under its key only', () => {
+      const sealed = blobs.sealBuffer('a', text.subarray(0, 2048))
+
+      expect(blobs.unsealBuffer('a', sealed)).toEqual(text.subarray(0, 2048))
+      expect(() => blobs.unsealBuffer('b', sealed)).toThrow(BlobCorruptError)
+    })
+  })
+}
+
+async function* pieces(content: Buffer) {
+  for (let offset = 0; offset < content.length; offset += 50_000) yield content.subarray(offset, offset + 50_000)
+}
+
+function flip(sealed: Buffer, offset: number) {
+  const damaged = Buffer.from(sealed)
+  damaged.writeUInt8(damaged.readUInt8(offset) ^ 1, offset)
+  return damaged
+}
+
+/** Reads a stream to its end, and checks that no byte of it is wrong up to where it fails. */
+async function drain(blobs: Blobs, key: string, content: Buffer) {
+  let offset = 0
+  for await (const piece of (await blobs.open(key)) as AsyncIterable<Buffer>) {
+    expect(piece.equals(content.subarray(offset, offset + piece.length))).toBe(true)
+    offset += piece.length
+  }
+}

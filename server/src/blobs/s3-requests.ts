@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { AwsClient } from 'aws4fetch'
+
+/** A bucket of Amazon S3 or of anything that speaks its interface; addressed path-style. */
+export type S3Config = {
+  /** Origin, such as `https://s3.eu-central-1.amazonaws.com` or `http://127.0.0.1:9000`. */
+  endpoint: string
+  bucket: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+  /** Put before every key as it is, usually ending in a slash. */
+  prefix?: string
+}
+
+export type S3Request = {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** Absent: the bucket itself. */
+  key?: string
+  query?: Record<string, string>
+  headers?: Record<string, string>
+  body?: Buffer
+}
+
+const ATTEMPTS = 5
+const FIRST_PAUSE_MS = 100
+const PASSING = new Set([408, 429, 500, 502, 503, 504])
+
+/** The store answered with an error that is not about one blob. */
+export class S3Error extends Error {
+  override name = 'S3Error'
+  readonly status: number
+  constructor(request: S3Request, status: number, answer: string) {
+    const code = element(answer, 'Code') ?? ''
+    super(`the object store answered ${request.method} ${request.key ?? 'bucket'} with ${status} ${code}`.trimEnd())
+    this.status = status
+  }
+}
+
+/**
+ * Sends signed requests. A connection that fails, and an overloaded store are tried again with growing pauses; every request made
+ * here may be repeated. The body's hash is signed, so that a store refuses content that was damaged on its way.
+ */
+export function createS3Requests(config: S3Config) {
+  const client = new AwsClient({
+    accessKeyId: config.accessKeyId,
+    secretAccessKey: config.secretAccessKey,
+    region: config.region,
+    service: 's3',
+    retries: 0,
+  })
+  const bucket = `${config.endpoint.replace(/\/+$/, '')}/${encodeURIComponent(config.bucket)}`
+
+  const send = async (request: S3Request, hash: string) => {
+    const url = new URL(request.key === undefined ? bucket : `${bucket}/${config.prefix ?? ''}${request.key}`)
+    for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
+    return client.fetch(url, {
+      method: request.method,
+      headers: { ...request.headers, 'x-amz-content-sha256': hash },
+      ...(request.body
+        ? { body: new Uint8Array(request.body.buffer, request.body.byteOffset, request.body.length) }
+        : {}),
+    })
+  }
+
+  /** The answer, of any status that another attempt would not change. */
+  return async (request: S3Request): Promise<Response> => {
+    const hash = await sha256Hex(request.body)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const response = await send(request, hash)
+        if (!PASSING.has(response.status)) return response
+        const answer = await response.text()
+        if (attempt === ATTEMPTS) throw new S3Error(request, response.status, answer)
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw error
+      }
+      await delay(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
+    }
+  }
+}
+
+async function sha256Hex(body: Buffer | undefined) {
+  const hash = createHash('sha256')
+  const step = 1024 * 1024
+  for (let offset = 0; offset < (body?.length ?? 0); offset += step) {
+    hash.update(body?.subarray(offset, offset + step) ?? '')
+    // A part of 16 MB would otherwise hold up the event loop for some 10 ms.
+    if (offset > 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  return hash.digest('hex')
+}
+
+/** The text of the first element of that name. */
+export function element(xml: string, name: string): string | undefined {
+  return elements(xml, name)[0]
+}
+
+/** The inner text of each element of that name; enough for S3's flat answers. */
+export function elements(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gs'))].map(([, inner = '']) => unescapeXml(inner))
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", '#34': '"', '#39': "'" }
+
+function unescapeXml(text: string) {
+  // Inner markup stays as it is: its own text is unescaped when it is looked up.
+  if (text.includes('<')) return text
+  return text.replaceAll(/&(#?\w+);/g, (entity, name: string) => ENTITIES[name] ?? entity)
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { createS3Server } from '../testing/s3-server.ts'
+import { createBlobs } from './blobs.ts'
+import { describeBlobs } from './driver-suite.ts'
+import { BlobExistsError } from './errors.ts'
+
+const MB = 1024 * 1024
+const secret = randomBytes(32)
+
+describeBlobs('s3', async () => {
+  const server = await createS3Server()
+  const blobs = await createBlobs({ secret, store: { kind: 's3', ...server.config, prefix: 'ground state/' } })
+  return {
+    blobs,
+    async damage(key, change) {
+      const object = server.objects.get(`ground state/${key}`)
+      if (object) object.body = change(object.body)
+    },
+    leftovers: async () => server.uploads.size,
+    async close() {
+      await blobs[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+})
+
+async function openStore() {
+  const server = await createS3Server()
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  return { server, blobs: await createBlobs({ secret, store: { kind: 's3', ...server.config } }) }
+}
+
+test('sealed content above 16 MB goes up in parts', async () => {
+  const { server, blobs } = await openStore()
+
+  await blobs.put('small', randomBytes(15 * MB))
+  const single = server.requests.length
+  await blobs.put('large', randomBytes(33 * MB))
+
+  expect(server.requests.slice(0, single).map(withoutQuery)).toEqual(['HEAD /blobs/small', 'PUT /blobs/small'])
+  expect(server.requests.slice(single).map(withoutQuery)).toEqual([
+    'HEAD /blobs/large',
+    'POST /blobs/large',
+    'PUT /blobs/large',
+    'PUT /blobs/large',
+    'PUT /blobs/large',
+    'POST /blobs/large',
+  ])
+})
+
+function withoutQuery(request: string) {
+  return request.replace(/\?.*/, '')
+}
+
+test.each(['unavailable', 'unsupported', 'cut-before', 'cut-after'] as const)(
+  'a put survives a fault: %s',
+  async (fault) => {
+    const { server, blobs } = await openStore()
+    const [small, large] = [randomBytes(1000), randomBytes(17 * MB)]
+
+    server.faults.push('none', fault)
+    await blobs.put('small', small)
+    server.faults.push('none', 'none', 'none', 'none', fault)
+    await blobs.put('large', large)
+
+    expect(await blobs.read('small')).toEqual(small)
+    expect((await blobs.read('large')).equals(large)).toBe(true)
+  },
+)
+
+test('a put that loses the race between its look and its write fails, and the winner stays', async () => {
+  const { server, blobs } = await openStore()
+  const results = await Promise.allSettled([randomBytes(18 * MB), randomBytes(17 * MB)].map((c) => blobs.put('k', c)))
+
+  const [reason] = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  expect(reason).toBeInstanceOf(BlobExistsError)
+  expect(server.uploads.size).toBe(0)
+})
+
+test('wrong credentials are named in the error', async () => {
+  const { server } = await openStore()
+  const blobs = await createBlobs({ secret, store: { kind: 's3', ...server.config, accessKeyId: 'other' } })
+
+  await expect(blobs.put('k', Buffer.from('x'))).rejects.toThrow(
+    'the object store answered PUT k with 403 AccessDenied',
+  )
+  await expect(blobs.read('k')).rejects.toThrow('the object store answered GET k with 403 AccessDenied')
+  await expect(blobs.stat('k')).rejects.toThrow('the object store answered HEAD k with 403')
+})

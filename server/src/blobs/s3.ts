@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
+import { BlobExistsError, BlobNotFoundError } from './errors.ts'
+import { createS3Requests, element, elements, type S3Config, S3Error, type S3Request } from './s3-requests.ts'
+
+/**
+ * Sealed bytes above this go up in parts of this size. S3 wants at least 5 MB a part, and 10,000 parts at most (160 GB);
+ * a part is held in memory up to three times while it is sent.
+ */
+const PART_BYTES = 16 * 1024 * 1024
+
+/** Marks who wrote an object, to know our own after an answer was lost. */
+const PUT_ID = 'x-amz-meta-put-id'
+
+/** Blobs as objects of a bucket, named prefix + key. */
+export function openS3Driver(config: S3Config): BlobDriver {
+  const request = createS3Requests(config)
+
+  const requireOk = async (sent: S3Request) => {
+    const response = await request(sent)
+    if (!response.ok) throw new S3Error(sent, response.status, await response.text())
+    return response
+  }
+
+  /** Finishes a conditional write. A refusal is none when an earlier attempt of this same put got through. */
+  const commit = async (sent: S3Request, key: string, putId: string) => {
+    const conditional = await request({ ...sent, headers: { ...sent.headers, 'if-none-match': '*' } })
+    // Some stores refuse the condition instead of ignoring it.
+    const response = conditional.status === 501 ? await request(sent) : conditional
+    const answer = await response.text()
+    // CompleteMultipartUpload may answer 200 first and fail later, in the body.
+    if (response.ok && !answer.includes('<Error>')) return
+    const head = await request({ method: 'HEAD', key })
+    if (head.ok && head.headers.get(PUT_ID) === putId) return
+    if (head.ok) throw new BlobExistsError(key)
+    throw new S3Error(sent, response.status, answer)
+  }
+
+  const writeParts = async (key: string, putId: string, parts: AsyncIterable<Buffer>) => {
+    const begun = await requireOk({ method: 'POST', key, query: { uploads: '' }, headers: { [PUT_ID]: putId } })
+    const uploadId = element(await begun.text(), 'UploadId') ?? ''
+    try {
+      const tags: string[] = []
+      let size = 0
+      for await (const body of parts) {
+        const query = { partNumber: String(tags.length + 1), uploadId }
+        const response = await requireOk({ method: 'PUT', key, query, body })
+        tags.push(response.headers.get('etag') ?? '')
+        size += body.length
+      }
+      const list = tags.map((tag, n) => `<Part><PartNumber>${n + 1}</PartNumber><ETag>${tag}</ETag></Part>`).join('')
+      const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`)
+      await commit({ method: 'POST', key, query: { uploadId }, body }, key, putId)
+      return size
+    } catch (error) {
+      await request({ method: 'DELETE', key, query: { uploadId } }).catch(() => {})
+      throw error
+    }
+  }
+
+  return {
+    async write(key, sealed) {
+      // Stores that know no conditional writes exist; for them this look is the write-once check.
+      if ((await request({ method: 'HEAD', key })).ok) throw new BlobExistsError(key)
+      const putId = randomUUID()
+      const parts = inParts(Buffer.isBuffer(sealed) ? [sealed] : sealed)
+      const first = await parts.next()
+      const body = first.value ?? Buffer.alloc(0)
+      if (body.length === PART_BYTES) return writeParts(key, putId, prepend(body, parts))
+
+      await commit({ method: 'PUT', key, headers: { [PUT_ID]: putId }, body }, key, putId)
+      return body.length
+    },
+
+    async read(key) {
+      const sent: S3Request = { method: 'GET', key }
+      const response = await request(sent)
+      if (response.status === 404) {
+        await response.body?.cancel()
+        throw new BlobNotFoundError(key)
+      }
+      if (!response.ok || !response.body) throw new S3Error(sent, response.status, await response.text())
+      const size = Number(response.headers.get('content-length') ?? Number.POSITIVE_INFINITY)
+      if (size <= SMALL_BYTES) return Buffer.from(await response.arrayBuffer())
+      return Readable.fromWeb(response.body as ReadableStream<Uint8Array>)
+    },
+
+    async stat(key) {
+      const sent: S3Request = { method: 'HEAD', key }
+      const response = await request(sent)
+      if (response.status === 404) return undefined
+      if (!response.ok) throw new S3Error(sent, response.status, '')
+      return {
+        key,
+        storedSize: Number(response.headers.get('content-length')),
+        modifiedAt: new Date(response.headers.get('last-modified') ?? 0),
+      }
+    },
+
+    async delete(key) {
+      const sent: S3Request = { method: 'DELETE', key }
+      const response = await request(sent)
+      if (!response.ok && response.status !== 404) throw new S3Error(sent, response.status, await response.text())
+    },
+
+    async *list(prefix) {
+      const root = config.prefix ?? ''
+      let token: string | undefined
+      do {
+        const query: Record<string, string> = { 'list-type': '2', prefix: root + prefix }
+        if (token !== undefined) query['continuation-token'] = token
+        const page = await (await requireOk({ method: 'GET', query })).text()
+        for (const object of elements(page, 'Contents')) yield storedBlob(object, root)
+        token = element(page, 'NextContinuationToken')
+      } while (token !== undefined)
+    },
+
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+function storedBlob(object: string, root: string): StoredBlob {
+  return {
+    key: (element(object, 'Key') ?? '').slice(root.length),
+    storedSize: Number(element(object, 'Size')),
+    modifiedAt: new Date(element(object, 'LastModified') ?? 0),
+  }
+}
+
+/** The same bytes in buffers of `PART_BYTES`; only the last may be smaller. */
+async function* inParts(content: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  let part = Buffer.allocUnsafeSlow(SMALL_BYTES)
+  let filled = 0
+  for await (const piece of content) {
+    for (let offset = 0; offset < piece.length;) {
+      if (filled === part.length) part = grow(part)
+      const copied = piece.copy(part, filled, offset)
+      offset += copied
+      filled += copied
+      if (filled < PART_BYTES) continue
+      yield part
+      part = Buffer.allocUnsafeSlow(PART_BYTES)
+      filled = 0
+    }
+  }
+  if (filled > 0) yield part.subarray(0, filled)
+}
+
+function grow(part: Buffer) {
+  const bigger = Buffer.allocUnsafeSlow(Math.min(PART_BYTES, part.length * 4))
+  part.copy(bigger)
+  return bigger
+}
+
+async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>) {
+  yield first
+  yield* rest
+}

@@ -1,0 +1,55 @@
+import { constants, zstdCompressSync, zstdDecompressSync, type ZstdOptions } from 'node:zlib'
+import { BlobCorruptError } from './errors.ts'
+import { type BlobSecret, FrameReader, FrameWriter } from './frames.ts'
+
+/** Level 1: on state it is several times faster than gzip, and smaller. Big chunks save trips to the thread pool. */
+export const ZSTD_OPTIONS: ZstdOptions = {
+  params: { [constants.ZSTD_c_compressionLevel]: 1 },
+  chunkSize: 512 * 1024,
+}
+
+/**
+ * Compresses and seals content in one go, on the calling thread: for small content only (200 KB take half a ms).
+ * What does not shrink is stored as it is.
+ */
+export function sealBuffer(secret: BlobSecret, key: string, content: Buffer, compress = true): Buffer {
+  const compressed = compress ? zstdCompressSync(content, { ...ZSTD_OPTIONS, pledgedSrcSize: content.length }) : content
+  const shrank = compressed.length < content.length
+  const writer = new FrameWriter(secret, key, shrank ? 'zstd' : 'plain')
+  const frames = writer.push(shrank ? compressed : content)
+  return Buffer.concat([writer.header, ...frames, ...writer.end()])
+}
+
+/** The content of what `sealBuffer`, or a put in pieces, has sealed. Throws `BlobCorruptError`. */
+export function unsealBuffer(secret: BlobSecret, key: string, sealed: Buffer): Buffer {
+  const reader = new FrameReader(secret, key)
+  const content = reader.push(sealed)
+  content.push(reader.end())
+  const [first] = content
+  const whole = content.length === 1 && first ? first : Buffer.concat(content)
+  return reader.encoding === 'plain' ? whole : decompress(key, whole)
+}
+
+function decompress(key: string, compressed: Buffer) {
+  try {
+    return zstdDecompressSync(compressed)
+  } catch (cause) {
+    throw new BlobCorruptError(key, 'cannot be decompressed', { cause })
+  }
+}
+
+/** Encoded content in, sealed bytes out. */
+export async function* sealPieces(writer: FrameWriter, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  yield writer.header
+  for await (const piece of content) yield* writer.push(piece)
+  yield* writer.end()
+}
+
+/** Sealed bytes in, verified encoded content out; throws `BlobCorruptError` instead of ending when frames are missing. */
+export async function* unsealPieces(
+  reader: FrameReader,
+  sealed: Iterable<Buffer> | AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void> {
+  for await (const piece of sealed) yield* reader.push(piece)
+  yield reader.end()
+}

@@ -1,0 +1,44 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+
+const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt)
+
+/** OWASP's parameters of 32 MB a hash (docs: Password Storage Cheat Sheet, scrypt). `ln` is log2 of N. */
+const COST = { ln: 15, r: 8, p: 3 }
+const HASH_BYTES = 32
+
+/**
+ * A password's scrypt hash with its salt and parameters, as `$scrypt$ln=15,r=8,p=3$salt$hash`. Takes some 100 ms of a
+ * thread, not of the event loop. Equal passwords hash alike however their accents are composed.
+ */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const hash = await scryptHash(password, salt, COST, HASH_BYTES)
+  return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${salt.toString('base64url')}$${hash.toString('base64url')}`
+}
+
+/**
+ * Whether the password is the hashed one. Without a hash (no such user) it takes as long, and is false: the time of an
+ * answer does not tell who has an account.
+ */
+export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const parts = parseHash(stored ?? '')
+  if (!parts) {
+    await scryptHash(password, Buffer.alloc(16), COST, HASH_BYTES)
+    return false
+  }
+  return timingSafeEqual(await scryptHash(password, parts.salt, parts.cost, parts.hash.length), parts.hash)
+}
+
+function parseHash(stored: string) {
+  const match = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{16,})\$([\w-]{32,})$/.exec(stored)
+  if (!match) return undefined
+  const [, ln, r, p, salt = '', hash = ''] = match
+  const cost = { ln: Number(ln), r: Number(r), p: Number(p) }
+  return { cost, salt: Buffer.from(salt, 'base64url'), hash: Buffer.from(hash, 'base64url') }
+}
+
+function scryptHash(password: string, salt: Buffer, { ln, r, p }: typeof COST, bytes: number) {
+  const N = 2 ** ln
+  return derive(password.normalize('NFKC'), salt, bytes, { N, r, p, maxmem: 2 * 128 * N * r })
+}

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { loadSecret } from './secret-file.ts'
+
+async function newFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'groundstate-secret-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+test('a secret is generated once, readable by its owner only, and nothing else is left', async () => {
+  const folder = join(await newFolder(), 'data')
+
+  const secret = await loadSecret(folder)
+
+  expect(secret).toHaveLength(32)
+  expect(await loadSecret(folder)).toEqual(secret)
+  expect((await stat(join(folder, 'secret'))).mode & 0o777).toBe(0o600)
+  expect(await readdir(folder)).toEqual(['secret'])
+})
+
+test('processes that start at the same time agree on one secret', async () => {
+  const folder = await newFolder()
+  const program = `
+    const { loadSecret } = await import(process.argv[1])
+    process.stdout.write((await loadSecret(process.argv[2])).toString('hex'))
+  `
+  const start = () => {
+    const args = ['--input-type=module', '-e', program, import.meta.resolve('./secret-file.ts'), folder]
+    return text(spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout)
+  }
+
+  const here = Array.from({ length: 8 }, async () => (await loadSecret(folder)).toString('hex'))
+  const secrets = await Promise.all([start(), start(), start(), ...here])
+
+  expect(new Set(secrets)).toEqual(new Set([(await readFile(join(folder, 'secret'), 'utf8')).trim()]))
+  expect(await readdir(folder)).toEqual(['secret'])
+})
+
+test('a configured secret wins, in hex or in base64, and the data folder is not touched', async () => {
+  const secret = randomBytes(32)
+
+  for (const written of [secret.toString('hex'), secret.toString('base64'), ` ${secret.toString('base64url')}\n`]) {
+    expect(await loadSecret('/nonexistent/groundstate', written)).toEqual(secret)
+  }
+})
+
+test('a secret of another length or alphabet is refused, with its source', async () => {
+  const folder = await newFolder()
+  for (const written of [
+    'short',
+    randomBytes(16).toString('hex'),
+    randomBytes(33).toString('base64'),
+    '?'.repeat(43),
+  ]) {
+    await expect(loadSecret(folder, written)).rejects.toThrow('the configured secret must be 32 bytes')
+  }
+
+  await writeFile(join(folder, 'secret'), '')
+  await expect(loadSecret(folder)).rejects.toThrow(`${folder}/secret must be 32 bytes`)
+})

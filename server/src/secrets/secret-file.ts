@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const SECRET_BYTES = 32
+
+/**
+ * The 32 bytes from which every key of the installation is derived: `fromEnv` (64 hex digits, or base64) when given, else
+ * the content of `<dataDir>/secret`, which is generated on the first start. Processes that start at the same time agree
+ * on one secret. Losing it makes everything that is encrypted at rest unreadable.
+ */
+export async function loadSecret(dataDir: string, fromEnv?: string): Promise<Buffer> {
+  if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'the configured secret')
+  const path = join(dataDir, 'secret')
+  return (await readSecret(path)) ?? generateSecret(dataDir, path)
+}
+
+function parseSecret(text: string, source: string): Buffer {
+  const trimmed = text.trim()
+  if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')
+  const bytes = Buffer.from(trimmed, 'base64')
+  if (!/^[A-Za-z0-9+/_-]+=?$/.test(trimmed) || bytes.length !== SECRET_BYTES) {
+    throw new Error(`${source} must be ${SECRET_BYTES} bytes, as 64 hex digits or as base64`)
+  }
+  return bytes
+}
+
+async function readSecret(path: string): Promise<Buffer | undefined> {
+  try {
+    return parseSecret(await readFile(path, 'utf8'), path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
+  await mkdir(dataDir, { recursive: true })
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`
+  const secret = randomBytes(SECRET_BYTES)
+  try {
+    await using file = await open(temporary, 'wx', 0o600)
+    await file.writeFile(`${secret.toString('hex')}\n`)
+    await file.sync()
+    // The name appears with its whole content, and only one process succeeds in making it.
+    await link(temporary, path)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  } finally {
+    await unlink(temporary).catch(() => {})
+  }
+  // Whoever lost the race syncs too: it must not encrypt with a secret whose name a power cut could take back.
+  await using folder = await open(dataDir, 'r')
+  await folder.sync()
+  return parseSecret(await readFile(path, 'utf8'), path)
+}
+
+function hasCode(error: unknown, code: string) {
+  return error instanceof Error && 'code' in error && error.code === code
+}

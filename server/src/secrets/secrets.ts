@@ -1,0 +1,101 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** Sealed bytes that were changed, belong to another context, or were sealed with another secret. */
+export class SealError extends Error {
+  override name = 'SealError'
+}
+
+/** What a signed path stands for, or why it stands for nothing. */
+export type VerifiedPath = { id: string; expiresAt: Date } | { problem: 'expired' | 'forged' }
+
+/** Encrypts and signs with keys derived from the installation's secret. */
+export type Secrets = {
+  /**
+   * Encrypts for storage. The context (such as `variables/var-abc/value`) must be the same on opening, so that sealed
+   * bytes moved to another row do not open there.
+   */
+  seal(plain: string | Buffer, context: string): Buffer
+  /** Throws `SealError`. */
+  open(sealed: Buffer, context: string): Buffer
+  /** As `open`, for text. */
+  openText(sealed: Buffer, context: string): string
+  /** HMAC-SHA256 in base64url, 43 characters; a signature of one purpose is worthless for another. */
+  sign(payload: string, purpose: string): string
+  /** In constant time. */
+  verify(payload: string, signature: string, purpose: string): boolean
+  /**
+   * One URL path segment that grants access to `id` until `expiresAt` (to the second) to whoever knows it. It carries
+   * id and expiry in the open, and 32 unguessable characters. The id may hold letters, digits, `-`, `_`.
+   */
+  signPath(grant: { purpose: string; id: string; expiresAt: Date }): string
+  verifyPath(token: string, purpose: string, now: Date): VerifiedPath
+}
+
+const VERSION = 1
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** `secret` is 32 bytes: see `loadSecret`. Sealed bytes are version, nonce, ciphertext, tag. */
+export function createSecrets(secret: Buffer): Secrets {
+  if (secret.length !== 32) throw new Error(`the secret must be 32 bytes, not ${secret.length}`)
+  const sealKey = Buffer.from(hkdfSync('sha256', secret, '', 'groundstate/seal', 32))
+  const signKey = Buffer.from(hkdfSync('sha256', secret, '', 'groundstate/sign', 32))
+  const additional = (context: string) => Buffer.from(`${VERSION}/${context}`)
+
+  // The purpose's length keeps ('ab', 'c') and ('a', 'bc') apart.
+  const mac = (payload: string, purpose: string) =>
+    createHmac('sha256', signKey).update(`${purpose.length}/${purpose}/${payload}`).digest()
+  const pathMac = (content: string, purpose: string) => mac(content, `path/${purpose}`).subarray(0, 24)
+
+  const open = (sealed: Buffer, context: string): Buffer => {
+    if (sealed.length < 1 + NONCE_BYTES + TAG_BYTES) throw new SealError(`sealed ${context} is cut off`)
+    if (sealed[0] !== VERSION) throw new SealError(`sealed ${context} has the unknown version ${sealed[0]}`)
+    const end = sealed.length - TAG_BYTES
+    const gcm = createDecipheriv('aes-256-gcm', sealKey, sealed.subarray(1, 1 + NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    gcm.setAAD(additional(context)).setAuthTag(sealed.subarray(end))
+    const plain = gcm.update(sealed.subarray(1 + NONCE_BYTES, end))
+    try {
+      gcm.final()
+    } catch (cause) {
+      throw new SealError(`sealed ${context} is damaged, or sealed elsewhere or with another secret`, { cause })
+    }
+    return plain
+  }
+
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const gcm = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(additional(context))
+      const sealed = gcm.update(typeof plain === 'string' ? Buffer.from(plain) : plain)
+      gcm.final()
+      return Buffer.concat([Buffer.from([VERSION]), nonce, sealed, gcm.getAuthTag()])
+    },
+    open,
+    openText: (sealed, context) => open(sealed, context).toString(),
+
+    sign: (payload, purpose) => mac(payload, purpose).toString('base64url'),
+    verify: (payload, signature, purpose) => isSignature(signature, mac(payload, purpose)),
+
+    signPath({ purpose, id, expiresAt }) {
+      if (!/^[\w-]+$/.test(id)) throw new Error(`${JSON.stringify(id)} does not fit into a path`)
+      const content = `${id}.${Math.floor(expiresAt.getTime() / 1000).toString(36)}`
+      return `${content}.${pathMac(content, purpose).toString('base64url')}`
+    },
+    verifyPath(token, purpose, now) {
+      const [, id, expiry, signature] = /^([\w-]+)\.([0-9a-z]+)\.([\w-]{32})$/.exec(token) ?? []
+      if (id === undefined || expiry === undefined || signature === undefined) return { problem: 'forged' }
+      if (!isSignature(signature, pathMac(`${id}.${expiry}`, purpose))) return { problem: 'forged' }
+      const expiresAt = new Date(Number.parseInt(expiry, 36) * 1000)
+      return now < expiresAt ? { id, expiresAt } : { problem: 'expired' }
+    },
+  }
+}
+
+function isSignature(signature: string, expected: Buffer) {
+  // Compared as text: base64url has several spellings of the same bytes.
+  const given = Buffer.from(signature)
+  const wanted = Buffer.from(expected.toString('base64url'))
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}

@@ -1,0 +1,164 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { S3Config } from '../blobs/s3-requests.ts'
+
+type StoredObject = { body: Buffer; modifiedAt: Date; headers: Record<string, string> }
+type Upload = { key: string; headers: Record<string, string>; parts: Map<number, Buffer> }
+type Call = { method: string; key: string; query: URLSearchParams; request: IncomingMessage; body: Buffer }
+type Answer = { status: number; body?: string | Buffer; headers?: Record<string, string | number> }
+
+/** What goes wrong with the next requests, one each: a 503, a 501, a connection cut before or after the request had its effect. */
+export type S3Fault = 'none' | 'unavailable' | 'unsupported' | 'cut-before' | 'cut-after'
+
+const PAGE = 100
+const REFUSALS: Partial<Record<S3Fault, Answer>> = {
+  unavailable: failure(503, 'SlowDown'),
+  unsupported: failure(501, 'NotImplemented'),
+}
+
+/**
+ * An S3-compatible store in this process, on a real socket: PUT, GET, HEAD, DELETE, ListObjectsV2, multipart uploads and
+ * `If-None-Match: *`. It refuses requests without a SigV4 signature by its access key, and bodies that do not have the
+ * signed hash; the signature itself is not recomputed.
+ */
+export async function createS3Server() {
+  const config = {
+    bucket: 'blobs',
+    region: 'us-east-1',
+    accessKeyId: 'test-access-key',
+    secretAccessKey: 'test-secret',
+  }
+  const objects = new Map<string, StoredObject>()
+  const uploads = new Map<string, Upload>()
+  const requests: string[] = []
+  const faults: S3Fault[] = []
+  const signature = new RegExp(
+    `^AWS4-HMAC-SHA256 Credential=${config.accessKeyId}/\\d{8}/${config.region}/s3/aws4_request, ` +
+      'SignedHeaders=[^ ]*x-amz-content-sha256[^ ]*, Signature=[0-9a-f]{64}$',
+  )
+
+  const answer = (call: Call): Answer => {
+    const { method, key, query, request, body } = call
+    if (!signature.test(request.headers.authorization ?? '')) return failure(403, 'AccessDenied')
+    if (sha256(body) !== request.headers['x-amz-content-sha256']) return failure(400, 'XAmzContentSHA256Mismatch')
+    const object = objects.get(key)
+    if (key === '') return { status: 200, body: listing(objects, query) }
+    if (method === 'GET' || method === 'HEAD') {
+      if (!object) return failure(404, 'NoSuchKey')
+      const headers = { ...object.headers, etag: etag(object.body), 'last-modified': object.modifiedAt.toUTCString() }
+      return { status: 200, body: object.body, headers: { ...headers, 'content-length': object.body.length } }
+    }
+    if (method === 'POST' && query.has('uploads')) {
+      const id = randomUUID()
+      uploads.set(id, { key, headers: metadata(request), parts: new Map() })
+      return {
+        status: 200,
+        body: `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+      }
+    }
+    const uploadId = query.get('uploadId')
+    if (uploadId !== null) return answerUpload(call, uploadId)
+    if (method === 'DELETE') {
+      objects.delete(key)
+      return { status: 204 }
+    }
+    if (object && request.headers['if-none-match'] === '*') return failure(412, 'PreconditionFailed')
+    objects.set(key, { body, modifiedAt: new Date(), headers: metadata(request) })
+    return { status: 200, headers: { etag: etag(body) } }
+  }
+
+  const answerUpload = ({ method, key, query, request, body }: Call, uploadId: string): Answer => {
+    const upload = uploads.get(uploadId)
+    if (!upload || upload.key !== key) return failure(404, 'NoSuchUpload')
+    if (method === 'PUT') {
+      upload.parts.set(Number(query.get('partNumber')), body)
+      return { status: 200, headers: { etag: etag(body) } }
+    }
+    if (method === 'DELETE') {
+      uploads.delete(uploadId)
+      return { status: 204 }
+    }
+    if (objects.has(key) && request.headers['if-none-match'] === '*') return failure(412, 'PreconditionFailed')
+    const listed = [...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>(.*?)<\/ETag>/g)]
+    const parts = listed.map(([, number, tag]) => {
+      const part = upload.parts.get(Number(number))
+      return part && etag(part) === tag ? part : undefined
+    })
+    const whole = parts.filter((part) => part !== undefined)
+    if (whole.length !== parts.length || whole.length === 0) return failure(400, 'InvalidPart')
+    if (whole.slice(0, -1).some((part) => part.length < 5 * 1024 * 1024)) return failure(400, 'EntityTooSmall')
+    objects.set(key, { body: Buffer.concat(whole), modifiedAt: new Date(), headers: upload.headers })
+    uploads.delete(uploadId)
+    return { status: 200, body: '<CompleteMultipartUploadResult></CompleteMultipartUploadResult>' }
+  }
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? '/', 'http://localhost')
+    const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/')
+    const body = Buffer.concat(await request.toArray())
+    requests.push(`${request.method} ${request.url}`)
+    const fault = faults.shift() ?? 'none'
+    if (fault === 'cut-before') return void request.socket.destroy()
+    const call = { method: request.method ?? '', key: rest.join('/'), query: url.searchParams, request, body }
+    const refusal = bucket === config.bucket ? REFUSALS[fault] : failure(404, 'NoSuchBucket')
+    const result = refusal ?? answer(call)
+    if (fault === 'cut-after') return void request.socket.destroy()
+    response.writeHead(result.status, result.headers)
+    response.end(request.method === 'HEAD' ? undefined : result.body)
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+
+  return {
+    /** Fit for `createBlobs`. */
+    config: { ...config, endpoint: `http://127.0.0.1:${port}` } satisfies S3Config,
+    /** Objects by their full name, for a test to look at and to damage. */
+    objects,
+    /** Multipart uploads that were begun, and neither completed nor aborted. */
+    uploads,
+    /** `METHOD path` of every request so far. */
+    requests,
+    faults,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+export type S3Server = Awaited<ReturnType<typeof createS3Server>>
+
+function listing(objects: Map<string, StoredObject>, query: URLSearchParams) {
+  const after = query.get('continuation-token') ?? ''
+  const keys = [...objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after).sort()
+  const page = keys.slice(0, PAGE)
+  const contents = page.map((key) => {
+    const object = objects.get(key)
+    const modified = `<LastModified>${object?.modifiedAt.toISOString()}</LastModified>`
+    return `<Contents><Key>${key}</Key>${modified}<Size>${object?.body.length}</Size></Contents>`
+  })
+  const next = keys.length > PAGE ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
+  return `<ListBucketResult>${contents.join('')}${next}</ListBucketResult>`
+}
+
+function metadata(request: IncomingMessage): Record<string, string> {
+  const kept = Object.entries(request.headers).filter(([name]) => name.startsWith('x-amz-meta-'))
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]))
+}
+
+function failure(status: number, code: string): Answer {
+  return { status, body: `<Error><Code>${code}</Code></Error>` }
+}
+
+function sha256(body: Buffer) {
+  return createHash('sha256').update(body).digest('hex')
+}
+
+function etag(body: Buffer) {
+  return `"${createHash('md5').update(body).digest('hex')}"`
+}
