@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createBrowser } from '../../testing/browser.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
+import { totpCode } from '../sessions/totp.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp
@@ -175,6 +176,16 @@ describe('users', () => {
     const user = await createUser(app, { password: PASSWORD })
 
     expect((await act(user, 'disable_two_factor')).status).toBe(422)
+    const enroll = (action: string, body: unknown) =>
+      app.request({ method: 'POST', url: `/api/v2/account/two-factor/actions/${action}`, token: user.token, body })
+    const { secret } = (await enroll('enroll', { password: PASSWORD })).json().data.attributes
+    await enroll('verify', { otp: totpCode(secret, app.now()) })
+    expect((await signIn(user.username)).status).toBe(401)
+
+    const response = await act(user, 'disable_two_factor')
+
+    expect(response.json().data.attributes['two-factor']).toEqual({ enabled: false, verified: false })
+    expect((await signIn(user.username)).status).toBe(201)
   })
 })
 
@@ -189,6 +200,13 @@ describe('organizations', () => {
     expect((await read()).attributes.plan).toBe('free')
     expect((await send('PATCH', '/organizations/acme', { plan: 'gold' })).status).toBe(422)
     expect((await send('PATCH', '/organizations/unknown', { plan: 'free' })).status).toBe(404)
+  })
+
+  test('are deleted', async () => {
+    const { name } = await createOrganization(app, other)
+
+    expect((await send('DELETE', `/organizations/${name}`)).status).toBe(204)
+    expect((await send('GET', `/organizations/${name}`)).status).toBe(404)
   })
 
   test('get the plan of a feature set, as existing clients ask for it', async () => {
