@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { forbidden } from '../errors.ts'
 import type { Actor, UserActor } from './actor.ts'
 import {
   type Facts,
@@ -121,6 +120,7 @@ export function readFacts(
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],
+        lacksSecondFactor: row.facts?.lacks_second_factor ?? false,
       }
     case 'agent':
     case 'audit-trails':
@@ -128,15 +128,6 @@ export function readFacts(
     case 'anonymous':
       return NO_FACTS
   }
-}
-
-/**
- * Refuses members without a second factor in an organization that demands one. Every guard calls it once it knows that
- * the actor may see the resource; people who sign in elsewhere, and tokens of teams and organizations, are not asked.
- */
-export function checkSecondFactor(row: { facts: FactsColumn }) {
-  if (!row.facts?.lacks_second_factor) return
-  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
 }
 
 /** Whether the actor sees every workspace of the organization that the facts are about, whatever teams grant on them. */

@@ -2,6 +2,7 @@ import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
@@ -26,6 +27,8 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   healthRoutes,
   accountRoutes,
+  adminOrganizationRoutes,
+  adminUserRoutes,
   avatarRoutes,
   consumerRoutes,
   oauthRoutes,

@@ -1,6 +1,11 @@
 import type { Ctx } from '../../app.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
-import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { readFacts } from '../../auth/facts.ts'
+import {
+  checkTwoFactorPolicy,
+  type Facts,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
 
@@ -41,8 +46,8 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 
 function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
-  if (!row || !workspace) throw notFound('workspace')
-  checkSecondFactor(row)
+  if (!workspace) throw notFound('workspace')
+  checkTwoFactorPolicy(workspace.facts)
   if (!workspace.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${workspace.name}`)
   }
