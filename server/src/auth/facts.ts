@@ -71,7 +71,10 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
  * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
  * beside each row, and takes the rest of the facts from the organization.
  */
-export function grantsColumn(actor: Actor, subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> }) {
+export function grantsColumn(
+  actor: Actor,
+  subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> },
+) {
   if (actor.kind !== 'user') return sql<GrantsColumn>`null::jsonb`
   return sql<GrantsColumn>`jsonb_build_object('projects', ${projectGrants(actor, subject.projectId)},
     'workspaces', ${workspaceGrants(actor, subject.workspaceId)})`
