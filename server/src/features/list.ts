@@ -12,6 +12,9 @@ import { organizationRoutes } from './organizations/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
+import { stateVersionJobs } from './state-versions/jobs.ts'
+import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
@@ -37,6 +40,8 @@ export const ROUTES: readonly Routes[] = [
   projectRoutes,
   reservedTagKeyRoutes,
   sessionRoutes,
+  stateVersionOutputRoutes,
+  stateVersionRoutes,
   tagBindingRoutes,
   tagRoutes,
   teamTokenRoutes,
@@ -51,4 +56,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs]
+export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs, ...stateVersionJobs]
