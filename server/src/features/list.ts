@@ -3,6 +3,8 @@ import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
+import { dataRetentionJobs } from './data-retention/jobs.ts'
+import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
@@ -19,6 +21,7 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   accountRoutes,
   avatarRoutes,
+  dataRetentionRoutes,
   organizationRoutes,
   sessionRoutes,
   stateVersionOutputRoutes,
@@ -30,4 +33,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...sessionJobs, ...stateVersionJobs]
