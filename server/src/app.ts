@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Actor } from './auth/actor.ts'
-import { type Blobs, createBlobs } from './blobs/blobs.ts'
+import { type Blobs, type BlobsConfig, createBlobs } from './blobs/blobs.ts'
 import type { Config } from './config.ts'
 import { createDb, type Db } from './db/db.ts'
 import { newId } from './ids.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { createSecrets, type Secrets } from './secrets/secrets.ts'
+import { StartError } from './start-error.ts'
 import { createSignals, type Signals } from './signals.ts'
 import { createWorkers, type Workers } from './workers/workers.ts'
 
@@ -47,23 +48,7 @@ export async function createApp(
   await using stack = new AsyncDisposableStack()
   const secret = await loadSecret(config.dataDir, config.secret)
   const db = stack.adopt(createDb(options.databaseUrl), (pool) => pool.destroy())
-  const blobs = stack.use(
-    await createBlobs({
-      secret,
-      store:
-        config.s3Bucket === undefined
-          ? { kind: 'disk', root: join(config.dataDir, 'blobs') }
-          : {
-              kind: 's3',
-              bucket: config.s3Bucket,
-              endpoint: config.s3Endpoint ?? `https://s3.${config.s3Region}.amazonaws.com`,
-              region: config.s3Region,
-              prefix: config.s3Prefix,
-              accessKeyId: config.s3AccessKeyId ?? '',
-              secretAccessKey: config.s3SecretAccessKey ?? '',
-            },
-    }),
-  )
+  const blobs = stack.use(await createBlobs({ secret, store: blobStore(config) }))
   const signals = stack.use(await createSignals(options.databaseUrl))
   const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { works: options.works }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
@@ -83,4 +68,16 @@ export async function createApp(
     ...overrides,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   }
+}
+
+function blobStore(config: Config): BlobsConfig['store'] {
+  if (config.s3Bucket === undefined) return { kind: 'disk', root: join(config.dataDir, 'blobs') }
+  const { s3Endpoint: endpoint, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey } = config
+  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new StartError(
+      'GROUNDSTATE_S3_BUCKET is set: GROUNDSTATE_S3_ENDPOINT, GROUNDSTATE_S3_ACCESS_KEY_ID and GROUNDSTATE_S3_SECRET_ACCESS_KEY must be too',
+    )
+  }
+  const { s3Bucket: bucket, s3Region: region, s3Prefix: prefix } = config
+  return { kind: 's3', bucket, endpoint, region, prefix, accessKeyId, secretAccessKey }
 }

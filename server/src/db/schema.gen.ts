@@ -244,7 +244,7 @@ export type Schema = {
   second_factors: {
     created_at: Timestamp
     last_step: Generated<number>
-    secret: string
+    secret: Buffer
     user_id: string
     verified_at: Timestamp | null
   }

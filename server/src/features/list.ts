@@ -6,31 +6,54 @@ import { avatarRoutes } from './avatars/routes.ts'
 import { dataRetentionJobs } from './data-retention/jobs.ts'
 import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
+import { healthRoutes } from './health/routes.ts'
+import { oauthJobs } from './oauth/jobs.ts'
+import { oauthRoutes } from './oauth/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
 import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
+import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
+import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
+import { variableSetRoutes, variableSetScopeRoutes, variableSetVariableRoutes } from './variable-sets/routes.ts'
+import { variableRoutes } from './variables/routes.ts'
+import { consumerRoutes } from './workspaces/consumer-routes.ts'
 import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
+  healthRoutes,
   accountRoutes,
   avatarRoutes,
+  consumerRoutes,
   dataRetentionRoutes,
   organizationRoutes,
+  projectRoutes,
+  reservedTagKeyRoutes,
   sessionRoutes,
+  tagBindingRoutes,
+  tagRoutes,
+  oauthRoutes,
+  organizationTokenRoutes,
+  teamTokenRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
+  variableRoutes,
+  variableSetRoutes,
+  variableSetScopeRoutes,
+  variableSetVariableRoutes,
   workspaceRoutes,
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...sessionJobs, ...stateVersionJobs]

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import type { App } from '../app.ts'
 import { AppError, badRequest, notFound, tooLarge, unauthorized } from '../errors.ts'
+import { requestSeconds } from '../metrics.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { createHttp, type Route, type Routes } from './http.ts'
+import { serveWeb } from './web.ts'
 
 /**
  * Headers that clients of the public API read off any response: the command line refuses a `cloud` block below API
@@ -41,6 +43,7 @@ export async function createServer(app: App, features: readonly Routes[], https?
     reply.headers(PRODUCT_HEADERS).headers(SECURITY_HEADERS).header('x-request-id', request.id)
   })
   server.addHook('onResponse', async (request, reply) => {
+    requestSeconds.observe({ method: request.method, status: reply.statusCode }, reply.elapsedTime / 1000)
     app.log.info(
       {
         request: request.id,
@@ -98,6 +101,7 @@ export async function createServer(app: App, features: readonly Routes[], https?
       for (const register of features) register(http)
     })
   })
+  await serveWeb(server)
   return { fastify: server, routes }
 }
 
