@@ -4,6 +4,8 @@ import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
+import { dataRetentionJobs } from './data-retention/jobs.ts'
+import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -34,6 +36,7 @@ export const ROUTES: readonly Routes[] = [
   adminUserRoutes,
   avatarRoutes,
   consumerRoutes,
+  dataRetentionRoutes,
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
@@ -56,4 +59,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...sessionJobs, ...stateVersionJobs]

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { App } from '../../app.ts'
+import { AppError } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
 import * as store from './store.ts'
 
@@ -77,4 +78,13 @@ export async function deleteContent(app: App, version: Located) {
   for (const location of [version.raw_location, version.json_location]) {
     if (location !== null && location !== IN_ROW) await app.blobs.delete(location)
   }
+}
+
+/**
+ * Deletes what was stored for a write that was refused. Any other error may hide a commit whose answer was lost: then the
+ * content stays, and is swept should no version name it.
+ */
+export async function dropRefused(app: App, contents: readonly (Stored | undefined)[], error: unknown) {
+  if (!(error instanceof AppError)) return
+  for (const stored of contents) if (stored && stored.sealed === undefined) await app.blobs.delete(stored.location)
 }
