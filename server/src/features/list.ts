@@ -2,12 +2,15 @@ import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { agentJobRoutes } from './agent-jobs/routes.ts'
 import { agentPoolRoutes } from './agent-pools/routes.ts'
 import { agentRoutes } from './agents/routes.ts'
 import { applyRoutes } from './applies/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { configurationVersionRoutes } from './configuration-versions/routes.ts'
+import { dataRetentionJobs } from './data-retention/jobs.ts'
+import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -37,6 +40,8 @@ import { workspaceRoutes } from './workspaces/routes.ts'
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
   accountRoutes,
+  adminOrganizationRoutes,
+  adminUserRoutes,
   agentJobRoutes,
   agentPoolRoutes,
   agentRoutes,
@@ -44,6 +49,7 @@ export const ROUTES: readonly Routes[] = [
   avatarRoutes,
   configurationVersionRoutes,
   consumerRoutes,
+  dataRetentionRoutes,
   discoveryRoutes,
   healthRoutes,
   oauthRoutes,
@@ -71,4 +77,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]

@@ -1,6 +1,6 @@
 import type { CreateAgentPool, UpdateAgentPool } from '@groundstate/contract/agent-pools'
 import type { Ctx } from '../../app.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
+import { readFacts } from '../../auth/facts.ts'
 import { type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
 import { isUniqueViolation, type Tx, transact } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
@@ -35,7 +35,6 @@ export async function requireAgentPool(
     readFacts(ctx.actor, { organizationId: row.organization_key, facts: column }),
   )
   if (!can.has('agent-pools:read')) throw notFound(noun)
-  checkSecondFactor(row)
   if (!can.has(permission))
     throw forbidden(`this needs the permission ${permission} in the organization ${row.organization_name}`)
   return { ...pool, can }

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../app.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
+import { readFacts } from '../../auth/facts.ts'
 import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -30,7 +30,6 @@ export async function requireRun(
   if (!run) throw notFound('run')
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
   if (!run.can.has('runs:read')) throw notFound('run')
-  checkSecondFactor(row)
   if (!run.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)
   }
