@@ -3,7 +3,7 @@ import type { CreateConfigurationVersion } from '@groundstate/contract/configura
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -34,6 +34,7 @@ export async function requireConfigurationVersion(
     facts: column,
   })
   const can = workspacePermissions(facts)
+  if (can.size > 0) checkTwoFactorPolicy(facts)
   if (!can.has('runs:read')) throw notFound('configuration version')
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
   return { ...version, can }
