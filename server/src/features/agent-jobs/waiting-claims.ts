@@ -12,6 +12,9 @@ type Waiter = {
   agent: ClaimingAgent
   warmRunIds: readonly string[]
   give: (job: AgentJob | undefined) => void
+  /** The queue was found empty for it: a claim is not answered before that, however short it waits. */
+  looked: boolean
+  expired: boolean
 }
 type Pool = { waiters: Set<Waiter>; arrival: AbortController; ctx: Ctx }
 
@@ -41,8 +44,12 @@ export async function waitForJob(
       resolve(job)
     }
     const onAbort = () => end(undefined)
-    const waiter: Waiter = { agent, warmRunIds, give: end }
-    const timer = setTimeout(onAbort, waitMs)
+    const onTimeout = () => {
+      waiter.expired = true
+      if (waiter.looked) end(undefined)
+    }
+    const waiter: Waiter = { agent, warmRunIds, give: end, looked: false, expired: false }
+    const timer = setTimeout(onTimeout, waitMs)
     signal.addEventListener('abort', onAbort, { once: true })
     pool.waiters.add(waiter)
     if (pool.waiters.size === 1) void serve(pool, agent.agent_pool_id)
@@ -93,6 +100,10 @@ async function lookForAll(pool: Pool) {
     const job = await claimJob(pool.ctx, waiter.agent, waiter.warmRunIds)
     if (!job) {
       empty.add(waiter.agent.id)
+      for (const idle of [...pool.waiters].filter(({ agent }) => agent.id === waiter.agent.id)) {
+        idle.looked = true
+        if (idle.expired) idle.give(undefined)
+      }
       continue
     }
     // Meanwhile it may have stopped to wait; then another claim of the same agent is as good, and else the job goes back.
