@@ -13,6 +13,7 @@ import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
@@ -29,6 +30,7 @@ export const ROUTES: readonly Routes[] = [
   accountRoutes,
   adminOrganizationRoutes,
   adminUserRoutes,
+  anyTokenRoutes,
   avatarRoutes,
   consumerRoutes,
   oauthRoutes,
