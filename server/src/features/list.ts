@@ -4,6 +4,8 @@ import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
+import { dataRetentionJobs } from './data-retention/jobs.ts'
+import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -12,6 +14,9 @@ import { organizationRoutes } from './organizations/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
+import { stateVersionJobs } from './state-versions/jobs.ts'
+import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
@@ -33,12 +38,15 @@ export const ROUTES: readonly Routes[] = [
   anyTokenRoutes,
   avatarRoutes,
   consumerRoutes,
+  dataRetentionRoutes,
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
   sessionRoutes,
+  stateVersionOutputRoutes,
+  stateVersionRoutes,
   tagBindingRoutes,
   tagRoutes,
   teamTokenRoutes,
@@ -53,4 +61,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs]
+export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...sessionJobs, ...stateVersionJobs]

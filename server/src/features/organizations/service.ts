@@ -41,7 +41,11 @@ type Found = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>
 function authorised(ctx: Ctx, row: Found | undefined, permission: OrganizationPermission) {
   const organization = row && readable(ctx, row)
   if (!organization) throw notFound('organization')
+<<<<<<< HEAD
   checkTwoFactorPolicy(organization.facts)
+=======
+  checkSecondFactor(row)
+>>>>>>> workspaces
   if (!organization.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${organization.name}`)
   }
@@ -55,10 +59,10 @@ function readable(ctx: Ctx, row: Found): Organization | undefined {
   return can.has('organization:read') ? { ...organization, can, facts } : undefined
 }
 
-/** Those of the organizations that the actor may see, for includes. */
+/** Those of the organizations whose content the actor may see, for includes. */
 export async function listReadableOrganizations(ctx: Ctx, ids: readonly string[]): Promise<Organization[]> {
   const rows = await store.findOrganizations(ctx.db, ctx.actor, ids)
-  return rows.flatMap((row) => readable(ctx, row) ?? [])
+  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readable(ctx, row) ?? [])))
 }
 
 export async function listOrganizations(

@@ -10,7 +10,13 @@ import {
 import * as store from './store.ts'
 import { changeVariable, insertVariable } from './values.ts'
 
-export { deleteVariable as deleteVariableOf, findVariable, listVariables, listVariablesOfSets } from './store.ts'
+export {
+  deleteVariable as deleteVariableOf,
+  findVariable,
+  listVariables,
+  listVariablesOfSets,
+  listVariablesOfWorkspaces,
+} from './store.ts'
 export type { VariableRow } from './store.ts'
 export { resolveRunVariables } from './resolve.ts'
 export { variableResource } from './resource.ts'
