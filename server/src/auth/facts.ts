@@ -1,8 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-<<<<<<< HEAD
-=======
-import { forbidden } from '../errors.ts'
->>>>>>> workspaces
 import type { Actor, UserActor } from './actor.ts'
 import {
   type Facts,
@@ -139,18 +135,6 @@ export function seesEveryWorkspace(facts: Facts) {
   const { standing, access } = facts
   if (standing === 'member') return access.has('manage_workspaces') || access.has('read_workspaces')
   return standing === 'system' || standing === 'owner' || standing === 'organization-token'
-<<<<<<< HEAD
-=======
-}
-
-/**
- * Refuses members without a second factor in an organization that demands one. Every guard calls it once it knows that
- * the actor may see the resource; people who sign in elsewhere, and tokens of teams and organizations, are not asked.
- */
-export function checkSecondFactor(row: { facts: FactsColumn }) {
-  if (!row.facts?.lacks_second_factor) return
-  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
->>>>>>> workspaces
 }
 
 /** SQL condition: the actor may see the workspace `w` (an alias of `workspaces` in the query). */

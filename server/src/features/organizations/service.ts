@@ -41,11 +41,7 @@ type Found = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>
 function authorised(ctx: Ctx, row: Found | undefined, permission: OrganizationPermission) {
   const organization = row && readable(ctx, row)
   if (!organization) throw notFound('organization')
-<<<<<<< HEAD
   checkTwoFactorPolicy(organization.facts)
-=======
-  checkSecondFactor(row)
->>>>>>> workspaces
   if (!organization.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${organization.name}`)
   }

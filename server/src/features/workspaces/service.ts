@@ -47,11 +47,7 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
-<<<<<<< HEAD
   checkTwoFactorPolicy(workspace.facts)
-=======
-  checkSecondFactor(row)
->>>>>>> workspaces
   if (!workspace.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${workspace.name}`)
   }
@@ -70,9 +66,8 @@ export function readableWorkspace(ctx: Ctx, row: Found): Workspace | undefined {
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
   if (ids.length === 0) return []
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
-<<<<<<< HEAD
-  return rows.flatMap((row) => readableWorkspace(ctx, row) ?? [])
-=======
-  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readableWorkspace(ctx, row) ?? [])))
->>>>>>> workspaces
+  return rows.flatMap((row) => {
+    const workspace = readableWorkspace(ctx, row)
+    return workspace && !workspace.facts.lacksSecondFactor ? workspace : []
+  })
 }
