@@ -28,6 +28,7 @@ import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
 import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
@@ -39,19 +40,20 @@ import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
+  discoveryRoutes,
+  healthRoutes,
   accountRoutes,
   adminOrganizationRoutes,
   adminUserRoutes,
   agentJobRoutes,
   agentPoolRoutes,
   agentRoutes,
+  anyTokenRoutes,
   applyRoutes,
   avatarRoutes,
   configurationVersionRoutes,
   consumerRoutes,
   dataRetentionRoutes,
-  discoveryRoutes,
-  healthRoutes,
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
@@ -77,4 +79,11 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [
+  ...dataRetentionJobs,
+  ...oauthJobs,
+  ...planJobs,
+  ...runJobs,
+  ...sessionJobs,
+  ...stateVersionJobs,
+]
