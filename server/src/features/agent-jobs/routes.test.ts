@@ -2,7 +2,15 @@ import { AGENT_API } from '@groundstate/contract/agent'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../testing/app.ts'
 import { createFakeAgent } from '../../testing/fake-agent.ts'
-import { act, createRun, createRunSetting, EMPTY_ARCHIVE, readRun, readWorkspace, runStatus } from '../../testing/runs.ts'
+import {
+  act,
+  createRun,
+  createRunSetting,
+  EMPTY_ARCHIVE,
+  readRun,
+  readWorkspace,
+  runStatus,
+} from '../../testing/runs.ts'
 import { reapLostLeases } from './leases.ts'
 
 const app = await createTestApp()
@@ -21,7 +29,8 @@ async function readLog(setting: { user: { token: string } }, { run, phase }: { r
   return {
     data,
     path,
-    read: async (offset: number, limit: number) => (await app.request({ url: `${path}?limit=${limit}&offset=${offset}` })).bytes,
+    read: async (offset: number, limit: number) =>
+      (await app.request({ url: `${path}?limit=${limit}&offset=${offset}` })).bytes,
   }
 }
 
@@ -74,10 +83,18 @@ describe('a claim', () => {
     const { setting, job } = await startPlan({ 'plan-only': true })
     const url = `${AGENT_API}/agents/${agent.id}/claim`
 
-    expect((await app.request({ method: 'POST', url, token: setting.user.token, body: { waitMs: 0 } })).status).toBe(401)
+    expect((await app.request({ method: 'POST', url, token: setting.user.token, body: { waitMs: 0 } })).status).toBe(
+      401,
+    )
     expect(
-      (await app.request({ method: 'POST', url: `${AGENT_API}/agents/agent-x/claim`, token: agent.token, body: { waitMs: 0 } }))
-        .status,
+      (
+        await app.request({
+          method: 'POST',
+          url: `${AGENT_API}/agents/agent-x/claim`,
+          token: agent.token,
+          body: { waitMs: 0 },
+        })
+      ).status,
     ).toBe(404)
     expect((await app.request({ url: '/api/v2/account/details', token: agent.token })).status).not.toBe(200)
     await job.finish({ hasChanges: false })
@@ -144,7 +161,9 @@ describe('the log of a job', () => {
     const { compactLogs } = await import('../plans/logs.ts')
     await compactLogs(app.as(), app.now())
 
-    expect(await app.db.selectFrom('log_chunks').select('phase_id').where('phase_id', '=', log.data.id).execute()).toEqual([])
+    expect(
+      await app.db.selectFrom('log_chunks').select('phase_id').where('phase_id', '=', log.data.id).execute(),
+    ).toEqual([])
     expect(before).toBe(`\u0002${text}\u0003`)
     expect((await app.request({ url: log.path })).text).toBe(before)
     expect(String(await log.read(1_048_570, 20))).toBe(before.slice(1_048_570, 1_048_590))
@@ -231,7 +250,9 @@ describe('a lost lease', () => {
     await again.log('second\n')
     await again.finish({ hasChanges: false })
     const log = await readLog(setting, { run, phase: 'plan' })
-    expect(String(await log.read(0, 1000))).toMatch(/^\u0002first\n\nthe agent fake gave no sign of life.*\nsecond\n\u0003$/)
+    expect(String(await log.read(0, 1000))).toMatch(
+      /^\u0002first\n\nthe agent fake gave no sign of life.*\nsecond\n\u0003$/,
+    )
     expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
   })
 

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { advance, consequences, type Facts, type JobOutcome, type MachineRun, STAGES, type StageStatus } from './machine.ts'
+import {
+  advance,
+  consequences,
+  type Facts,
+  type JobOutcome,
+  type MachineRun,
+  STAGES,
+  type StageStatus,
+} from './machine.ts'
 import { isEnded, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
 
 const RUN: MachineRun = {
@@ -75,20 +83,30 @@ describe('the way of a run', () => {
     expect(go({}, { stages }).at(-1)).toBe('pre_plan_running')
     expect(go({ status: 'pre_plan_running' }, { stages: { pre_plan: 'passed' } }).at(-1)).toBe('plan_queued')
     expect(go({ status: 'pre_plan_running' }, { stages: { pre_plan: 'failed' } })).toEqual(['errored'])
-    expect(go({ status: 'planning', autoApply: true }, { job: 'finished', stages })).toEqual(['planned', 'post_plan_running'])
+    expect(go({ status: 'planning', autoApply: true }, { job: 'finished', stages })).toEqual([
+      'planned',
+      'post_plan_running',
+    ])
     expect(go({ status: 'post_plan_running' }, { stages: { post_plan: 'awaiting_override' } })).toEqual([
       'post_plan_awaiting_decision',
     ])
-    expect(go({ status: 'post_plan_awaiting_decision' }, { stages: { post_plan: 'passed' } })).toEqual(['post_plan_completed'])
+    expect(go({ status: 'post_plan_awaiting_decision' }, { stages: { post_plan: 'passed' } })).toEqual([
+      'post_plan_completed',
+    ])
     expect(go({ status: 'applying' }, { job: 'finished', stages })).toEqual(['post_apply_running'])
-    expect(go({ status: 'post_apply_running' }, { stages: { post_apply: 'failed' } })).toEqual(['post_apply_completed', 'applied'])
+    expect(go({ status: 'post_apply_running' }, { stages: { post_apply: 'failed' } })).toEqual([
+      'post_apply_completed',
+      'applied',
+    ])
   })
 })
 
 describe('a cancel', () => {
   test('ends at once what no agent works on', () => {
     for (const status of ['pending', 'plan_queued', 'planned', 'confirmed', 'apply_queued'] as const) {
-      expect(go({ status, occupies: status !== 'pending' }, { wish: 'cancel', turn: false }), status).toEqual(['canceled'])
+      expect(go({ status, occupies: status !== 'pending' }, { wish: 'cancel', turn: false }), status).toEqual([
+        'canceled',
+      ])
     }
   })
 
@@ -121,10 +139,9 @@ const stageStatuses: readonly StageStatus[] = [
   'canceled',
   'unreachable',
 ]
-const anyStages = fc.record(
-  Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])),
-  { requiredKeys: [] },
-)
+const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])), {
+  requiredKeys: [],
+})
 const anyFacts: fc.Arbitrary<Facts> = fc.record({
   turn: fc.boolean(),
   job: fc.constantFrom(...jobs),
@@ -183,13 +200,16 @@ test('no walk makes a step that the table does not allow, and every walk keeps i
           expect(follows.releases).toBe(false)
           if (run.occupies) expect(follows.occupies).toBe(true)
         }
-        if (from === 'planning' || from === 'applying') expect(follows.occupies || run.planOnly || run.savePlan).toBe(true)
+        if (from === 'planning' || from === 'applying')
+          expect(follows.occupies || run.planOnly || run.savePlan).toBe(true)
         if (from === 'applying') expect(follows.occupies).toBe(true)
         run = { ...run, status: from, occupies: follows.occupies }
       }
     }),
     { numRuns: 3000 },
   )
-  const missed = RUN_STATUSES.flatMap((from) => NEXT[from].map((to) => `${from} → ${to}`)).filter((edge) => !reached.has(edge))
+  const missed = RUN_STATUSES.flatMap((from) => NEXT[from].map((to) => `${from} → ${to}`)).filter(
+    (edge) => !reached.has(edge),
+  )
   expect(missed).toEqual([])
 })

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../testing/app.ts'
 import { createFakeAgent } from '../../testing/fake-agent.ts'
-import { act, addWorkspace, createRun, createRunSetting, postRun, readRun, readWorkspace, runStatus } from '../../testing/runs.ts'
+import {
+  act,
+  addWorkspace,
+  createRun,
+  createRunSetting,
+  postRun,
+  readRun,
+  readWorkspace,
+  runStatus,
+} from '../../testing/runs.ts'
 
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
@@ -15,7 +24,11 @@ async function lock(setting: Awaited<ReturnType<typeof createRunSetting>>, actio
 describe('the line of a workspace', () => {
   test('runs go one after the other, and say for whom they wait', async () => {
     const setting = await createRunSetting(app)
-    const [first, second, third] = [await createRun(app, setting), await createRun(app, setting), await createRun(app, setting)]
+    const [first, second, third] = [
+      await createRun(app, setting),
+      await createRun(app, setting),
+      await createRun(app, setting),
+    ]
 
     expect(await runStatus(app, setting, second)).toBe('pending')
     expect((await readRun(app, setting, second)).attributes['waiting-reason']).toBe(`1st in line behind ${first}`)
@@ -50,7 +63,11 @@ describe('the line of a workspace', () => {
 
   test('a run that is taken out of the line leaves the others in order', async () => {
     const setting = await createRunSetting(app)
-    const [first, second, third] = [await createRun(app, setting), await createRun(app, setting), await createRun(app, setting)]
+    const [first, second, third] = [
+      await createRun(app, setting),
+      await createRun(app, setting),
+      await createRun(app, setting),
+    ]
 
     expect((await act(app, setting, { run: second, action: 'discard' })).status).toBe(202)
     expect((await act(app, setting, { run: first, action: 'cancel' })).status).toBe(202)
@@ -62,7 +79,11 @@ describe('the line of a workspace', () => {
 
   test('a forced run goes before the others', async () => {
     const setting = await createRunSetting(app)
-    const [first, second, third] = [await createRun(app, setting), await createRun(app, setting), await createRun(app, setting)]
+    const [first, second, third] = [
+      await createRun(app, setting),
+      await createRun(app, setting),
+      await createRun(app, setting),
+    ]
     await (await agent.take()).finish()
 
     expect((await act(app, setting, { run: third, action: 'force-execute' })).status).toBe(202)
@@ -175,7 +196,8 @@ describe('lists', () => {
     const ids = [await createRun(app, setting), await createRun(app, other), await createRun(app, setting)]
     const job = await agent.take()
     const base = `/api/v2/organizations/${setting.organization}`
-    const read = async (path: string) => (await app.request({ url: `${base}${path}`, token: setting.user.token })).json()
+    const read = async (path: string) =>
+      (await app.request({ url: `${base}${path}`, token: setting.user.token })).json()
 
     const runs = await read('/runs?page[size]=2')
     const queue = await read('/runs/queue')
@@ -238,7 +260,9 @@ describe('at the same time', () => {
     const run = await createRun(app, setting)
     await (await agent.take()).finish()
 
-    const answers = await Promise.all(['apply', 'discard', 'cancel'].map((action) => act(app, setting, { run, action })))
+    const answers = await Promise.all(
+      ['apply', 'discard', 'cancel'].map((action) => act(app, setting, { run, action })),
+    )
 
     const status = await runStatus(app, setting, run)
     expect(answers.map((answer) => answer.status)).toContain(202)

@@ -38,7 +38,12 @@ describe('a run', () => {
       'is-destroy': false,
       refresh: true,
       'auto-apply': false,
-      actions: { 'is-cancelable': true, 'is-confirmable': false, 'is-discardable': false, 'is-force-cancelable': false },
+      actions: {
+        'is-cancelable': true,
+        'is-confirmable': false,
+        'is-discardable': false,
+        'is-force-cancelable': false,
+      },
       permissions: { 'can-apply': true, 'can-cancel': true, 'can-discard': true, 'can-force-cancel': true },
     })
     expect(created.relationships).toMatchObject({
@@ -70,7 +75,14 @@ describe('a run', () => {
     const applied = await readRun(app, setting, created.id)
     expect(applied.attributes.status).toBe('applied')
     expect(Object.keys(applied.attributes['status-timestamps'])).toEqual(
-      expect.arrayContaining(['fetched-at', 'plan-queued-at', 'planning-at', 'planned-at', 'confirmed-at', 'applied-at']),
+      expect.arrayContaining([
+        'fetched-at',
+        'plan-queued-at',
+        'planning-at',
+        'planned-at',
+        'confirmed-at',
+        'applied-at',
+      ]),
     )
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
     expect((await readWorkspace(app, setting)).relationships['current-run'].data.id).toBe(created.id)
@@ -83,13 +95,12 @@ describe('a run', () => {
 
     const response = await app.request({ url: `/api/v2/runs/${run}/?include=${include}`, token: setting.user.token })
 
-    expect(response.json().included.map((resource: { type: string }) => resource.type).toSorted()).toEqual([
-      'applies',
-      'configuration-versions',
-      'plans',
-      'users',
-      'workspaces',
-    ])
+    expect(
+      response
+        .json()
+        .included.map((resource: { type: string }) => resource.type)
+        .toSorted(),
+    ).toEqual(['applies', 'configuration-versions', 'plans', 'users', 'workspaces'])
     await work({ hasChanges: false })
     expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
   })
@@ -122,7 +133,10 @@ describe('a run', () => {
 
     await work({ status: 'errored', exitCode: 1, message: 'no engine' })
 
-    expect((await readRun(app, setting, run)).attributes).toMatchObject({ status: 'errored', 'error-message': 'no engine' })
+    expect((await readRun(app, setting, run)).attributes).toMatchObject({
+      status: 'errored',
+      'error-message': 'no engine',
+    })
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
@@ -362,7 +376,10 @@ test('events and comments tell what happened, and by whom', async () => {
 
   expect(events.data.map((event: any) => event.attributes.action)).toEqual(['created', 'canceled', 'commented'])
   expect(events.included.map((resource: any) => resource.type)).toEqual(['users', 'comments', 'comments'])
-  expect(comments.json().data.map((comment: any) => comment.attributes.body)).toEqual(['changed my mind', 'for the record'])
+  expect(comments.json().data.map((comment: any) => comment.attributes.body)).toEqual([
+    'changed my mind',
+    'for the record',
+  ])
   const [event] = events.data
   expect((await app.request({ url: `/api/v2/run-events/${event.id}`, token: setting.user.token })).status).toBe(200)
 })
