@@ -97,7 +97,7 @@ async function lookForAll(pool: Pool, poolId: string) {
   for (;;) {
     if (pool.waiters.size === 0) return true
     if (!(await hasQueuedJobs(pool.ctx, poolId))) {
-      for (const idle of [...pool.waiters]) noteEmpty(idle)
+      for (const idle of pool.waiters) noteEmpty(idle)
       return true
     }
     const waiter = [...pool.waiters].find(({ agent }) => !empty.has(agent.id))
@@ -105,7 +105,7 @@ async function lookForAll(pool: Pool, poolId: string) {
     const job = await claimJob(pool.ctx, waiter.agent, waiter.warmRunIds)
     if (!job) {
       empty.add(waiter.agent.id)
-      for (const idle of [...pool.waiters]) if (idle.agent.id === waiter.agent.id) noteEmpty(idle)
+      for (const idle of pool.waiters) if (idle.agent.id === waiter.agent.id) noteEmpty(idle)
       continue
     }
     // Meanwhile it may have stopped to wait; then another claim of the same agent is as good, and else the job goes back.

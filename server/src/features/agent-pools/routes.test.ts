@@ -21,7 +21,7 @@ async function createPool(
     attributes: { name, ...rest.attributes },
     relationships: rest.relationships ?? {},
   })
-  expect(response.status, response.text).toBe(201)
+  expect(response.status).toBe(201)
   return response.json().data
 }
 
@@ -30,7 +30,7 @@ async function createToken(setting: { user: { token: string } }, poolId: string,
     type,
     attributes: { description: 'for the rack' },
   })
-  expect(response.status, response.text).toBe(201)
+  expect(response.status).toBe(201)
   return response.json().data
 }
 
