@@ -59,7 +59,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-        })
+          // The server goes on without its own agent: runs wait, and say that none is online.
+        }).catch((error: unknown) => log.error({ err: error }, 'the agent in this process has stopped'))
       : Promise.resolve()
 
   options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile })

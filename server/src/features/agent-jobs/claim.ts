@@ -50,6 +50,7 @@ export async function claimJob(
       leaseMs: LEASE_MS,
       runId: run.id,
       organizationName: picked.organization_name,
+      hostNames: hostNames(ctx.baseUrl),
       projectName: picked.project_name,
       workspaceId: run.workspace_id,
       workspaceName: picked.workspace_name,
@@ -160,4 +161,9 @@ async function lease(ctx: Tctx, held: HeldRun, { agent, token, jobId, attempt }:
       }),
     ],
   })
+}
+
+/** Its own name, the one that `groundstate cli-config` gives it by default, and the one that the engines' docs have for any. */
+function hostNames(baseUrl: string) {
+  return [new URL(baseUrl).host, 'groundstate.local', 'localterraform.com']
 }

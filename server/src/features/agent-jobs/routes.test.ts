@@ -71,7 +71,11 @@ describe('a claim', () => {
     const job = await agent.take()
 
     expect(job.options).toMatchObject({ isDestroy: true, refresh: true, targetAddrs: ['a.b'] })
-    expect(job.variables.map(({ key, value, hcl }) => [key, value, hcl]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))).toEqual([
+    expect(
+      job.variables
+        .map(({ key, value, hcl }) => [key, value, hcl])
+        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    ).toEqual([
       ['region', 'eu', false],
       ['size', '2', true],
     ])

@@ -104,7 +104,10 @@ describe('the way of a run', () => {
 describe('a cancel', () => {
   test('ends at once what no agent works on', () => {
     for (const status of ['pending', 'plan_queued', 'planned', 'confirmed', 'apply_queued'] as const) {
-      expect([status, ...go({ status, occupies: status !== 'pending' }, { wish: 'cancel', turn: false })]).toEqual([status, 'canceled'])
+      expect([status, ...go({ status, occupies: status !== 'pending' }, { wish: 'cancel', turn: false })]).toEqual([
+        status,
+        'canceled',
+      ])
     }
   })
 

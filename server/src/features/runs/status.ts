@@ -71,8 +71,7 @@ const CONFIRMABLE: ReadonlySet<RunStatus> = new Set(['planned', 'post_plan_compl
 
 /** Where a run can be canceled. */
 const CANCELABLE: ReadonlySet<RunStatus> = new Set(
-  RUN_STATUSES.filter((status) =>
-  NEXT[status].some((next) => next === 'canceled'),),
+  RUN_STATUSES.filter((status) => NEXT[status].some((next) => next === 'canceled')),
 )
 
 type Asked = { status: RunStatus; cancel_requested_at: Date | null; force_cancel_available_at: Date | null }
