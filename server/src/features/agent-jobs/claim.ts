@@ -74,6 +74,18 @@ export async function claimJob(
   })
 }
 
+/** Whether any job of the pool waits: a glance that spares an empty queue the transaction. */
+export async function hasQueuedJobs(ctx: Ctx, poolId: string) {
+  const row = await ctx.db
+    .selectFrom('agent_jobs')
+    .select('id')
+    .where('agent_pool_id', '=', poolId)
+    .where('status', '=', sql.lit('queued' as const))
+    .limit(sql.lit(1))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 function timeLimit(ctx: Ctx, kind: 'plan' | 'apply') {
   return kind === 'plan' ? ctx.config.planTimeout : ctx.config.applyTimeout
 }

@@ -1,7 +1,7 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../app.ts'
 import type { Signals } from '../../signals.ts'
-import { claimJob, type ClaimingAgent } from './claim.ts'
+import { claimJob, type ClaimingAgent, hasQueuedJobs } from './claim.ts'
 import { releaseJob } from './finish.ts'
 
 /**
@@ -78,32 +78,34 @@ async function serve(pool: Pool, poolId: string) {
   if (serving.has(pool)) return pool.arrival.abort()
   serving.add(pool)
   using signals = pool.ctx.signals.subscribe(`pool:${poolId}`)
-  let pause = RETRY_MS
   while (pool.waiters.size > 0) {
     pool.arrival = new AbortController()
     const { signal } = pool.arrival
-    await lookForAll(pool).catch((error: unknown) => pool.ctx.log.error({ err: error }, 'claiming a job'))
-    if (pool.waiters.size === 0) break
-    const woken = await signals.next({ timeoutMs: pause, signal })
-    pause = woken || signal.aborted ? RETRY_MS : POLL_MS
+    const isEmpty = await lookForAll(pool, poolId).catch((error: unknown) => {
+      pool.ctx.log.error({ err: error }, 'claiming a job')
+      return true
+    })
+    if (pool.waiters.size > 0) await signals.next({ timeoutMs: isEmpty ? POLL_MS : RETRY_MS, signal })
   }
   serving.delete(pool)
   return undefined
 }
 
-/** Hands out jobs until none is left that an agent here may have. */
-async function lookForAll(pool: Pool) {
+/** Hands out jobs until none is left that an agent here may have; whether the queue is empty then. */
+async function lookForAll(pool: Pool, poolId: string) {
   const empty = new Set<string>()
   for (;;) {
+    if (pool.waiters.size === 0) return true
+    if (!(await hasQueuedJobs(pool.ctx, poolId))) {
+      for (const idle of pool.waiters) noteEmpty(idle)
+      return true
+    }
     const waiter = [...pool.waiters].find(({ agent }) => !empty.has(agent.id))
-    if (!waiter) return
+    if (!waiter) return false
     const job = await claimJob(pool.ctx, waiter.agent, waiter.warmRunIds)
     if (!job) {
       empty.add(waiter.agent.id)
-      for (const idle of [...pool.waiters].filter(({ agent }) => agent.id === waiter.agent.id)) {
-        idle.looked = true
-        if (idle.expired) idle.give(undefined)
-      }
+      for (const idle of pool.waiters) if (idle.agent.id === waiter.agent.id) noteEmpty(idle)
       continue
     }
     // Meanwhile it may have stopped to wait; then another claim of the same agent is as good, and else the job goes back.
@@ -113,6 +115,11 @@ async function lookForAll(pool: Pool) {
     if (taker) taker.give(job)
     else await handBack(pool.ctx, job)
   }
+}
+
+function noteEmpty(waiter: Waiter) {
+  waiter.looked = true
+  if (waiter.expired) waiter.give(undefined)
 }
 
 async function handBack(ctx: Ctx, job: AgentJob) {

@@ -329,7 +329,7 @@ async function writeState(token: string, workspaceId: string) {
       },
     },
   })
-  expect(response.status, response.text).toBe(201)
+  expect(response.status).toBe(201)
 }
 
 async function moveState(setting: Awaited<ReturnType<typeof createRunSetting>>) {
