@@ -77,7 +77,7 @@ alter table state_contents alter column sealed set storage external;
 create table state_version_outputs (
   id text primary key,
   state_version_id text not null references state_versions on delete cascade,
-  name text not null,
+  name text collate "C" not null,
   type text not null,
   detailed_type jsonb not null,
   sensitive boolean not null,

@@ -76,7 +76,8 @@ export async function insertStateVersion(
     from w
     returning *`.execute(db)
   const [row] = rows
-  return row && { ...row, output_ids: extracted.outputs.map((output) => output.id) }
+  const outputs = extracted.outputs.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return row && { ...row, output_ids: outputs.map((output) => output.id) }
 }
 
 /**

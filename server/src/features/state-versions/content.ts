@@ -53,7 +53,11 @@ function rowKey(id: string, kind: ContentKind) {
 export type Located = { id: string; raw_location: string | null; json_location: string | null }
 
 /** The content of a version as a buffer or a stream; undefined when it has none. Verified while it is read. */
-export async function openContent(app: App, version: Located, kind: ContentKind): Promise<Buffer | Readable | undefined> {
+export async function openContent(
+  app: App,
+  version: Located,
+  kind: ContentKind,
+): Promise<Buffer | Readable | undefined> {
   const location = kind === 'raw' ? version.raw_location : version.json_location
   if (location === null) return undefined
   if (location !== IN_ROW) return app.blobs.open(location)

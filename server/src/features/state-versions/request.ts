@@ -25,7 +25,9 @@ export function readNewState(ctx: Ctx, { attributes }: CreateStateVersion): NewS
   // An empty text is what clients send for content that is still to come.
   const content = attributes.state ? decoded(attributes.state, 'state') : undefined
   const json = attributes['json-state'] ? decoded(attributes['json-state'], 'json-state') : undefined
-  const outputs = attributes['json-state-outputs'] ? decoded(attributes['json-state-outputs'], 'json-state-outputs') : undefined
+  const outputs = attributes['json-state-outputs']
+    ? decoded(attributes['json-state-outputs'], 'json-state-outputs')
+    : undefined
   const raw = content && { content, header: checkContent(ctx, content, md5Of(content), state, ATTRIBUTES) }
   return {
     ...state,

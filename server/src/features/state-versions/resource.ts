@@ -23,7 +23,8 @@ export function stateVersionResource(
 ): Resource {
   const { id } = row
   const isReadable = row.status === 'finalized'
-  const url = (kind: Parameters<typeof objectUrl>[1], condition: boolean) => (condition ? objectUrl(app, kind, id) : null)
+  const url = (kind: Parameters<typeof objectUrl>[1], condition: boolean) =>
+    condition ? objectUrl(app, kind, id) : null
   return {
     id,
     type: 'state-versions',

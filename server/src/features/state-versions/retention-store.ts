@@ -15,7 +15,9 @@ export async function softDeleteBefore(
     update state_versions sv set status = 'backing_data_soft_deleted', soft_deleted_at = ${now}, purge_at = ${purgeAt}
       from w
      where sv.workspace_id = w.id and sv.status = 'finalized' and sv.created_at < ${before}
-       and sv.id is distinct from w.current_state_version_id and sv.id is distinct from w.latest_state_version_id`.execute(db)
+       and sv.id is distinct from w.current_state_version_id and sv.id is distinct from w.latest_state_version_id`.execute(
+    db,
+  )
 }
 
 export async function listPurgeable(db: Db, now: Date, limit: number) {

@@ -13,7 +13,11 @@ const BATCH = 200
 /** For data-retention policies: marks what is older than `before` for the garbage collection, but the current state. */
 export async function softDeleteOlderThan(ctx: Ctx, workspaceId: string, before: Date) {
   const now = ctx.now()
-  await retentionStore.softDeleteBefore(ctx.db, workspaceId, { before, now, purgeAt: new Date(now.getTime() + GRACE_MS) })
+  await retentionStore.softDeleteBefore(ctx.db, workspaceId, {
+    before,
+    now,
+    purgeAt: new Date(now.getTime() + GRACE_MS),
+  })
 }
 
 /** The garbage collection: takes the content of versions whose time to be restored is over. */

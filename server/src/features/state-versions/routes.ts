@@ -115,7 +115,11 @@ function first<T>(resources: readonly T[]): T {
   return resource
 }
 
-async function shown(ctx: Ctx, version: StateVersion & { echoedDays?: number | undefined }, includes?: ReadonlySet<string>): Promise<Answer> {
+async function shown(
+  ctx: Ctx,
+  version: StateVersion & { echoedDays?: number | undefined },
+  includes?: ReadonlySet<string>,
+): Promise<Answer> {
   const { resources, included } = await stateVersionDocuments(ctx, [version], version, includes)
   return { status: 200, document: document(first(resources), included), headers: SNAPSHOTS }
 }

@@ -43,11 +43,7 @@ export async function showCurrentStateVersion(ctx: Ctx, workspaceId: string) {
   )
 }
 
-function authorised(
-  ctx: Ctx,
-  row: store.FoundStateVersion | undefined,
-  permission: WorkspacePermission,
-): StateVersion {
+function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permission: WorkspacePermission): StateVersion {
   if (!row) throw notFound('state version')
   const { organization_id: organizationId, workspace_id: workspaceId } = row
   const facts = readFacts(ctx.actor, { organizationId, workspaceId, facts: row.facts })

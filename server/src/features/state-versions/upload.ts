@@ -51,7 +51,11 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
       rawSealed: stored.sealed,
       extracted,
     }
-    const checked = { id: version.workspace_id, state_revision: version.state_revision, locked_by_id: version.locked_by_id }
+    const checked = {
+      id: version.workspace_id,
+      state_revision: version.state_revision,
+      locked_by_id: version.locked_by_id,
+    }
     if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, finalized))) return
     await transact(ctx, async (ctx) => {
       await store.lockWorkspaceOf(ctx.db, id)
@@ -89,7 +93,9 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
   }
   // Whoever has taken the lock since may have read the state: a late upload would change it under their hands.
   if (version.locked_by_id !== null && version.locked_by_id !== version.lock_holder_id) {
-    throw conflict(`the workspace is locked by ${version.locked_by_type} ${version.locked_by_id} since ${id} was created`)
+    throw conflict(
+      `the workspace is locked by ${version.locked_by_type} ${version.locked_by_id} since ${id} was created`,
+    )
   }
   return version
 }

@@ -40,7 +40,12 @@ export async function listWorkspaceResources(
   matching.sort((a, b) => sort.direction * compare(sort.by(a), sort.by(b)) || compare(a.address, b.address))
   const rows = matching.slice(pageOffset(page), pageOffset(page) + page.size)
   return {
-    rows: rows.map((instance) => ({ ...instance, id: resourceId(workspaceId, instance.address), stateVersionId: id, since: version.created_at })),
+    rows: rows.map((instance) => ({
+      ...instance,
+      id: resourceId(workspaceId, instance.address),
+      stateVersionId: id,
+      since: version.created_at,
+    })),
     total: matching.length,
   }
 }
@@ -55,8 +60,12 @@ function compare(a: string, b: string) {
 }
 
 function readSort(value: unknown) {
-  const [, name, direction] = /^(\w+)(?::(asc|desc))?$/.exec(typeof value === 'string' && value !== '' ? value : 'name') ?? []
+  const [, name, direction] =
+    /^(\w+)(?::(asc|desc))?$/.exec(typeof value === 'string' && value !== '' ? value : 'name') ?? []
   const by = name !== undefined && name in SORTS ? SORTS[name as keyof typeof SORTS] : undefined
   if (by) return { by, direction: direction === 'desc' ? -1 : 1 }
-  throw badRequest(`sort is ${JSON.stringify(value)}, it must be one of ${Object.keys(SORTS).join(', ')} with :asc or :desc`, 'sort')
+  throw badRequest(
+    `sort is ${JSON.stringify(value)}, it must be one of ${Object.keys(SORTS).join(', ')} with :asc or :desc`,
+    'sort',
+  )
 }
