@@ -2,6 +2,7 @@ import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { dataRetentionJobs } from './data-retention/jobs.ts'
 import { dataRetentionRoutes } from './data-retention/routes.ts'
@@ -17,6 +18,7 @@ import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
 import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
@@ -31,20 +33,23 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   healthRoutes,
   accountRoutes,
+  adminOrganizationRoutes,
+  adminUserRoutes,
+  anyTokenRoutes,
   avatarRoutes,
   consumerRoutes,
   dataRetentionRoutes,
+  oauthRoutes,
   organizationRoutes,
+  organizationTokenRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
   sessionRoutes,
-  tagBindingRoutes,
-  tagRoutes,
-  oauthRoutes,
-  organizationTokenRoutes,
-  teamTokenRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
+  tagBindingRoutes,
+  tagRoutes,
+  teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
