@@ -14,6 +14,9 @@ alter table workspaces
   add column latest_state_md5 text,
   add column latest_state_lineage text;
 
+-- Locks, runs and states change a workspace's row often: room on its page spares them the indexes.
+alter table workspaces set (fillfactor = 75);
+
 create table state_versions (
   id text primary key,
   workspace_id text not null references workspaces on delete cascade,
