@@ -15,6 +15,16 @@ export type Schema = {
     organization_id: string
     organization_scoped: Generated<boolean>
   }
+  oauth_codes: {
+    client_id: string
+    code_challenge: string
+    expires_at: Timestamp
+    hash: Buffer
+    redirect_uri: string
+    token_id: string | null
+    used_at: Timestamp | null
+    user_id: string
+  }
   organization_memberships: {
     created_at: Timestamp
     email: string
@@ -55,18 +65,36 @@ export type Schema = {
     organization_id: string
     updated_at: Timestamp
   }
+  recovery_codes: {
+    hash: Buffer
+    user_id: string
+  }
   remote_state_consumers: {
     consumer_id: string
     workspace_id: string
+  }
+  second_factors: {
+    created_at: Timestamp
+    last_step: Generated<number>
+    secret: Buffer
+    user_id: string
+    verified_at: Timestamp | null
   }
   sessions: {
     address: string | null
     created_at: Timestamp
     expires_at: Timestamp
     hash: Buffer
+    id: string
+    idle_minutes: number
     last_used_at: Timestamp
     user_agent: string | null
     user_id: string
+  }
+  sign_in_attempts: {
+    count: number
+    key: string
+    started_at: Timestamp
   }
   tag_bindings: {
     created_at: Timestamp

@@ -1,10 +1,36 @@
 import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
+import { accountRoutes } from './account/routes.ts'
+import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
+import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
+import { oauthJobs } from './oauth/jobs.ts'
+import { oauthRoutes } from './oauth/routes.ts'
+import { sessionJobs } from './sessions/jobs.ts'
+import { sessionRoutes } from './sessions/routes.ts'
+import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
+import { teamTokenRoutes } from './tokens/team-token-routes.ts'
+import { userTokenRoutes } from './tokens/user-token-routes.ts'
+import { userRoutes } from './users/routes.ts'
 
 /** Every route of the server, a line for each feature. */
-export const ROUTES: readonly Routes[] = [discoveryRoutes, healthRoutes]
+export const ROUTES: readonly Routes[] = [
+  accountRoutes,
+  adminOrganizationRoutes,
+  adminUserRoutes,
+  avatarRoutes,
+  discoveryRoutes,
+  healthRoutes,
+  oauthRoutes,
+  organizationTokenRoutes,
+  sessionRoutes,
+  teamTokenRoutes,
+  twoFactorRoutes,
+  userRoutes,
+  userTokenRoutes,
+]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = []
+export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs]

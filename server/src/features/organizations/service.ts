@@ -1,6 +1,6 @@
 import type { CreateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
+import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
 import { type Facts, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
@@ -41,6 +41,7 @@ function authorised(
   const facts = readFacts(ctx.actor, { organizationId: row.id, facts: column })
   const can = organizationPermissions(facts)
   if (!can.has('organization:read')) throw notFound('organization')
+  checkSecondFactor(row)
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} in the organization ${row.name}`)
   return { ...organization, can, facts }
 }

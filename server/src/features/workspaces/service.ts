@@ -1,5 +1,5 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
+import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
 import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
@@ -34,6 +34,7 @@ function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermi
   const facts = readFacts(ctx.actor, { organizationId: row.organization_id, workspaceId: row.id, facts: column })
   const can = workspacePermissions(facts)
   if (!can.has('workspace:read')) throw notFound('workspace')
+  checkSecondFactor(row)
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.name}`)
   return { ...workspace, can, facts }
 }
