@@ -8,12 +8,17 @@ import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import { oauthRoutes } from './oauth/routes.ts'
+import { organizationRoutes } from './organizations/routes.ts'
+import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
+import { consumerRoutes } from './workspaces/consumer-routes.ts'
+import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
@@ -21,15 +26,22 @@ export const ROUTES: readonly Routes[] = [
   adminOrganizationRoutes,
   adminUserRoutes,
   avatarRoutes,
+  consumerRoutes,
   discoveryRoutes,
   healthRoutes,
   oauthRoutes,
+  organizationRoutes,
   organizationTokenRoutes,
+  projectRoutes,
+  reservedTagKeyRoutes,
   sessionRoutes,
+  tagBindingRoutes,
+  tagRoutes,
   teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
+  workspaceRoutes,
 ]
 
 /** Everything that runs in the background. */

@@ -1,7 +1,11 @@
+import { createProjectBody } from '@groundstate/contract/projects'
+import { createWorkspaceBody } from '@groundstate/contract/workspaces'
 import type { UserActor } from '../auth/actor.ts'
 import { createOrganization as create } from '../features/organizations/service.ts'
 import { createUserToken } from '../features/tokens/service.ts'
+import { createProject as createProjectIn } from '../features/projects/service.ts'
 import { insertUser } from '../features/users/service.ts'
+import { createWorkspace as createWorkspaceIn } from '../features/workspaces/service.ts'
 import { hashPassword } from '../secrets/passwords.ts'
 import type { TestApp } from './app.ts'
 
@@ -40,4 +44,44 @@ export async function createUser(
 export async function createOrganization(app: TestApp, owner: TestUser, input: { name?: string } = {}) {
   count += 1
   return create(app.as(owner.actor), { name: input.name ?? `organization-${count}`, email: owner.email })
+}
+
+/** A project of the organization of that name; the actor is somebody who may create it. */
+export async function createProject(
+  app: TestApp,
+  { organization, actor, ...attributes }: { organization: string; actor: UserActor; name?: string },
+) {
+  count += 1
+  const body = { data: { type: 'projects', attributes: { name: `project-${count}`, ...attributes } } }
+  return createProjectIn(app.as(actor), organization, createProjectBody.parse(body).data)
+}
+
+/**
+ * A workspace in the organization of that name. `attributes` are those of the interface (`{ 'auto-apply': true }`); the
+ * actor is the system unless another is given.
+ */
+export async function createWorkspace(
+  app: TestApp,
+  input: {
+    organization: string
+    actor?: UserActor
+    name?: string
+    projectId?: string
+    /** Flat tags. */
+    tags?: readonly string[]
+    attributes?: Record<string, unknown>
+  },
+) {
+  count += 1
+  const body = {
+    data: {
+      type: 'workspaces',
+      attributes: { name: input.name ?? `workspace-${count}`, ...input.attributes },
+      relationships: {
+        ...(input.projectId !== undefined && { project: { data: { type: 'projects', id: input.projectId } } }),
+        ...(input.tags && { tags: { data: input.tags.map((name) => ({ type: 'tags', attributes: { name } })) } }),
+      },
+    },
+  }
+  return createWorkspaceIn(app.as(input.actor), input.organization, createWorkspaceBody.parse(body).data)
 }

@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
 import { factsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -8,8 +8,8 @@ export type WorkspaceRow = Selectable<Schema['workspaces']>
 
 export type WorkspaceKey = { id: string } | { organization: string; name: string }
 
-/** A workspace, what its defaults come from, and the facts about it for `actor`. */
-export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
+/** Workspaces with what their defaults come from, and the names of their tags. */
+export function selectWorkspaces(db: Db) {
   return db
     .selectFrom('workspaces as w')
     .innerJoin('organizations as o', 'o.id', 'w.organization_id')
@@ -25,12 +25,28 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
       'p.default_agent_pool_id as project_agent_pool_id',
     ])
     .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
+      // A tag with a value has no place in a list of names.
+      sql<
+        string[]
+      >`array(select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`.as(
+        'tag_names',
+      ),
     )
+}
+
+/** As `selectWorkspaces`, with the facts about each for `actor`. */
+export function selectWorkspacesFor(db: Db, actor: Actor) {
+  const facts = factsColumn(actor, {
+    organizationId: sql`w.organization_id`,
+    projectId: sql`w.project_id`,
+    workspaceId: sql`w.id`,
+  })
+  return selectWorkspaces(db).select(facts.as('facts'))
+}
+
+/** A workspace and the facts about it for `actor`. */
+export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
+  return selectWorkspacesFor(db, actor)
     .where((eb) =>
       'id' in key
         ? eb('w.id', '=', key.id)
@@ -42,6 +58,32 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
     .executeTakeFirst()
 }
 
+/** Those of the workspaces that there are, whoever may see them. */
+export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectWorkspacesFor(db, actor)
+    .where(sql<boolean>`w.id = any(${ids})`)
+    .orderBy('w.name')
+    .orderBy('w.id')
+    .execute()
+}
+
+/** Takes the rows of both sides in the order of their ids first, so that two moves never wait for each other. */
+export async function moveWorkspaces(
+  tx: Tx,
+  ids: readonly string[],
+  { projectId, now }: { projectId: string; now: Date },
+) {
+  await sql`select from workspaces where id = any(${ids}) order by id for update`.execute(tx)
+  await sql`select from projects where id = ${projectId} or id in (select project_id from workspaces where id = any(${ids}))
+    order by id for no key update`.execute(tx)
+  await tx
+    .updateTable('workspaces')
+    .set({ project_id: projectId, updated_at: now })
+    .where(sql<boolean>`id = any(${ids})`)
+    .where('project_id', '<>', projectId)
+    .execute()
+}
+
 /** Takes the row lock that orders everything which changes a workspace's lock, queue or state. */
 export async function lockWorkspaceRow(tx: Tx, id: string) {
   return tx.selectFrom('workspaces').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
@@ -49,4 +91,43 @@ export async function lockWorkspaceRow(tx: Tx, id: string) {
 
 export async function insertWorkspace(db: Db, row: Insertable<Schema['workspaces']>) {
   return db.insertInto('workspaces').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateWorkspace(db: Db, id: string, changes: Updateable<Schema['workspaces']>) {
+  return db.updateTable('workspaces').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+export async function deleteWorkspace(db: Db, id: string) {
+  await db.deleteFrom('workspaces').where('id', '=', id).execute()
+}
+
+type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
+
+/** Locks the workspace if nobody holds its lock; undefined when somebody does. */
+export async function insertLock(db: Db, id: string, lock: Lock) {
+  return db
+    .updateTable('workspaces')
+    .set(lock)
+    .where('id', '=', id)
+    .where('locked_by_type', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+}
+
+export async function deleteLock(tx: Tx, id: string) {
+  await tx
+    .updateTable('workspaces')
+    .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** The name to show for whoever holds a lock; undefined when they are gone. */
+export async function findLockHolderName(db: Db, type: 'user' | 'team' | 'run', id: string) {
+  if (type === 'run') return id
+  const row =
+    type === 'user'
+      ? await db.selectFrom('users').select('username as name').where('id', '=', id).executeTakeFirst()
+      : await db.selectFrom('teams').select('name').where('id', '=', id).executeTakeFirst()
+  return row?.name
 }
