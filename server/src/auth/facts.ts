@@ -1,14 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { forbidden } from '../errors.ts'
 import type { Actor, UserActor } from './actor.ts'
-import {
-  type Facts,
-  NO_FACTS,
-  ORGANIZATION_ACCESS,
-  type OrganizationAccess,
-  type ProjectGrant,
-  type WorkspaceGrant,
-} from './permissions.ts'
+import type { ProjectGrant, WorkspaceGrant } from './grants.ts'
+import { type Facts, NO_FACTS, ORGANIZATION_ACCESS, type OrganizationAccess } from './permissions.ts'
 
 /** Facts as they come out of the database, in one JSON column of the row that they are about. */
 export type FactsColumn = {
@@ -18,6 +12,8 @@ export type FactsColumn = {
   projects?: ProjectGrant[] | null
   workspaces?: WorkspaceGrant[] | null
   consumer?: boolean | null
+  /** The project that the facts are about is that of the run's own workspace. */
+  own_project?: boolean | null
   /** The organization demands a second factor, and the actor is a person with a password and without one. */
   lacks_second_factor?: boolean | null
 } | null
@@ -41,6 +37,10 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
              select from workspaces me where me.id = ${actor.workspaceId} and me.project_id = s.project_id))
         or exists (select from remote_state_consumers c where c.workspace_id = s.id and c.consumer_id = ${actor.workspaceId}))
       from workspaces s where s.id = ${subject.workspaceId})`
+  }
+  if (actor.kind === 'run' && subject.projectId) {
+    return sql<FactsColumn>`(select jsonb_build_object('own_project', me.project_id = ${subject.projectId})
+      from workspaces me where me.id = ${actor.workspaceId})`
   }
   if (actor.kind !== 'user') return sql<FactsColumn>`null::jsonb`
   const access = sql.join(
@@ -112,7 +112,7 @@ export function readFacts(
       return { ...NO_FACTS, standing: actor.organizationId === row.organizationId ? 'organization-token' : 'stranger' }
     case 'run': {
       if (actor.organizationId !== row.organizationId) return NO_FACTS
-      if (actor.workspaceId === row.workspaceId) return { ...NO_FACTS, standing: 'own-run' }
+      if (actor.workspaceId === row.workspaceId || row.facts?.own_project) return { ...NO_FACTS, standing: 'own-run' }
       return { ...NO_FACTS, standing: row.facts?.consumer ? 'consumer-run' : 'foreign-run' }
     }
     case 'user':
