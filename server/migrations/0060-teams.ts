@@ -14,6 +14,10 @@ alter table organization_memberships
   add column placeholder_id text,
   add check (user_id is not null or placeholder_id is not null);
 create index organization_memberships_list_idx on organization_memberships (organization_id, created_at, id);
+-- The address of an active member is that of the account, which may change.
+drop index organization_memberships_email_key;
+create unique index organization_memberships_invited_key on organization_memberships (organization_id, lower(email))
+  where status = 'invited';
 create index organization_memberships_invited_idx on organization_memberships (lower(email)) where status = 'invited';
 
 create index teams_list_idx on teams (organization_id, name, id);
