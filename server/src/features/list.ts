@@ -12,10 +12,12 @@ import { oauthJobs } from './oauth/jobs.ts'
 import { oauthRoutes } from './oauth/routes.ts'
 import { membershipRoutes } from './organization-memberships/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { projectAccessRoutes } from './project-access/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { teamAccessRoutes } from './team-access/routes.ts'
 import { teamRoutes } from './teams/routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
@@ -38,11 +40,13 @@ export const ROUTES: readonly Routes[] = [
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
+  projectAccessRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
   sessionRoutes,
   tagBindingRoutes,
   tagRoutes,
+  teamAccessRoutes,
   teamRoutes,
   teamTokenRoutes,
   twoFactorRoutes,
