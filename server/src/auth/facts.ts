@@ -18,6 +18,7 @@ export type FactsColumn = {
   lacks_second_factor?: boolean | null
 } | null
 
+/** SQL of ids from outside; the aliases inside are `me`, `my_…`, `mine` and `source`, so that none of these is hidden. */
 type Subject = {
   /** SQL of the organization's id, such as `w.organization_id`. */
   organizationId: RawBuilder<unknown>
@@ -32,11 +33,11 @@ type Subject = {
 export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsColumn> {
   if (actor.kind === 'run' && subject.workspaceId) {
     return sql<FactsColumn>`(select jsonb_build_object('consumer',
-        s.global_remote_state
-        or (s.project_remote_state and exists (
-             select from workspaces me where me.id = ${actor.workspaceId} and me.project_id = s.project_id))
-        or exists (select from remote_state_consumers c where c.workspace_id = s.id and c.consumer_id = ${actor.workspaceId}))
-      from workspaces s where s.id = ${subject.workspaceId})`
+        source.global_remote_state
+        or (source.project_remote_state and exists (
+             select from workspaces me where me.id = ${actor.workspaceId} and me.project_id = source.project_id))
+        or exists (select from remote_state_consumers consumer where consumer.workspace_id = source.id and consumer.consumer_id = ${actor.workspaceId}))
+      from workspaces source where source.id = ${subject.workspaceId})`
   }
   if (actor.kind === 'run' && subject.projectId) {
     return sql<FactsColumn>`(select jsonb_build_object('own_project', me.project_id = ${subject.projectId})
@@ -44,27 +45,28 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
   }
   if (actor.kind !== 'user') return sql<FactsColumn>`null::jsonb`
   const access = sql.join(
-    ORGANIZATION_ACCESS.map((name) => sql`case when bool_or(t.${sql.ref(name)}) then ${sql.lit(name)} end`),
+    ORGANIZATION_ACCESS.map((name) => sql`case when bool_or(my_team.${sql.ref(name)}) then ${sql.lit(name)} end`),
     sql`, `,
   )
   const projects = subject.projectId ? projectGrants(actor, subject.projectId) : sql`null`
   const workspaces = subject.workspaceId ? workspaceGrants(actor, subject.workspaceId) : sql`null`
   return sql<FactsColumn>`(select jsonb_build_object(
-      'owner', bool_or(t.is_owners),
-      'member', count(t.id) > 0 or exists (
-        select from organization_memberships m
-         where m.organization_id = ${subject.organizationId} and m.user_id = ${actor.userId} and m.status = 'active'),
+      'owner', bool_or(my_team.is_owners),
+      'member', count(my_team.id) > 0 or exists (
+        select from organization_memberships my_membership
+         where my_membership.organization_id = ${subject.organizationId}
+           and my_membership.user_id = ${actor.userId} and my_membership.status = 'active'),
       'access', array_remove(array[${access}], null),
       'projects', ${projects},
       'workspaces', ${workspaces},
       'lacks_second_factor', exists (
-        select from organizations policy join users me on me.id = ${actor.userId}
-         where policy.id = ${subject.organizationId} and policy.collaborator_auth_policy = 'two_factor_mandatory'
+        select from organizations my_organization join users me on me.id = ${actor.userId}
+         where my_organization.id = ${subject.organizationId} and my_organization.collaborator_auth_policy = 'two_factor_mandatory'
            and me.auth_method = 'password' and not exists (
-             select from second_factors f where f.user_id = me.id and f.verified_at is not null)))
-    from team_members tm
-    join teams t on t.id = tm.team_id and t.organization_id = ${subject.organizationId}
-    where tm.user_id = ${actor.userId})`
+             select from second_factors my_factor where my_factor.user_id = me.id and my_factor.verified_at is not null)))
+    from team_members mine
+    join teams my_team on my_team.id = mine.team_id and my_team.organization_id = ${subject.organizationId}
+    where mine.user_id = ${actor.userId})`
 }
 
 /**
@@ -82,22 +84,22 @@ export function grantsColumn(
 export type GrantsColumn = { projects: ProjectGrant[] | null; workspaces: WorkspaceGrant[] | null } | null
 
 function projectGrants(actor: UserActor, projectId: RawBuilder<unknown>) {
-  return sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
-      'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
-      'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking,
-      'project_settings', g.project_settings, 'project_teams', g.project_teams,
-      'project_variable_sets', g.project_variable_sets, 'workspace_create', g.workspace_create,
-      'workspace_move', g.workspace_move, 'workspace_delete', g.workspace_delete))
-    from team_projects g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
-    where g.project_id = ${projectId})`
+  return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
+      'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
+      'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking,
+      'project_settings', my_grant.project_settings, 'project_teams', my_grant.project_teams,
+      'project_variable_sets', my_grant.project_variable_sets, 'workspace_create', my_grant.workspace_create,
+      'workspace_move', my_grant.workspace_move, 'workspace_delete', my_grant.workspace_delete))
+    from team_projects my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
+    where my_grant.project_id = ${projectId})`
 }
 
 function workspaceGrants(actor: UserActor, workspaceId: RawBuilder<unknown>) {
-  return sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
-      'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
-      'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking))
-    from team_workspaces g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
-    where g.workspace_id = ${workspaceId})`
+  return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
+      'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
+      'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking))
+    from team_workspaces my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
+    where my_grant.workspace_id = ${workspaceId})`
 }
 
 /** The facts about one row: its `facts` column, and what the actor itself says. */
