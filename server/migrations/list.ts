@@ -4,6 +4,7 @@ import * as tagsAndCounts from './0010-tags-and-counts.ts'
 import * as variables from './0011-variables.ts'
 import * as runs from './0020-runs.ts'
 import * as agents from './0021-agents.ts'
+import * as stateVersions from './0030-state-versions.ts'
 import * as accountSecurity from './0050-accounts.ts'
 import * as teams from './0060-teams.ts'
 import * as auditTrail from './0061-audit-trail.ts'
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0011-variables', up: variables.up },
   { name: '0020-runs', up: runs.up },
   { name: '0021-agents', up: agents.up },
+  { name: '0030-state-versions', up: stateVersions.up },
   { name: '0050-accounts', up: accountSecurity.up },
   { name: '0060-teams', up: teams.up },
   { name: '0061-audit-trail', up: auditTrail.up },

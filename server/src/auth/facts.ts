@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { forbidden } from '../errors.ts'
 import type { Actor, UserActor } from './actor.ts'
 import type { ProjectGrant, WorkspaceGrant } from './grants.ts'
 import { type Facts, NO_FACTS, ORGANIZATION_ACCESS, type OrganizationAccess } from './permissions.ts'
@@ -123,6 +122,7 @@ export function readFacts(
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],
+        lacksSecondFactor: row.facts?.lacks_second_factor ?? false,
       }
     case 'agent':
     case 'audit-trails':
@@ -130,15 +130,6 @@ export function readFacts(
     case 'anonymous':
       return NO_FACTS
   }
-}
-
-/**
- * Refuses members without a second factor in an organization that demands one. Every guard calls it once it knows that
- * the actor may see the resource; people who sign in elsewhere, and tokens of teams and organizations, are not asked.
- */
-export function checkSecondFactor(row: { facts: FactsColumn }) {
-  if (!row.facts?.lacks_second_factor) return
-  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
 }
 
 /** Whether the actor sees every workspace of the organization that the facts are about, whatever teams grant on them. */
@@ -159,13 +150,37 @@ export function visibleWorkspace(actor: Actor): RawBuilder<boolean> {
       return sql<boolean>`w.id = ${actor.workspaceId}`
     case 'user':
       return sql<boolean>`(
-        exists (select from team_members tm join teams t on t.id = tm.team_id
-                 where tm.user_id = ${actor.userId} and t.organization_id = w.organization_id
-                   and (t.is_owners or t.manage_workspaces or t.read_workspaces))
-        or exists (select from team_members tm join team_projects g on g.team_id = tm.team_id
-                    where tm.user_id = ${actor.userId} and g.project_id = w.project_id)
-        or exists (select from team_members tm join team_workspaces g on g.team_id = tm.team_id
-                    where tm.user_id = ${actor.userId} and g.workspace_id = w.id))`
+        exists (select from team_members mine join teams my_team on my_team.id = mine.team_id
+                 where mine.user_id = ${actor.userId} and my_team.organization_id = w.organization_id
+                   and (my_team.is_owners or my_team.manage_workspaces or my_team.read_workspaces))
+        or exists (select from team_members mine join team_projects my_grant on my_grant.team_id = mine.team_id
+                    where mine.user_id = ${actor.userId} and my_grant.project_id = w.project_id)
+        or exists (select from team_members mine join team_workspaces my_grant on my_grant.team_id = mine.team_id
+                    where mine.user_id = ${actor.userId} and my_grant.workspace_id = w.id))`
+    case 'agent':
+    case 'audit-trails':
+    case 'task':
+    case 'anonymous':
+      return sql<boolean>`false`
+  }
+}
+
+/** SQL condition: the actor may see the project `p` (an alias of `projects` in the query); as `projectPermissions` has it. */
+export function visibleProject(actor: Actor): RawBuilder<boolean> {
+  switch (actor.kind) {
+    case 'system':
+      return sql<boolean>`true`
+    case 'organization':
+      return sql<boolean>`p.organization_id = ${actor.organizationId}`
+    case 'run':
+      return sql<boolean>`p.id = (select me.project_id from workspaces me where me.id = ${actor.workspaceId})`
+    case 'user':
+      return sql<boolean>`(
+        exists (select from team_members mine join teams my_team on my_team.id = mine.team_id
+                 where mine.user_id = ${actor.userId} and my_team.organization_id = p.organization_id
+                   and (my_team.is_owners or my_team.manage_projects or my_team.manage_workspaces or my_team.read_projects or my_team.read_workspaces))
+        or exists (select from team_members mine join team_projects my_grant on my_grant.team_id = mine.team_id
+                    where mine.user_id = ${actor.userId} and my_grant.project_id = p.id))`
     case 'agent':
     case 'audit-trails':
     case 'task':

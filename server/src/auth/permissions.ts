@@ -1,3 +1,4 @@
+import { forbidden } from '../errors.ts'
 import { impliedGrant, type ProjectGrant, WORKSPACE_LEVELS, type WorkspaceGrant } from './grants.ts'
 
 /**
@@ -100,6 +101,8 @@ export type Facts = {
   access: ReadonlySet<OrganizationAccess>
   projectGrants: readonly ProjectGrant[]
   workspaceGrants: readonly WorkspaceGrant[]
+  /** The organization demands a second factor that the actor lacks: see `checkTwoFactorPolicy`. */
+  lacksSecondFactor?: boolean
 }
 export type Standing =
   | 'system'
@@ -115,6 +118,16 @@ export type Standing =
   | 'stranger'
 
 export const NO_FACTS: Facts = { standing: 'stranger', access: new Set(), projectGrants: [], workspaceGrants: [] }
+
+/**
+ * Refuses members without a second factor in an organization that demands one, and tells them why. People who sign in
+ * elsewhere, and tokens of teams and organizations, are not asked. A guard that forgets this leaves them the permission to
+ * see that the resource is there, and no other.
+ */
+export function checkTwoFactorPolicy(facts: Facts) {
+  if (!facts.lacksSecondFactor) return
+  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
+}
 
 function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {
   const level = impliedGrant(grant)
@@ -177,6 +190,11 @@ function without<Name extends string>(names: readonly Name[], ...left: Name[]): 
 
 /** What the actor may do to the workspace that the facts are about; an empty set means that it may not see it. */
 export function workspacePermissions(facts: Facts): ReadonlySet<WorkspacePermission> {
+  const permissions = grantedWorkspace(facts)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['workspace:read']) : permissions
+}
+
+function grantedWorkspace(facts: Facts): ReadonlySet<WorkspacePermission> {
   const { standing, access } = facts
   if (standing !== 'member') return WORKSPACE_STANDINGS[standing]
   if (access.has('manage_projects')) return ALL_WORKSPACE
@@ -213,6 +231,11 @@ const WORKSPACE_STANDINGS = {
 
 /** What the actor may do to the project that the facts are about; an empty set means that it may not see it. */
 export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission> {
+  const permissions = grantedProject(facts)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['project:read']) : permissions
+}
+
+function grantedProject(facts: Facts): ReadonlySet<ProjectPermission> {
   const { standing, access } = facts
   if (standing !== 'member') return PROJECT_STANDINGS[standing]
   if (access.has('manage_projects')) return ALL_PROJECT
@@ -250,6 +273,11 @@ const PROJECT_STANDINGS = {
 
 /** What the actor may do to the organization that the facts are about; an empty set means that it may not see it. */
 export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationPermission> {
+  const permissions = grantedOrganization(facts)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['organization:read']) : permissions
+}
+
+function grantedOrganization(facts: Facts): ReadonlySet<OrganizationPermission> {
   if (facts.standing !== 'member') return ORGANIZATION_STANDINGS[facts.standing]
   const permissions = new Set(MEMBER)
   for (const access of facts.access) for (const name of ACCESS_GRANTS[access]) permissions.add(name)

@@ -29,6 +29,11 @@ export type TeamFacts = {
  * alone manage the owners (public documentation, "Permissions").
  */
 export function teamPermissions(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
+  const permissions = grantedTeam(facts, team)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['team:read']) : permissions
+}
+
+function grantedTeam(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
   const can = organizationPermissions(facts)
   const permissions = new Set<TeamPermission>()
   const { standing } = facts

@@ -82,6 +82,7 @@ export type Schema = {
   }
   configuration_versions: {
     auto_queue_runs: boolean
+    blob_key: string | null
     created_at: Timestamp
     created_by_user_id: string | null
     error: string | null
@@ -95,6 +96,19 @@ export type Schema = {
     status: 'pending' | 'fetching' | 'uploaded' | 'archived' | 'errored' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
     status_timestamps: OptionalJson
     workspace_id: string
+  }
+  content_checks: {
+    checked: number
+    checked_at: Timestamp
+    damaged: Json
+  }
+  data_retention_policies: {
+    created_at: Timestamp
+    delete_older_than_days: number | null
+    id: string
+    organization_id: string | null
+    updated_at: Timestamp
+    workspace_id: string | null
   }
   invited_team_members: {
     created_at: Timestamp
@@ -237,6 +251,7 @@ export type Schema = {
     save_plan: boolean
     seq: Generated<number>
     source: 'tfe-api' | 'tfe-ui' | 'tfe-configuration-version' | 'tfe-run-trigger'
+    stages: Generated<string[]>
     status: 'pending' | 'fetching' | 'fetching_completed' | 'pre_plan_running' | 'pre_plan_completed' | 'queuing' | 'plan_queued' | 'planning' | 'planned' | 'post_plan_running' | 'post_plan_awaiting_decision' | 'post_plan_completed' | 'planned_and_finished' | 'planned_and_saved' | 'confirmed' | 'pre_apply_running' | 'pre_apply_completed' | 'queuing_apply' | 'apply_queued' | 'applying' | 'post_apply_running' | 'post_apply_completed' | 'applied' | 'discarded' | 'canceled' | 'force_canceled' | 'errored'
     status_timestamps: OptionalJson
     structured_output: boolean
@@ -280,6 +295,57 @@ export type Schema = {
     last_sign_in_at: Timestamp
     subject: string
     user_id: string
+  }
+  state_contents: {
+    kind: 'raw' | 'json'
+    sealed: Buffer
+    state_version_id: string
+  }
+  state_diffs: {
+    created_at: Timestamp
+    from_id: string | null
+    revision: number
+    sealed: Buffer
+    to_id: string
+  }
+  state_version_outputs: {
+    detailed_type: Json
+    id: string
+    name: string
+    sensitive: boolean
+    state_version_id: string
+    type: string
+    value: Buffer
+  }
+  state_versions: {
+    awaits_json: Generated<boolean>
+    billable_count: number | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    engine_version: string | null
+    format: number | null
+    id: string
+    instances: Buffer | null
+    intermediate: Generated<boolean>
+    json_location: string | null
+    lineage: string | null
+    lock_holder_id: string | null
+    md5: string
+    modules: Json | null
+    providers: Json | null
+    purge_at: Timestamp | null
+    raw_location: string | null
+    resource_count: Generated<number>
+    resources: Json | null
+    resources_processed: Generated<boolean>
+    revision: number
+    rollback_of_id: string | null
+    run_id: string | null
+    serial: number
+    size: number | null
+    soft_deleted_at: Timestamp | null
+    status: 'pending' | 'finalized' | 'discarded' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
+    workspace_id: string
   }
   tag_bindings: {
     created_at: Timestamp
@@ -445,6 +511,10 @@ export type Schema = {
     inherits_project_auto_destroy: Generated<boolean>
     latest_change_at: Timestamp
     latest_run_id: string | null
+    latest_state_lineage: string | null
+    latest_state_md5: string | null
+    latest_state_serial: number | null
+    latest_state_version_id: string | null
     locked_at: Timestamp | null
     locked_by_id: string | null
     locked_by_type: 'user' | 'team' | 'run' | null
@@ -452,6 +522,7 @@ export type Schema = {
     migration_environment: string | null
     name: string
     organization_id: string
+    pending_state_version_id: string | null
     project_id: string
     project_remote_state: Generated<boolean>
     queue_all_runs: Generated<boolean>
@@ -461,6 +532,8 @@ export type Schema = {
     source_name: string | null
     source_url: string | null
     speculative_enabled: Generated<boolean>
+    state_revision: Generated<number>
+    state_version_count: Generated<number>
     structured_run_output_enabled: Generated<boolean>
     trigger_patterns: Generated<string[]>
     trigger_prefixes: Generated<string[]>

@@ -1,6 +1,8 @@
 import type { Ctx } from '../../app.ts'
+import { SYSTEM } from '../../auth/actor.ts'
 import { invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { deleteOrganization } from '../organizations/changes.ts'
 import { checkSiteAdmin } from './authorise.ts'
 import { FEATURE_SETS } from './feature-sets.ts'
 import * as store from './store.ts'
@@ -20,6 +22,12 @@ export async function showSiteOrganization(ctx: Ctx, name: string) {
 export async function updateSiteOrganization(ctx: Ctx, name: string, { plan }: { plan?: store.Plan | undefined }) {
   const organization = await showSiteOrganization(ctx, name)
   return plan === undefined ? organization : store.updatePlan(ctx.db, organization.id, { plan, now: ctx.now() })
+}
+
+/** Deletes an organization and everything in it. */
+export async function deleteSiteOrganization(ctx: Ctx, name: string) {
+  const organization = await showSiteOrganization(ctx, name)
+  await deleteOrganization({ ...ctx, actor: SYSTEM }, organization.name)
 }
 
 /** The feature sets whose name has `q` in it. */

@@ -4,6 +4,7 @@ import { invalidParameter } from '../../errors.ts'
 import { created, listAll, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import {
+  deleteSiteOrganization,
   listFeatureSets,
   listSiteOrganizations,
   showSiteOrganization,
@@ -88,6 +89,11 @@ export const adminOrganizationRoutes: Routes = (http) => {
   http.patch('/admin/organizations/:name', { body: updateOrganizationPlanBody }, async (req) => {
     const organization = await updateSiteOrganization(req.ctx, req.params.name, req.body.data.attributes)
     return ok(adminOrganizationResource(organization))
+  })
+
+  http.delete('/admin/organizations/:name', async (req) => {
+    await deleteSiteOrganization(req.ctx, req.params.name)
+    return noContent()
   })
 
   http.post('/admin/organizations/:name/subscription', { body: subscribeBody }, async (req) => {

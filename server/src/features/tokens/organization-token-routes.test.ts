@@ -42,7 +42,7 @@ describe.each([
 
     expect(responses.map((response) => response.status)).toEqual([201, 201])
     const statuses = await Promise.all(responses.map((response) => status(response.json().data.attributes.token)))
-    expect(statuses.toSorted()).toEqual([401, 404])
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([401, 404])
   })
 
   test('is gone once deleted', async () => {

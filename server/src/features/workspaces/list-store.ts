@@ -35,7 +35,7 @@ export async function countAll(db: Db, organizationId: string) {
     .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('workspace_count'), sql<number>`0`).as('total'))
     .where('organization_id', '=', organizationId)
     .executeTakeFirstOrThrow()
-  return Number(row.total)
+  return row.total
 }
 
 /** What the teams of the user reach in the organization, and how many workspaces that is. */
