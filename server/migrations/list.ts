@@ -6,6 +6,8 @@ import * as runs from './0020-runs.ts'
 import * as agents from './0021-agents.ts'
 import * as stateVersions from './0030-state-versions.ts'
 import * as accountSecurity from './0050-accounts.ts'
+import * as teams from './0060-teams.ts'
+import * as auditTrail from './0061-audit-trail.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -17,4 +19,6 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0021-agents', up: agents.up },
   { name: '0030-state-versions', up: stateVersions.up },
   { name: '0050-accounts', up: accountSecurity.up },
+  { name: '0060-teams', up: teams.up },
+  { name: '0061-audit-trail', up: auditTrail.up },
 ]

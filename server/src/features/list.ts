@@ -7,6 +7,8 @@ import { agentJobRoutes } from './agent-jobs/routes.ts'
 import { agentPoolRoutes } from './agent-pools/routes.ts'
 import { agentRoutes } from './agents/routes.ts'
 import { applyRoutes } from './applies/routes.ts'
+import { auditTrailJobs } from './audit-trail/jobs.ts'
+import { auditTrailRoutes } from './audit-trail/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { configurationVersionRoutes } from './configuration-versions/routes.ts'
 import { dataRetentionJobs } from './data-retention/jobs.ts'
@@ -15,9 +17,11 @@ import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import { oauthRoutes } from './oauth/routes.ts'
+import { membershipRoutes } from './organization-memberships/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { planJobs } from './plans/jobs.ts'
 import { planRoutes } from './plans/routes.ts'
+import { projectAccessRoutes } from './project-access/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { runEventRoutes } from './runs/event-routes.ts'
 import { runJobs } from './runs/jobs.ts'
@@ -28,6 +32,8 @@ import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
 import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { teamAccessRoutes } from './team-access/routes.ts'
+import { teamRoutes } from './teams/routes.ts'
 import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
@@ -40,8 +46,6 @@ import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
-  discoveryRoutes,
-  healthRoutes,
   accountRoutes,
   adminOrganizationRoutes,
   adminUserRoutes,
@@ -50,14 +54,19 @@ export const ROUTES: readonly Routes[] = [
   agentRoutes,
   anyTokenRoutes,
   applyRoutes,
+  auditTrailRoutes,
   avatarRoutes,
   configurationVersionRoutes,
   consumerRoutes,
   dataRetentionRoutes,
+  discoveryRoutes,
+  healthRoutes,
+  membershipRoutes,
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
   planRoutes,
+  projectAccessRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
   runEventRoutes,
@@ -67,6 +76,8 @@ export const ROUTES: readonly Routes[] = [
   stateVersionRoutes,
   tagBindingRoutes,
   tagRoutes,
+  teamAccessRoutes,
+  teamRoutes,
   teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
@@ -79,11 +90,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [
-  ...dataRetentionJobs,
-  ...oauthJobs,
-  ...planJobs,
-  ...runJobs,
-  ...sessionJobs,
-  ...stateVersionJobs,
-]
+export const JOBS: readonly JobHandler[] = [...auditTrailJobs, ...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]
