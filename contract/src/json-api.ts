@@ -31,6 +31,17 @@ export function requestBody<A extends z.ZodType, R extends z.ZodType = typeof NO
 
 const NO_RELATIONSHIPS = z.object({})
 
+/** As `requestBody`, for endpoints that people call by hand: the attributes alone may be the body too. */
+export function plainBody<A extends z.ZodType>(type: string, attributes: A) {
+  return z.preprocess(
+    (body) => {
+      const isPlain = typeof body === 'object' && body !== null && !('data' in body)
+      return isPlain ? { data: { type, attributes: body } } : body
+    },
+    requestBody(type, attributes),
+  )
+}
+
 /** The body of a request on a relation: a list of resource identifiers. */
 export function identifiersBody(type: string) {
   return toMany(type)

@@ -9,7 +9,10 @@ export const resourceName = (noun: string, max = 90) =>
     .string()
     .min(1, `${noun} can't be blank`)
     .max(max, `${noun} is too long (maximum is ${max} characters)`)
-    .regex(/^[A-Za-z0-9_-]+$/, `${noun} may only contain letters, numbers, underscores and hyphens`)
+    // A refinement, since its message is shown as it stands: clients look for these words.
+    .refine((text) => /^[A-Za-z0-9_-]*$/.test(text), {
+      error: `${noun} may only contain letters, numbers, underscores and hyphens`,
+    })
 
 const attributes = z.object({
   name: resourceName('Name'),
@@ -37,4 +40,4 @@ export const createOrganizationBody = requestBody('organizations', attributes, r
 export type CreateOrganization = z.infer<typeof attributes>
 
 export const updateOrganizationBody = requestBody('organizations', attributes.partial(), relationships)
-export type UpdateOrganization = z.infer<typeof updateOrganizationBody>['data']['attributes']
+export type UpdateOrganization = z.infer<typeof updateOrganizationBody>['data']

@@ -1,8 +1,14 @@
 import * as accounts from './0001-accounts.ts'
 import * as workspaces from './0002-workspaces.ts'
+import * as tagsAndCounts from './0010-tags-and-counts.ts'
+import * as variables from './0011-variables.ts'
+import * as accountSecurity from './0050-accounts.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0001-accounts', up: accounts.up },
   { name: '0002-workspaces', up: workspaces.up },
+  { name: '0010-tags-and-counts', up: tagsAndCounts.up },
+  { name: '0011-variables', up: variables.up },
+  { name: '0050-accounts', up: accountSecurity.up },
 ]

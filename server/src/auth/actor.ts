@@ -11,6 +11,8 @@ export type UserActor = {
   teamId: string | undefined
   /** The API token in use; undefined for a browser's session. */
   tokenId: string | undefined
+  /** The browser's session in use, when there is one. */
+  sessionId?: string
 }
 export type OrganizationActor = { kind: 'organization'; organizationId: string; tokenId: string }
 /** Reads the audit trail of its organization and nothing else. */

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { forbidden, unauthorized } from '../errors.ts'
-import { type Actor, ANONYMOUS } from './actor.ts'
+import { type Actor, ANONYMOUS, type UserActor } from './actor.ts'
 import { tokenHash } from './tokens.ts'
 
 export const SESSION_COOKIE = 'groundstate_session'
-/** `last-used-at` is written at most this often, in ms. */
+/** When a token or session was last used is written at most this often, in ms. */
 const LAST_USED_INTERVAL_MS = 60_000
 
 /**
@@ -47,13 +47,26 @@ export function sessionCookie(request: FastifyRequest) {
  * A browser sends the cookie along with requests that other sites start, so a change asked for with a cookie must come
  * from our own pages. Browsers always tell the origin of such a request.
  */
-export function checkSameOrigin(app: App, request: FastifyRequest) {
+export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
   if (request.method === 'GET' || request.method === 'HEAD') return
-  const { origin, host } = request.headers
-  if (origin !== undefined && (origin === new URL(app.baseUrl).origin || new URL(origin).host === host)) return
+  const { origin } = request.headers
+  if (origin !== undefined && isOwnOrigin(app, origin, request.headers.host)) return
   throw forbidden(
     `a request with a session cookie must come from this server's own pages, not from ${origin ?? 'nowhere'}`,
   )
+}
+
+/** As `checkSameOrigin` for requests that need no cookie yet, such as signing in: programs, which tell no origin, pass. */
+export function checkOwnPages(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
+  const { origin, host } = request.headers
+  if (origin === undefined || isOwnOrigin(app, origin, host)) return
+  throw forbidden(`this must come from this server's own pages, not from ${origin}`)
+}
+
+/** The origin is the text `null` for pages that have none, such as sandboxed frames. */
+function isOwnOrigin(app: Pick<App, 'baseUrl'>, origin: string, host: string | undefined) {
+  if (!URL.canParse(origin)) return false
+  return origin === new URL(app.baseUrl).origin || new URL(origin).host === host
 }
 
 /** The actor of a token's text; undefined when there is no such token, or no longer. */
@@ -136,16 +149,28 @@ async function touchToken(app: App, id: string) {
     .execute()
 }
 
-async function findSessionActor(app: App, cookie: string): Promise<Actor | undefined> {
+/** The actor of a session's cookie; undefined when the session has ended, by its age or for want of use. */
+export async function findSessionActor(app: App, cookie: string): Promise<UserActor | undefined> {
+  const now = app.now()
   const row = await app.db
     .selectFrom('sessions as s')
     .innerJoin('users as u', 'u.id', 's.user_id')
-    .select(['u.id', 'u.username', 'u.is_site_admin'])
+    .select(['s.id as session_id', 's.last_used_at', 's.idle_minutes', 'u.id', 'u.username', 'u.is_site_admin'])
     .where('s.hash', '=', tokenHash(cookie))
-    .where('s.expires_at', '>', app.now())
+    .where('s.expires_at', '>', now)
     .where('u.suspended_at', 'is', null)
     .executeTakeFirst()
   if (!row) return undefined
+  const idleMs = now.getTime() - row.last_used_at.getTime()
+  if (idleMs >= row.idle_minutes * 60_000) return undefined
+  if (idleMs >= LAST_USED_INTERVAL_MS) {
+    await app.db
+      .updateTable('sessions')
+      .set({ last_used_at: now })
+      .where('id', '=', row.session_id)
+      .where('last_used_at', '=', row.last_used_at)
+      .execute()
+  }
   return {
     kind: 'user',
     userId: row.id,
@@ -153,5 +178,6 @@ async function findSessionActor(app: App, cookie: string): Promise<Actor | undef
     isSiteAdmin: row.is_site_admin,
     teamId: undefined,
     tokenId: undefined,
+    sessionId: row.session_id,
   }
 }

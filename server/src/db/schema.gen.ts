@@ -15,6 +15,16 @@ export type Schema = {
     organization_id: string
     organization_scoped: Generated<boolean>
   }
+  oauth_codes: {
+    client_id: string
+    code_challenge: string
+    expires_at: Timestamp
+    hash: Buffer
+    redirect_uri: string
+    token_id: string | null
+    used_at: Timestamp | null
+    user_id: string
+  }
   organization_memberships: {
     created_at: Timestamp
     email: string
@@ -54,19 +64,46 @@ export type Schema = {
     name: string
     organization_id: string
     updated_at: Timestamp
+    workspace_count: Generated<number>
+  }
+  recovery_codes: {
+    hash: Buffer
+    user_id: string
   }
   remote_state_consumers: {
     consumer_id: string
     workspace_id: string
+  }
+  reserved_tag_keys: {
+    created_at: Timestamp
+    disable_overrides: Generated<boolean>
+    id: string
+    key: string
+    organization_id: string
+    updated_at: Timestamp
+  }
+  second_factors: {
+    created_at: Timestamp
+    last_step: Generated<number>
+    secret: string
+    user_id: string
+    verified_at: Timestamp | null
   }
   sessions: {
     address: string | null
     created_at: Timestamp
     expires_at: Timestamp
     hash: Buffer
+    id: string
+    idle_minutes: number
     last_used_at: Timestamp
     user_agent: string | null
     user_id: string
+  }
+  sign_in_attempts: {
+    count: number
+    key: string
+    started_at: Timestamp
   }
   tag_bindings: {
     created_at: Timestamp
@@ -74,6 +111,7 @@ export type Schema = {
     key: string
     organization_id: string
     project_id: string | null
+    tag_id: Generated<string>
     value: Generated<string>
     workspace_id: string | null
   }
@@ -173,6 +211,40 @@ export type Schema = {
     suspended_at: Timestamp | null
     updated_at: Timestamp
     username: string
+  }
+  variable_set_projects: {
+    project_id: string
+    variable_set_id: string
+  }
+  variable_set_workspaces: {
+    variable_set_id: string
+    workspace_id: string
+  }
+  variable_sets: {
+    created_at: Timestamp
+    description: Generated<string>
+    id: string
+    is_global: Generated<boolean>
+    name: string
+    organization_id: string
+    priority: Generated<boolean>
+    project_id: string | null
+    updated_at: Timestamp
+  }
+  variables: {
+    category: 'terraform' | 'env'
+    created_at: Timestamp
+    description: Generated<string>
+    hcl: Generated<boolean>
+    id: string
+    key: string
+    sealed_value: Buffer | null
+    sensitive: Generated<boolean>
+    updated_at: Timestamp
+    value: string | null
+    variable_set_id: string | null
+    version_id: string
+    workspace_id: string | null
   }
   workspaces: {
     agent_pool_id: string | null

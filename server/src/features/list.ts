@@ -1,10 +1,30 @@
 import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
+import { accountRoutes } from './account/routes.ts'
+import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
+import { organizationRoutes } from './organizations/routes.ts'
+import { sessionJobs } from './sessions/jobs.ts'
+import { sessionRoutes } from './sessions/routes.ts'
+import { userTokenRoutes } from './tokens/user-token-routes.ts'
+import { userRoutes } from './users/routes.ts'
+import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
-export const ROUTES: readonly Routes[] = [discoveryRoutes, healthRoutes]
+export const ROUTES: readonly Routes[] = [
+  discoveryRoutes,
+  healthRoutes,
+  accountRoutes,
+  avatarRoutes,
+  organizationRoutes,
+  sessionRoutes,
+  twoFactorRoutes,
+  userRoutes,
+  userTokenRoutes,
+  workspaceRoutes,
+]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = []
+export const JOBS: readonly JobHandler[] = [...sessionJobs]

@@ -32,8 +32,8 @@ function detail(issue: z.core.$ZodIssue, name: string) {
     const rule = issue.values.length === 1 ? `it must be ${values}` : `it must be one of ${values}`
     return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${given}, ${rule}`
   }
-  const message = issue.message.charAt(0).toLowerCase() + issue.message.slice(1)
-  return issue.code === 'custom' ? message : `${name} is ${given}: ${message}`
+  if (issue.code === 'custom') return issue.message
+  return `${name} is ${given}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`
 }
 
 function shown(value: unknown) {

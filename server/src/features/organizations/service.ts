@@ -1,12 +1,12 @@
-import type { CreateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
 import { type Facts, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
-import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
-import { insertDefaultProject } from '../projects/service.ts'
-import { insertOwnersTeam } from '../teams/service.ts'
+import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
 import * as store from './store.ts'
+
+export { createOrganization } from './changes.ts'
+export { organizationResource } from './resource.ts'
 
 /** An organization that the actor may see, with what it may do there. */
 export type Organization = store.OrganizationRow & { can: ReadonlySet<OrganizationPermission>; facts: Facts }
@@ -31,55 +31,43 @@ export async function requireOrganizationById(
   return authorised(ctx, await store.findOrganization(ctx.db, ctx.actor, { id }), permission)
 }
 
-function authorised(
-  ctx: Ctx,
-  row: Awaited<ReturnType<typeof store.findOrganization>>,
-  permission: OrganizationPermission,
-) {
-  if (!row) throw notFound('organization')
+type Found = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>
+
+function authorised(ctx: Ctx, row: Found | undefined, permission: OrganizationPermission) {
+  const organization = row && readable(ctx, row)
+  if (!organization) throw notFound('organization')
+  if (!organization.can.has(permission)) {
+    throw forbidden(`this needs the permission ${permission} in the organization ${organization.name}`)
+  }
+  return organization
+}
+
+function readable(ctx: Ctx, row: Found): Organization | undefined {
   const { facts: column, ...organization } = row
   const facts = readFacts(ctx.actor, { organizationId: row.id, facts: column })
   const can = organizationPermissions(facts)
-  if (!can.has('organization:read')) throw notFound('organization')
-  if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} in the organization ${row.name}`)
-  return { ...organization, can, facts }
+  return can.has('organization:read') ? { ...organization, can, facts } : undefined
 }
 
-/** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
-export async function createOrganization(ctx: Ctx, input: CreateOrganization): Promise<Organization> {
-  const { actor } = ctx
-  if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
-  try {
-    return await transact(ctx, async (ctx) => {
-      const now = ctx.now()
-      const id = ctx.newId('org')
-      await store.insertOrganization(ctx.db, {
-        id,
-        name: input.name,
-        email: input.email,
-        plan: ctx.config.edition === 'hosted' ? 'free' : 'unlimited',
-        collaborator_auth_policy: input['collaborator-auth-policy'],
-        session_timeout: input['session-timeout'] ?? null,
-        session_remember: input['session-remember'] ?? null,
-        cost_estimation_enabled: input['cost-estimation-enabled'],
-        assessments_enforced: input['assessments-enforced'],
-        allow_force_delete_workspaces: input['allow-force-delete-workspaces'],
-        send_passing_statuses: input['send-passing-statuses-for-untriggered-speculative-plans'],
-        aggregated_commit_status_enabled: input['aggregated-commit-status-enabled'],
-        speculative_plan_management_enabled: input['speculative-plan-management-enabled'],
-        owners_team_saml_role_id: input['owners-team-saml-role-id'] ?? null,
-        default_execution_mode: input['default-execution-mode'],
-        created_at: now,
-        updated_at: now,
-      })
-      const projectId = await insertDefaultProject(ctx, id)
-      await store.updateOrganization(ctx.db, id, { default_project_id: projectId })
-      await insertOwnersTeam(ctx, id, actor.userId)
-      return requireOrganizationById(ctx, id, 'organization:read')
-    })
-  } catch (error) {
-    if (isUniqueViolation(error, 'organizations_name_key'))
-      throw invalid('Name has already been taken', '/data/attributes/name')
-    throw error
-  }
+/** Those of the organizations that the actor may see, for includes. */
+export async function listReadableOrganizations(ctx: Ctx, ids: readonly string[]): Promise<Organization[]> {
+  const rows = await store.findOrganizations(ctx.db, ctx.actor, ids)
+  return rows.flatMap((row) => readable(ctx, row) ?? [])
+}
+
+export async function listOrganizations(
+  ctx: Ctx,
+  { page, ...filter }: store.OrganizationFilter & { page: Page },
+): Promise<Paged<Organization>> {
+  const { rows, total } = await store.listOrganizations(ctx.db, ctx.actor, filter, {
+    limit: page.size,
+    offset: pageOffset(page),
+  })
+  return { rows: rows.flatMap((row) => readable(ctx, row) ?? []), total }
+}
+
+/** Throws `invalid` at `pointer` unless the agent pool belongs to the organization. */
+export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer: string) {
+  const pool = await store.findAgentPool(ctx.db, organizationId, poolId)
+  if (!pool) throw invalid(`there is no agent pool ${poolId} in the organization`, pointer)
 }

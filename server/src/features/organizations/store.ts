@@ -1,7 +1,8 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
 import { factsColumn } from '../../auth/facts.ts'
-import type { Db } from '../../db/db.ts'
+import { containing } from '../../db/like.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
 export type OrganizationRow = Selectable<Schema['organizations']>
@@ -15,10 +16,92 @@ export async function findOrganization(db: Db, actor: Actor, key: { id: string }
     .executeTakeFirst()
 }
 
+/** SQL condition: the actor may see the organization `o`. */
+function visible(actor: Actor) {
+  switch (actor.kind) {
+    case 'system':
+      return sql<boolean>`true`
+    case 'organization':
+    case 'run':
+      return sql<boolean>`o.id = ${actor.organizationId}`
+    case 'user':
+      return sql<boolean>`o.id in (
+        select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
+        union
+        select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`
+    case 'agent':
+    case 'audit-trails':
+    case 'task':
+    case 'anonymous':
+      return sql<boolean>`false`
+  }
+}
+
+function selectOrganizations(db: Db, actor: Actor) {
+  return db
+    .selectFrom('organizations as o')
+    .selectAll('o')
+    .select(factsColumn(actor, { organizationId: sql`o.id` }).as('facts'))
+}
+
+/** Those of the organizations that the actor may see. */
+export async function findOrganizations(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectOrganizations(db, actor)
+    .where(sql<boolean>`o.id = any(${ids})`)
+    .where(visible(actor))
+    .execute()
+}
+
+export type OrganizationFilter = { q?: string | undefined; name?: string | undefined; email?: string | undefined }
+
+/** One page of the organizations that the actor may see, and how many there are. */
+export async function listOrganizations(
+  db: Db,
+  actor: Actor,
+  filter: OrganizationFilter,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const { q, name, email } = filter
+  const matches = sql<boolean>`${visible(actor)}
+    ${q === undefined ? sql`` : sql`and (o.name ilike ${containing(q)} or o.email ilike ${containing(q)})`}
+    ${name === undefined ? sql`` : sql`and o.name ilike ${containing(name)}`}
+    ${email === undefined ? sql`` : sql`and o.email ilike ${containing(email)}`}`
+  const [rows, count] = await Promise.all([
+    selectOrganizations(db, actor).where(matches).orderBy('o.name').limit(limit).offset(offset).execute(),
+    db
+      .selectFrom('organizations as o')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where(matches)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+/** Deletes the organization, everything in it, and the service accounts of its teams. */
+export async function deleteOrganization(tx: Tx, id: string) {
+  const accounts = await tx.selectFrom('teams').select('service_user_id').where('organization_id', '=', id).execute()
+  await tx.deleteFrom('organizations').where('id', '=', id).execute()
+  await tx
+    .deleteFrom('users')
+    .where(sql<boolean>`id = any(${accounts.map((account) => account.service_user_id)})`)
+    .where('is_service_account', '=', true)
+    .execute()
+}
+
 export async function insertOrganization(db: Db, row: Insertable<Schema['organizations']>) {
   return db.insertInto('organizations').values(row).returningAll().executeTakeFirstOrThrow()
 }
 
 export async function updateOrganization(db: Db, id: string, changes: Updateable<Schema['organizations']>) {
   return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** The pool, when it belongs to the organization. */
+export async function findAgentPool(db: Db, organizationId: string, id: string) {
+  return db
+    .selectFrom('agent_pools')
+    .select('id')
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
 }

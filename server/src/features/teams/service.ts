@@ -31,3 +31,9 @@ export async function insertTeam(
   await store.insertTeamMember(ctx.db, { teamId, userId, now })
   return teamId
 }
+
+/** The id of the organization's owners team; there always is one. */
+export async function findOwnersTeamId(ctx: Ctx, organizationId: string) {
+  const team = await store.findOwnersTeam(ctx.db, organizationId)
+  return team.id
+}

@@ -45,3 +45,12 @@ export async function insertMembership(
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }
+
+export async function findOwnersTeam(db: Db, organizationId: string) {
+  return db
+    .selectFrom('teams')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('is_owners', '=', true)
+    .executeTakeFirstOrThrow()
+}

@@ -1,20 +1,69 @@
 import type { Ctx } from '../../app.ts'
+import { isUniqueViolation } from '../../db/db.ts'
+import { invalid, notFound } from '../../errors.ts'
+import { userResource } from './resource.ts'
 import * as store from './store.ts'
+
+export { findUser, findUserByLogin, listUsersByIds, type UserRow } from './store.ts'
+export { userPermissions, userResource } from './resource.ts'
 
 /** Creates an account. `passwordHash` is null for one that signs in elsewhere. */
 export async function insertUser(
   ctx: Ctx,
-  input: { username: string; email: string; passwordHash: string | null; isSiteAdmin?: boolean },
+  input: { username: string; email: string | null; passwordHash: string | null; isSiteAdmin?: boolean },
 ) {
   const now = ctx.now()
-  return store.insertUser(ctx.db, {
-    id: ctx.newId('user'),
-    username: input.username,
-    email: input.email,
-    password_hash: input.passwordHash,
-    auth_method: input.passwordHash === null ? 'sso' : 'password',
-    is_site_admin: input.isSiteAdmin ?? false,
-    created_at: now,
-    updated_at: now,
-  })
+  return translateTaken(
+    store.insertUser(ctx.db, {
+      id: ctx.newId('user'),
+      username: input.username,
+      email: input.email,
+      password_hash: input.passwordHash,
+      auth_method: input.passwordHash === null ? 'sso' : 'password',
+      is_site_admin: input.isSiteAdmin ?? false,
+      created_at: now,
+      updated_at: now,
+    }),
+  )
+}
+
+/** Changes an account whose caller has been authorised. Throws `not-found` when it is gone, `invalid` for a taken name. */
+export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<typeof store.updateUser>[2], 'id'>) {
+  const row = await translateTaken(store.updateUser(ctx.db, id, { ...changes, updated_at: ctx.now() }))
+  if (!row) throw notFound('user')
+  return row
+}
+
+async function translateTaken<T>(change: Promise<T>) {
+  try {
+    return await change
+  } catch (error) {
+    if (isUniqueViolation(error, 'users_username_key'))
+      throw invalid('Username has already been taken', '/data/attributes/username')
+    if (isUniqueViolation(error, 'users_email_key'))
+      throw invalid('Email has already been taken', '/data/attributes/email')
+    throw error
+  }
+}
+
+/**
+ * A user is visible to themself, to whoever shares an organization with them, to the tokens and runs of such an
+ * organization, and to site administrators. Throws `not-found` for everyone else.
+ */
+export async function requireUser(ctx: Ctx, id: string) {
+  const user = await store.findVisibleUser(ctx.db, ctx.actor, id)
+  if (!user) throw notFound('user')
+  return user
+}
+
+/**
+ * The users of those ids as included resources, in one query; null ids and users that are gone are left out. Whoever may
+ * see a resource may see the name of who made it, so this checks nothing.
+ */
+export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
+  const rows = await store.listUsersByIds(
+    ctx.db,
+    ids.filter((id) => id !== null),
+  )
+  return rows.map((row) => userResource(row, ctx.baseUrl))
 }

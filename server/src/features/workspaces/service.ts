@@ -5,6 +5,10 @@ import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
 
 export { lockWorkspaceRow } from './store.ts'
+export { createWorkspace } from './create.ts'
+export { effectiveExecution } from './execution.ts'
+export { isLockedBy, lockHolder } from './lock.ts'
+export { workspaceResource } from './resource.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
 
@@ -26,6 +30,11 @@ export async function requireWorkspaceByName(
   permission: WorkspacePermission,
 ): Promise<Workspace> {
   return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { organization, name }), permission)
+}
+
+/** By its id, or by the names of its organization and itself: most endpoints come in both forms. */
+export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, permission: WorkspacePermission) {
+  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, key), permission)
 }
 
 function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {

@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
 import { factsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -8,8 +8,8 @@ export type WorkspaceRow = Selectable<Schema['workspaces']>
 
 export type WorkspaceKey = { id: string } | { organization: string; name: string }
 
-/** A workspace, what its defaults come from, and the facts about it for `actor`. */
-export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
+/** Workspaces with what their defaults come from, and the names of their tags. */
+export function selectWorkspaces(db: Db) {
   return db
     .selectFrom('workspaces as w')
     .innerJoin('organizations as o', 'o.id', 'w.organization_id')
@@ -24,6 +24,17 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
       'p.default_execution_mode as project_execution_mode',
       'p.default_agent_pool_id as project_agent_pool_id',
     ])
+    .select(
+      // A tag with a value has no place in a list of names.
+      sql<string[]>`array(select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`.as(
+        'tag_names',
+      ),
+    )
+}
+
+/** A workspace and the facts about it for `actor`. */
+export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
+  return selectWorkspaces(db)
     .select(
       factsColumn(actor, {
         organizationId: sql`w.organization_id`,
@@ -49,4 +60,43 @@ export async function lockWorkspaceRow(tx: Tx, id: string) {
 
 export async function insertWorkspace(db: Db, row: Insertable<Schema['workspaces']>) {
   return db.insertInto('workspaces').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateWorkspace(db: Db, id: string, changes: Updateable<Schema['workspaces']>) {
+  return db.updateTable('workspaces').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+export async function deleteWorkspace(db: Db, id: string) {
+  await db.deleteFrom('workspaces').where('id', '=', id).execute()
+}
+
+type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
+
+/** Locks the workspace if nobody holds its lock; undefined when somebody does. */
+export async function insertLock(db: Db, id: string, lock: Lock) {
+  return db
+    .updateTable('workspaces')
+    .set(lock)
+    .where('id', '=', id)
+    .where('locked_by_type', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+}
+
+export async function deleteLock(tx: Tx, id: string) {
+  await tx
+    .updateTable('workspaces')
+    .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** The name to show for whoever holds a lock; undefined when they are gone. */
+export async function findLockHolderName(db: Db, type: 'user' | 'team' | 'run', id: string) {
+  if (type === 'run') return id
+  const row =
+    type === 'user'
+      ? await db.selectFrom('users').select('username as name').where('id', '=', id).executeTakeFirst()
+      : await db.selectFrom('teams').select('name').where('id', '=', id).executeTakeFirst()
+  return row?.name
 }

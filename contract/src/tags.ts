@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { requestBody } from './json-api.ts'
+
+const TEXT = /^[\p{L}\p{N} _.:=+@-]*$/u
+const TEXT_RULE = 'may only contain letters, numbers, spaces and the characters _ . : = + - @'
+
+export const tagKey = z
+  .string()
+  .min(1, "tag key can't be blank")
+  .max(255)
+  .regex(TEXT, `tag key ${TEXT_RULE}`)
+  .regex(/^\S(.*\S)?$/, 'tag key must not begin or end with a space')
+
+/** A tag is a key with a value; a key alone is what the older interface calls a tag by its name. */
+const tagBinding = z.object({
+  key: tagKey,
+  value: z
+    .string()
+    .max(255)
+    .regex(TEXT, `tag value ${TEXT_RULE}`)
+    .nullish()
+    .transform((value) => value ?? ''),
+})
+export type TagBindingInput = z.infer<typeof tagBinding>
+
+const tagBindingLinkage = z.object({ type: z.literal('tag-bindings'), attributes: tagBinding })
+/** A list of tags by name, or by the id that `GET /organizations/:name/tags` gave them. */
+const tagLinkage = z.union([
+  z.object({ type: z.literal('tags'), attributes: z.object({ name: tagKey }) }),
+  z.object({ type: z.literal('tags'), id: z.string().min(1) }),
+])
+export type TagLinkage = z.infer<typeof tagLinkage>
+
+/** Relations of a workspace or project in its own body: the linkage carries attributes in the place of ids. */
+export const tagBindingsRelation = z.object({ data: z.array(tagBindingLinkage) }).optional()
+export const tagsRelation = z.object({ data: z.array(tagLinkage) }).optional()
+
+export const tagBindingsBody = z.object({ data: z.array(tagBindingLinkage) })
+export const tagsBody = z.object({ data: z.array(tagLinkage) })
+
+const reservedTagKey = z.object({ key: tagKey, 'disable-overrides': z.boolean().optional() })
+export const createReservedTagKeyBody = requestBody('reserved-tag-keys', reservedTagKey)
+export const updateReservedTagKeyBody = requestBody('reserved-tag-keys', reservedTagKey.partial())
+export type CreateReservedTagKey = z.infer<typeof reservedTagKey>
+export type UpdateReservedTagKey = Partial<CreateReservedTagKey>

@@ -1,0 +1,23 @@
+import { z } from 'zod'
+
+const attributes = z.object({
+  description: z.string().max(255, 'description is too long (maximum is 255 characters)').nullish(),
+  'expired-at': z.iso.datetime({ offset: true, message: 'expired-at must be an ISO 8601 timestamp' }).nullish(),
+})
+
+/**
+ * What may be said of a new API token of a user, a team or an organization. Existing clients send no body, an empty type,
+ * or the type of the public API.
+ */
+export const createTokenBody = z
+  .object({
+    data: z
+      .object({
+        type: z.enum(['authentication-tokens', '']).optional(),
+        attributes: attributes.nullish(),
+      })
+      .nullish(),
+  })
+  .nullish()
+  .transform((body) => body?.data?.attributes ?? {})
+export type CreateToken = z.infer<typeof attributes>

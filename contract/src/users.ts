@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { plainBody, requestBody } from './json-api.ts'
+
+/** Usernames stand in URLs, and never look like an address: either one signs in. */
+export const username = z
+  .string()
+  .min(1, "Username can't be blank")
+  .max(60, 'Username is too long (maximum is 60 characters)')
+  .regex(/^[A-Za-z0-9._-]+$/, 'Username may only contain letters, numbers, dots, underscores and hyphens')
+  .refine((name) => !/^api-/i.test(name), 'Username may not start with api-, as those of service accounts do')
+
+export const PASSWORD_MIN = 8
+/** A new password. The upper bound only keeps hashing it cheap. */
+export const newPassword = z
+  .string()
+  .min(PASSWORD_MIN, `Password is too short (minimum is ${PASSWORD_MIN} characters)`)
+  .max(200, 'Password is too long (maximum is 200 characters)')
+
+/** What someone typed as a password, of any length. */
+export const givenPassword = z.string().max(1000)
+
+export const updateAccountBody = requestBody(
+  'users',
+  z.object({ username: username.optional(), email: z.email().max(254).optional() }),
+)
+export type UpdateAccount = z.infer<typeof updateAccountBody>['data']['attributes']
+
+/** The public API spells these attributes with underscores, unlike all others. */
+export const changePasswordBody = requestBody(
+  'users',
+  z
+    .object({
+      current_password: givenPassword,
+      password: newPassword,
+      password_confirmation: z.string().optional(),
+    })
+    .refine((body) => body.password_confirmation === undefined || body.password_confirmation === body.password, {
+      path: ['password_confirmation'],
+      error: "password_confirmation doesn't match the password",
+    }),
+)
+export type ChangePassword = z.infer<typeof changePasswordBody>['data']['attributes']
+
+/** Switching the second factor on or off asks for the password again: a borrowed browser is not enough. */
+export const confirmPasswordBody = plainBody('users', z.object({ password: givenPassword }))
+export const verifyTwoFactorBody = plainBody('users', z.object({ otp: z.string().max(100) }))
+export const confirmTwoFactorBody = plainBody('users', z.object({ password: givenPassword, otp: z.string().max(100) }))
+export type ConfirmTwoFactor = z.infer<typeof confirmTwoFactorBody>['data']['attributes']
+
+export const createUserBody = plainBody(
+  'users',
+  z.object({
+    username,
+    email: z.email().max(254),
+    password: newPassword.optional(),
+    'is-admin': z.boolean().default(false),
+  }),
+)
+export type CreateUser = z.infer<typeof createUserBody>['data']['attributes']
+
+export const updateUserBody = plainBody(
+  'users',
+  z.object({
+    username: username.optional(),
+    email: z.email().max(254).optional(),
+    password: newPassword.optional(),
+    'is-admin': z.boolean().optional(),
+  }),
+)
+export type UpdateUser = z.infer<typeof updateUserBody>['data']['attributes']
+
+export const organizationPlan = z.enum(['free', 'standard', 'unlimited'])
+export const updateOrganizationPlanBody = plainBody('organizations', z.object({ plan: organizationPlan.optional() }))
+
+/** Clients name a feature set; each of ours stands for a plan. */
+export const subscribeBody = z.object({
+  data: z.object({
+    relationships: z.object({
+      'feature-set': z.object({ data: z.object({ type: z.literal('feature-sets'), id: z.string() }) }),
+    }),
+  }),
+})

@@ -1,0 +1,32 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import { type UserRow, userPermissions, userResource } from '../users/service.ts'
+
+/** The account of whoever asks: what others see of it, and what only they may know. */
+export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: AccountFacts): Resource {
+  const resource = userResource(row, baseUrl)
+  const isPassword = row.auth_method === 'password'
+  return {
+    ...resource,
+    attributes: {
+      ...resource.attributes,
+      email: row.email,
+      'unconfirmed-email': null,
+      'is-site-admin': row.is_site_admin,
+      'is-admin': row.is_site_admin,
+      'is-sso-login': row.auth_method === 'sso',
+      'is-confirmed': true,
+      'two-factor': { enabled: hasSecondFactor, verified: hasSecondFactor },
+      permissions: {
+        ...userPermissions(row),
+        'can-create-organization': !row.is_service_account,
+        'can-change-password': isPassword,
+        'can-manage-sessions': !row.is_service_account,
+        'can-manage-user-tokens': !row.is_service_account,
+        'can-view2fa-settings': isPassword,
+        'can-manage-hcp-account': false,
+      },
+    },
+  }
+}
+
+type AccountFacts = { baseUrl: string; hasSecondFactor: boolean }

@@ -1,0 +1,124 @@
+import type { ChangePassword, ConfirmTwoFactor, UpdateAccount } from '@groundstate/contract/users'
+import type { Ctx } from '../../app.ts'
+import { transact } from '../../db/db.ts'
+import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
+import { hashPassword } from '../../secrets/passwords.ts'
+import {
+  checkOwnPassword,
+  endSession,
+  endSessions,
+  enrollSecondFactor,
+  hasSecondFactor,
+  listSessions,
+  removeSecondFactor,
+  replaceRecoveryCodes,
+  takeCode,
+  verifySecondFactor,
+} from '../sessions/service.ts'
+import { findUser, updateUser, type UserRow } from '../users/service.ts'
+
+export type Account = { user: UserRow; hasSecondFactor: boolean }
+
+/** The account behind the actor, a team's included. Throws `not-found` for tokens that act as no user. */
+export async function showAccount(ctx: Ctx): Promise<Account> {
+  const user = ctx.actor.kind === 'user' ? await findUser(ctx.db, ctx.actor.userId) : undefined
+  if (!user) throw notFound('user')
+  return { user, hasSecondFactor: await hasSecondFactor(ctx.db, user.id) }
+}
+
+/** The account of a person: what a team's token may not do to its own account. */
+async function requirePerson(ctx: Ctx) {
+  const { user } = await showAccount(ctx)
+  if (user.is_service_account) throw forbidden(`${user.username} is the account of a team, which has no settings`)
+  return user
+}
+
+/** As `requirePerson`, for what only accounts with a password have. */
+async function requirePasswordAccount(ctx: Ctx) {
+  const user = await requirePerson(ctx)
+  if (user.password_hash === null) throw conflict(`${user.username} signs in with another service and has no password`)
+  return user
+}
+
+export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Account> {
+  const user = await requirePerson(ctx)
+  if (user.auth_method !== 'password') throw forbidden('the name and address of this account come from its sign-on')
+  const changes = {
+    ...(input.username !== undefined && { username: input.username }),
+    ...(input.email !== undefined && { email: input.email }),
+  }
+  const updated = await updateUser(ctx, user.id, changes)
+  return { user: updated, hasSecondFactor: await hasSecondFactor(ctx.db, user.id) }
+}
+
+/** Changes the password of whoever knows the current one, and signs out every other browser. */
+export async function changePassword(ctx: Ctx, input: ChangePassword): Promise<Account> {
+  const user = await requirePasswordAccount(ctx)
+  await checkOwnPassword(ctx, user, input.current_password, '/data/attributes/current_password')
+  const passwordHash = await hashPassword(input.password)
+  return transact(ctx, async (ctx) => {
+    const updated = await updateUser(ctx, user.id, { password_hash: passwordHash })
+    await endSessions(ctx, user.id, currentSessionId(ctx))
+    return { user: updated, hasSecondFactor: await hasSecondFactor(ctx.db, user.id) }
+  })
+}
+
+export function currentSessionId(ctx: Ctx) {
+  return ctx.actor.kind === 'user' ? ctx.actor.sessionId : undefined
+}
+
+export async function listOwnSessions(ctx: Ctx) {
+  const user = await requirePerson(ctx)
+  return listSessions(ctx, user.id)
+}
+
+export async function endOwnSession(ctx: Ctx, id: string) {
+  const user = await requirePerson(ctx)
+  await endSession(ctx, user.id, id)
+}
+
+/** Signs out everywhere, here too. API tokens stay: they are ended one by one. */
+export async function endOwnSessions(ctx: Ctx) {
+  const user = await requirePerson(ctx)
+  await endSessions(ctx, user.id)
+}
+
+/** First step of the second factor: a new secret for the authenticator. It counts once a code of it was seen. */
+export async function startTwoFactor(ctx: Ctx, password: string) {
+  const user = await requirePasswordAccount(ctx)
+  await checkOwnPassword(ctx, user, password, '/data/attributes/password')
+  if (await hasSecondFactor(ctx.db, user.id)) throw conflict('the second factor is on already, switch it off first')
+  return enrollSecondFactor(ctx, user)
+}
+
+/** Second step: returns the recovery codes, which are shown this once. */
+export async function finishTwoFactor(ctx: Ctx, code: string) {
+  const user = await requirePasswordAccount(ctx)
+  const codes = await verifySecondFactor(ctx, user.id, code)
+  if (!codes) throw wrongCode()
+  return codes
+}
+
+/** Switches the second factor off, for whoever has both the password and a code of it. */
+export async function disableTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {
+  const user = await requireTwoFactor(ctx, input)
+  await removeSecondFactor(ctx, user.id)
+}
+
+/** New recovery codes in place of the old ones, used or not. */
+export async function renewRecoveryCodes(ctx: Ctx, input: ConfirmTwoFactor) {
+  const user = await requireTwoFactor(ctx, input)
+  return transact(ctx, (ctx) => replaceRecoveryCodes(ctx, user.id))
+}
+
+async function requireTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {
+  const user = await requirePasswordAccount(ctx)
+  if (!(await hasSecondFactor(ctx.db, user.id))) throw conflict('the second factor is off')
+  await checkOwnPassword(ctx, user, input.password, '/data/attributes/password')
+  if (!(await takeCode(ctx, user.id, input.otp))) throw wrongCode()
+  return user
+}
+
+function wrongCode() {
+  return invalid('the code is wrong, or was used before', '/data/attributes/otp')
+}

@@ -1,0 +1,1 @@
+export { ensureAdmin, type FirstAdmin } from './first-admin.ts'

@@ -1,0 +1,71 @@
+import type { CreateSession } from '@groundstate/contract/sessions'
+import type { Ctx } from '../../app.ts'
+import { AppError, forbidden, invalid, unauthorized } from '../../errors.ts'
+import { randomText } from '../../ids.ts'
+import { hashPassword, verifyPassword } from '../../secrets/passwords.ts'
+import { findUserByLogin, type UserRow } from '../users/service.ts'
+import { countAttempt, forgiveAttempt } from './attempts.ts'
+import { checkSecondFactor, hasSecondFactor } from './second-factor.ts'
+
+/** The ways to sign in that this server offers, in one place: the pages and the API ask here. */
+export function signInMethods(_ctx: Ctx): { password: boolean } {
+  return { password: true }
+}
+
+/**
+ * The account of a name and its password, before any second factor. Takes as long for a name that nobody has, and
+ * counts the attempt. Throws `unauthorized` without saying which of the two was wrong, `too-many-requests` after too many.
+ */
+export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
+  if (!signInMethods(ctx).password) throw forbidden('signing in with a password is switched off on this server')
+  const user = await findUserByLogin(ctx.db, login)
+  const account = user?.id ?? login
+  await countAttempt(ctx, account)
+  const isRight = await verifyPassword(password, user?.password_hash ?? (await anyHash()))
+  if (!user || user.password_hash === null || !isRight) throw unauthorized('the username or the password is wrong')
+  if (user.suspended_at) throw forbidden('this account is suspended, ask an administrator of this server')
+  await forgiveAttempt(ctx, account)
+  return user
+}
+
+/**
+ * The account of a name, its password and, when it has a second factor, a code of that. Throws `unauthorized` whose
+ * source points at `otp` when the password is right and the code is what is missing or wrong.
+ */
+export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<UserRow> {
+  const user = await checkPassword(ctx, input.username ?? input.email ?? '', input.password)
+  if (!(await hasSecondFactor(ctx.db, user.id))) return user
+  if (input.otp === undefined || input.otp === '') throw codeError('a code of your authenticator is needed')
+  if (!(await takeCode(ctx, user.id, input.otp))) throw codeError('the code is wrong, or was used before')
+  return user
+}
+
+/** Whether `code` is a code of the user's second factor; it is used up. Throws `too-many-requests` after too many. */
+export async function takeCode(ctx: Ctx, userId: string, code: string) {
+  // Counted apart from passwords: a right password must not reset the count of wrong codes.
+  const account = `otp:${userId}`
+  await countAttempt(ctx, account)
+  const isRight = await checkSecondFactor(ctx, userId, code)
+  if (isRight) await forgiveAttempt(ctx, account)
+  return isRight
+}
+
+/** Asks whoever is signed in for the password again. Throws `invalid` at `pointer`, or `too-many-requests`. */
+export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string, pointer: string) {
+  await countAttempt(ctx, user.id)
+  if (user.password_hash === null || !(await verifyPassword(password, user.password_hash)))
+    throw invalid('the current password is wrong', pointer)
+  await forgiveAttempt(ctx, user.id)
+}
+
+function codeError(detail: string) {
+  return new AppError('unauthorized', [{ detail, source: { pointer: '/data/attributes/otp' } }])
+}
+
+let decoy: Promise<string> | undefined
+
+/** A hash to verify against where there is no account, so that the answer takes as long. */
+function anyHash() {
+  decoy ??= hashPassword(randomText(20))
+  return decoy
+}

@@ -1,0 +1,19 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { SessionRow } from './store.ts'
+
+/** A browser's session; `currentId` is the one that the request came with. */
+export function sessionResource(row: SessionRow, currentId: string | undefined): Resource {
+  return {
+    id: row.id,
+    type: 'sessions',
+    attributes: {
+      'created-at': row.created_at,
+      'last-used-at': row.last_used_at,
+      'expires-at': row.expires_at,
+      address: row.address,
+      'user-agent': row.user_agent,
+      'is-current': row.id === currentId,
+    },
+    relationships: { user: { data: { id: row.user_id, type: 'users' } } },
+  }
+}

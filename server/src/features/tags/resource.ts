@@ -1,0 +1,32 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { EffectiveTagBinding, Tag, TagBindingRow } from './store.ts'
+
+export function tagBindingResource(row: TagBindingRow): Resource {
+  return {
+    id: row.id,
+    type: 'tag-bindings',
+    attributes: { key: row.key, value: row.value, 'created-at': row.created_at },
+  }
+}
+
+export function effectiveTagBindingResource(row: EffectiveTagBinding): Resource {
+  return {
+    id: row.id,
+    type: 'effective-tag-bindings',
+    attributes: { key: row.key, value: row.value, 'created-at': row.created_at },
+    ...(row.inherited_from !== null && {
+      relationships: { 'inherited-from': { data: { id: row.inherited_from, type: 'projects' } } },
+      links: { 'inherited-from': `/api/v2/projects/${row.inherited_from}` },
+    }),
+  }
+}
+
+/** A tag as the older interface has it: a name that workspaces share. */
+export function tagResource(tag: Tag, organizationName: string): Resource {
+  return {
+    id: tag.tag_id,
+    type: 'tags',
+    attributes: { name: tag.key, 'created-at': tag.created_at, 'instance-count': tag.instance_count },
+    relationships: { organization: { data: { id: organizationName, type: 'organizations' } } },
+  }
+}

@@ -1,0 +1,36 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { UserRow } from './store.ts'
+
+/** The path of a user's picture, which anybody may load. */
+export function avatarPath(userId: string) {
+  return `/avatars/${userId}.svg`
+}
+
+/** What others see of a user: no more than a name and a picture (spec §2.3). `baseUrl` is the server's own address. */
+export function userResource(row: UserRow, baseUrl: string): Resource {
+  return {
+    id: row.id,
+    type: 'users',
+    attributes: {
+      username: row.username,
+      'is-service-account': row.is_service_account,
+      'auth-method': row.auth_method,
+      'avatar-url': `${baseUrl}${avatarPath(row.id)}`,
+      'v2-only': false,
+      permissions: userPermissions(row),
+    },
+    relationships: {
+      'authentication-tokens': { links: { related: `/api/v2/users/${row.id}/authentication-tokens` } },
+    },
+    links: { self: `/api/v2/users/${row.id}` },
+  }
+}
+
+/** What the user may do with their own account: whoever signs in elsewhere is named there, and a team's account nowhere. */
+export function userPermissions(row: UserRow) {
+  return {
+    'can-create-organizations': !row.is_service_account,
+    'can-change-email': row.auth_method === 'password',
+    'can-change-username': row.auth_method === 'password',
+  }
+}

@@ -1,0 +1,41 @@
+import type { Ctx } from '../../app.ts'
+import { transact } from '../../db/db.ts'
+import { conflict, forbidden, notFound } from '../../errors.ts'
+import { lockedBy } from './lock.ts'
+import { mayForceDelete } from './resource.ts'
+import { requireWorkspaceBy } from './service.ts'
+import * as store from './store.ts'
+
+/**
+ * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
+ * force the deletion.
+ */
+export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    if (locked.resource_count > 0 && !mayForceDelete(workspace)) {
+      throw forbidden(
+        `the workspace ${locked.name} manages ${locked.resource_count} resources: destroy them, or ask an owner to delete it`,
+      )
+    }
+    await store.deleteWorkspace(ctx.db, workspace.id)
+  })
+}
+
+/** Deletes a workspace that manages nothing. Throws `conflict` in the words that clients look for when it is not safe. */
+export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    if (locked.locked_by_type !== null) throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}`)
+    if (locked.resource_count > 0) {
+      throw conflict(
+        `the workspace ${locked.name} is still managing resources (${locked.resource_count}): destroy them first`,
+      )
+    }
+    await store.deleteWorkspace(ctx.db, workspace.id)
+  })
+}

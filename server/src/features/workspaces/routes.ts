@@ -1,0 +1,74 @@
+import { createWorkspaceBody, lockBody, updateWorkspaceBody } from '@groundstate/contract/workspaces'
+import { created, noContent, ok } from '../../http/answers.ts'
+import type { Routes } from '../../http/http.ts'
+import { createWorkspace, updateWorkspace } from './create.ts'
+import { deleteWorkspace, safeDeleteWorkspace } from './delete.ts'
+import { INCLUDES, workspaceDocument } from './includes.ts'
+import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
+import { requireWorkspaceBy } from './service.ts'
+
+const BY_NAME = '/organizations/:organization/workspaces/:name'
+const BY_ID = '/workspaces/:id'
+
+export const workspaceRoutes: Routes = (http) => {
+  http.post(
+    '/organizations/:organization/workspaces',
+    { body: createWorkspaceBody, include: INCLUDES },
+    async (req) => {
+      const workspace = await createWorkspace(req.ctx, req.params.organization, req.body.data)
+      const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+      return created(resource, included)
+    },
+  )
+  http.get(BY_NAME, { include: INCLUDES }, async (req) => {
+    const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
+    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+    return ok(resource, included)
+  })
+  http.get(BY_ID, { include: INCLUDES }, async (req) => {
+    const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
+    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+    return ok(resource, included)
+  })
+  http.patch(BY_NAME, { body: updateWorkspaceBody, include: INCLUDES }, async (req) => {
+    const workspace = await updateWorkspace(req.ctx, req.params, req.body.data)
+    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+    return ok(resource, included)
+  })
+  http.patch(BY_ID, { body: updateWorkspaceBody, include: INCLUDES }, async (req) => {
+    const workspace = await updateWorkspace(req.ctx, req.params, req.body.data)
+    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+    return ok(resource, included)
+  })
+  http.delete(BY_NAME, async (req) => {
+    await deleteWorkspace(req.ctx, req.params)
+    return noContent()
+  })
+  http.delete(BY_ID, async (req) => {
+    await deleteWorkspace(req.ctx, req.params)
+    return noContent()
+  })
+  http.post(`${BY_NAME}/actions/safe-delete`, async (req) => {
+    await safeDeleteWorkspace(req.ctx, req.params)
+    return noContent()
+  })
+  http.post(`${BY_ID}/actions/safe-delete`, async (req) => {
+    await safeDeleteWorkspace(req.ctx, req.params)
+    return noContent()
+  })
+  http.post(`${BY_ID}/actions/lock`, { body: lockBody, include: INCLUDES }, async (req) => {
+    const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
+    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+    return ok(resource, included)
+  })
+  http.post(`${BY_ID}/actions/unlock`, { include: INCLUDES }, async (req) => {
+    const workspace = await unlockWorkspace(req.ctx, req.params.id)
+    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+    return ok(resource, included)
+  })
+  http.post(`${BY_ID}/actions/force-unlock`, { include: INCLUDES }, async (req) => {
+    const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
+    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
+    return ok(resource, included)
+  })
+}

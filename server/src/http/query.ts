@@ -1,0 +1,30 @@
+import { invalidParameter } from '../errors.ts'
+
+/** A query parameter that is text; undefined when it is absent or empty. A repeated one counts with its last value. */
+export function readText(query: Record<string, unknown>, parameter: string): string | undefined {
+  const text = [query[parameter]].flat().at(-1)
+  return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined
+}
+
+/** A comma list; undefined when it is absent or empty. */
+export function readList(query: Record<string, unknown>, parameter: string): string[] | undefined {
+  const given = [query[parameter] ?? []].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
+  const items = given.map((item) => item.trim()).filter((item) => item !== '')
+  return items.length === 0 ? undefined : items
+}
+
+export function readBoolean(query: Record<string, unknown>, parameter: string): boolean | undefined {
+  const text = readText(query, parameter)
+  if (text === undefined) return undefined
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be true or false`, parameter)
+}
+
+/** `sort`, one of `names` with or without a `-` before it. Throws `invalid` for anything else. */
+export function readSort<Name extends string>(query: Record<string, unknown>, names: readonly Name[], preset: Name) {
+  const text = readText(query, 'sort') ?? preset
+  const descending = text.startsWith('-')
+  const name = names.find((name) => name === text.replace(/^-/, ''))
+  if (name !== undefined) return { name, descending }
+  throw invalidParameter(`sort is ${JSON.stringify(text)}, it must be one of ${names.join(', ')}, or one with a - before it`, 'sort')
+}

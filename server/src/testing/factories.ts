@@ -1,0 +1,87 @@
+import { createProjectBody } from '@groundstate/contract/projects'
+import { createWorkspaceBody } from '@groundstate/contract/workspaces'
+import type { UserActor } from '../auth/actor.ts'
+import { createOrganization as create } from '../features/organizations/service.ts'
+import { createProject as createProjectIn } from '../features/projects/service.ts'
+import { createUserToken } from '../features/tokens/user-tokens.ts'
+import { insertUser } from '../features/users/service.ts'
+import { createWorkspace as createWorkspaceIn } from '../features/workspaces/service.ts'
+import { hashPassword } from '../secrets/passwords.ts'
+import type { TestApp } from './app.ts'
+
+/** A person with an API token; `actor` is for services. */
+export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }
+
+let count = 0
+
+/** Without a `password` the account has none, which saves the time of hashing it. */
+export async function createUser(
+  app: TestApp,
+  input: { username?: string; email?: string; password?: string; isSiteAdmin?: boolean } = {},
+): Promise<TestUser> {
+  count += 1
+  const username = input.username ?? `user-${count}`
+  const email = input.email ?? `${username}@example.com`
+  const user = await insertUser(app.as(), {
+    username,
+    email,
+    passwordHash: input.password === undefined ? null : await hashPassword(input.password),
+    isSiteAdmin: input.isSiteAdmin ?? false,
+  })
+  const { token, text } = await createUserToken(app.as(), user.id, { description: 'test' })
+  const actor: UserActor = {
+    kind: 'user',
+    userId: user.id,
+    username,
+    isSiteAdmin: user.is_site_admin,
+    teamId: undefined,
+    tokenId: token.id,
+  }
+  return { id: user.id, username, email, token: text, actor }
+}
+
+/** An organization of `owner`. */
+export async function createOrganization(app: TestApp, owner: TestUser, input: { name?: string } = {}) {
+  count += 1
+  return create(app.as(owner.actor), { name: input.name ?? `organization-${count}`, email: owner.email })
+}
+
+/** A project of the organization of that name; the actor is somebody who may create it. */
+export async function createProject(
+  app: TestApp,
+  { organization, actor, ...attributes }: { organization: string; actor: UserActor; name?: string },
+) {
+  count += 1
+  const body = { data: { type: 'projects', attributes: { name: `project-${count}`, ...attributes } } }
+  return createProjectIn(app.as(actor), organization, createProjectBody.parse(body).data)
+}
+
+/**
+ * A workspace in the organization of that name. `attributes` are those of the interface (`{ 'auto-apply': true }`); the
+ * actor is the system unless another is given.
+ */
+export async function createWorkspace(
+  app: TestApp,
+  input: {
+    organization: string
+    actor?: UserActor
+    name?: string
+    projectId?: string
+    /** Flat tags. */
+    tags?: readonly string[]
+    attributes?: Record<string, unknown>
+  },
+) {
+  count += 1
+  const body = {
+    data: {
+      type: 'workspaces',
+      attributes: { name: input.name ?? `workspace-${count}`, ...input.attributes },
+      relationships: {
+        ...(input.projectId !== undefined && { project: { data: { type: 'projects', id: input.projectId } } }),
+        ...(input.tags && { tags: { data: input.tags.map((name) => ({ type: 'tags', attributes: { name } })) } }),
+      },
+    },
+  }
+  return createWorkspaceIn(app.as(input.actor), input.organization, createWorkspaceBody.parse(body).data)
+}
