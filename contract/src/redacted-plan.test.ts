@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { redactedPlan } from './redacted-plan.ts'
+
+const testdata = (name: string): any =>
+  JSON.parse(readFileSync(new URL(`./testdata/${name}.json`, import.meta.url), 'utf8'))
+const schemas = testdata('schemas')
+const redacted = (plan: unknown, providers: unknown = schemas): any => redactedPlan(plan, providers)
+const change = (document: any, address: string) =>
+  document.resource_changes.find((resource: any) => resource.address === address)?.change
+
+describe.each(['create', 'update', 'none'])('the plan "%s" of terraform', (name) => {
+  const plan = testdata(name)
+  const document = redacted(plan)
+
+  test('has exactly the keys that the command line reads', () => {
+    expect(Object.keys(document).toSorted()).toEqual([
+      'deferred_changes',
+      'output_changes',
+      'plan_format_version',
+      'provider_format_version',
+      'provider_schemas',
+      'relevant_attributes',
+      'resource_changes',
+      'resource_drift',
+    ])
+    expect(document).toMatchObject({ plan_format_version: '1.2', provider_format_version: '1.0' })
+  })
+
+  test('holds no secret', () => {
+    expect(JSON.stringify(plan)).toContain('secret-value')
+    expect(JSON.stringify(document)).not.toContain('secret-value')
+  })
+
+  test('keeps every resource, its actions and its marks', () => {
+    const facts = ({ resource_changes: list }: any) =>
+      list.map(({ change: { before: _b, after: _a, ...rest }, ...resource }: any) => ({ ...resource, change: rest }))
+
+    expect(facts(document)).toEqual(facts(plan))
+  })
+
+  test('has the schema of every resource', () => {
+    for (const { provider_name: provider, mode, type } of document.resource_changes) {
+      const kind = mode === 'data' ? 'data_source_schemas' : 'resource_schemas'
+      expect(document.provider_schemas[provider][kind][type]).toEqual(schemas.provider_schemas[provider][kind][type])
+    }
+  })
+})
+
+test('a sensitive value becomes a text, another one where it changes, and the rest stays', () => {
+  const document = redacted(testdata('update'))
+
+  expect(change(document, 'terraform_data.counted[1]').before.input).toEqual({
+    list: [1, 'x', true],
+    n: 1,
+    password: '(sensitive value)',
+  })
+  expect(change(document, 'terraform_data.counted[1]').after.input).toEqual({
+    list: [1, 'x', true],
+    n: 2,
+    password: '(changed sensitive value)',
+  })
+  expect(document.output_changes.secret).toMatchObject({
+    before: '(sensitive value)',
+    after: '(changed sensitive value)',
+    after_sensitive: true,
+  })
+  expect(document.output_changes.number).toMatchObject({ before: 1.5, after: 2.5 })
+})
+
+test('a sensitive value that stays is the same text on both sides', () => {
+  const { before, after } = change(redacted(testdata('none')), 'terraform_data.whole')
+
+  expect(before.input).toBe('(sensitive value)')
+  expect(after.input).toBe('(sensitive value)')
+})
+
+test('schemas that the plan does not use are left out', () => {
+  const { provider_schemas: used } = redacted(testdata('create'), {
+    ...schemas,
+    provider_schemas: { ...schemas.provider_schemas, unused: { provider: {}, resource_schemas: { other: {} } } },
+  })
+
+  expect(Object.keys(used)).toEqual(['terraform.io/builtin/terraform'])
+  expect(Object.keys(used['terraform.io/builtin/terraform'])).toEqual(['provider', 'resource_schemas'])
+})
+
+const plain = (resource: object) => ({
+  address: 'x_y.z',
+  mode: 'managed',
+  type: 'x_y',
+  name: 'z',
+  provider_name: 'example.com/x/x',
+  change: { actions: ['delete'], before: { id: '1' }, after: null },
+  ...resource,
+})
+
+test('a resource without a schema gets one made of its values, wherever it stands', () => {
+  const other = plain({
+    change: { actions: ['create'], before: null, after: { size: 1 }, after_unknown: { arn: true } },
+  })
+  const deferred = { reason: 'unknown', resource_change: plain({ mode: 'data', type: 'late' }) }
+
+  const document = redacted(
+    { resource_changes: [plain({})], resource_drift: [other], deferred_changes: [deferred] },
+    {},
+  )
+
+  const attribute = { type: 'dynamic', description_kind: 'plain', optional: true }
+  expect(document.provider_schemas).toEqual({
+    'example.com/x/x': {
+      provider: { version: 0 },
+      resource_schemas: {
+        x_y: {
+          version: 0,
+          block: { attributes: { id: attribute, size: attribute, arn: attribute }, description_kind: 'plain' },
+        },
+      },
+      data_source_schemas: {
+        late: { version: 0, block: { attributes: { id: attribute }, description_kind: 'plain' } },
+      },
+    },
+  })
+})
+
+test('drift, deferred changes and invoked actions are redacted as well', () => {
+  const secret = {
+    change: {
+      actions: ['update'],
+      before: { a: 'old-secret' },
+      after: { a: 'new-secret' },
+      before_sensitive: { a: true },
+    },
+  }
+  const action = {
+    address: 'action.x.y',
+    type: 'x',
+    provider_name: 'p',
+    config_values: { t: 'act-secret' },
+    config_sensitive: { t: true },
+  }
+
+  const document = redacted({
+    resource_drift: [plain(secret)],
+    deferred_changes: [{ reason: 'unknown', resource_change: plain(secret) }],
+    action_invocations: [action],
+  })
+
+  expect(JSON.stringify(document)).not.toMatch(/old-secret|new-secret|act-secret/)
+  expect(document.provider_schemas.p.action_schemas.x.block.attributes).toHaveProperty('t')
+})
+
+test('an empty plan has all keys', () => {
+  expect(redacted({}, {})).toEqual({
+    plan_format_version: '1.2',
+    provider_format_version: '1.0',
+    resource_changes: [],
+    resource_drift: [],
+    output_changes: {},
+    relevant_attributes: [],
+    deferred_changes: [],
+    provider_schemas: {},
+  })
+})
+
+test('what either side marks never appears, at any depth', () => {
+  const secret = fc.stringMatching(/^[a-z0-9]{12}$/).map((text) => `secret-${text}`)
+  const marked = fc.letrec<{ node: [unknown, unknown] }>((tie) => ({
+    node: fc.oneof(
+      { depthSize: 'small' },
+      secret.map((text): [unknown, unknown] => [text, true]),
+      fc.tuple(secret, fc.nat()).map(([text, n]): [unknown, unknown] => [{ deep: [n, text] }, true]),
+      fc.jsonValue({ maxDepth: 1 }).map((value): [unknown, unknown] => [value, false]),
+      fc
+        .array(tie('node'), { maxLength: 3 })
+        .map((list): [unknown, unknown] => [list.map(([v]) => v), list.map(([, m]) => m)]),
+      fc
+        .dictionary(fc.stringMatching(/^[a-c]$/), tie('node'))
+        .map((fields): [unknown, unknown] => [
+          Object.fromEntries(Object.entries(fields).map(([key, [v]]) => [key, v])),
+          Object.fromEntries(Object.entries(fields).map(([key, [, m]]) => [key, m])),
+        ]),
+    ),
+  })).node
+  fc.assert(
+    fc.property(marked, marked, ([before, one], [after, other]) => {
+      const values = { actions: ['update'], before: { v: before }, after: { v: after } }
+      const both = { ...values, before_sensitive: { v: one }, after_sensitive: { v: other } }
+
+      const text = JSON.stringify(
+        redacted({ resource_changes: [plain({ change: both })], output_changes: { o: both } }),
+      )
+
+      expect(text).not.toMatch(/secret-[a-z0-9]{12}/)
+    }),
+  )
+})

@@ -1,0 +1,187 @@
+type Fields = Record<string, unknown>
+type Secrets = ReadonlySet<string>
+
+/**
+ * Stands for a sensitive value, whatever its type, as the command line expects: it draws a null as an attribute that is
+ * not set and would leave a sensitive one out of the plan.
+ */
+const REDACTED = '(sensitive value)'
+/** Stands for the value after the change where the two differ, so that the command line draws a change. */
+const REDACTED_CHANGED = '(changed sensitive value)'
+
+/** Shorter texts, such as `true` or `admin`, are sensitive in one place and ordinary in another. */
+const SECRET_LENGTH = 8
+
+/** The kinds of a provider's schemas, by the mode of the resource that needs them. */
+const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', data: 'data_source_schemas' }
+
+/**
+ * The document of `GET /plans/:id/json-output-redacted`, from which the command line draws a remote plan: what
+ * `terraform show -json <plan file>` and `terraform providers schema -json` say, without sensitive values and with only
+ * those schemas that the plan uses.
+ *
+ * A value is sensitive where either side of the change marks it; a null stays, since it tells that nothing is set. A text
+ * that equals a sensitive one is hidden as well, since providers copy values to attributes that they do not mark. The
+ * command line crashes on a resource without a schema, so one is made up from its values where the provider has none.
+ */
+export function redactedPlan(planJson: unknown, providerSchemas: unknown): Fields {
+  const plan = record(planJson)
+  const schemas = record(providerSchemas)
+  const secrets = new Set(secretTexts(plan))
+  const redactedResource = (resource: Fields): Fields => ({
+    ...resource,
+    change: redactedChange(record(resource.change), secrets),
+  })
+  const resourceChanges = records(plan.resource_changes).map(redactedResource)
+  const resourceDrift = records(plan.resource_drift).map(redactedResource)
+  const deferredChanges = records(plan.deferred_changes).map((deferred) => ({
+    ...deferred,
+    resource_change: redactedResource(record(deferred.resource_change)),
+  }))
+  const actions = records(plan.action_invocations).map(redactedAction)
+  const outputs = Object.entries(record(plan.output_changes)).map(([name, change]) => [
+    name,
+    redactedChange(record(change), secrets),
+  ])
+  const resources = [
+    ...resourceChanges,
+    ...resourceDrift,
+    ...deferredChanges.map((deferred) => deferred.resource_change),
+  ]
+  return {
+    plan_format_version: plan.format_version ?? '1.2',
+    provider_format_version: schemas.format_version ?? '1.0',
+    resource_changes: resourceChanges,
+    resource_drift: resourceDrift,
+    output_changes: Object.fromEntries(outputs),
+    relevant_attributes: records(plan.relevant_attributes),
+    deferred_changes: deferredChanges,
+    ...(actions.length > 0 && { action_invocations: actions }),
+    provider_schemas: usedSchemas(resources, actions, record(schemas.provider_schemas)),
+  }
+}
+
+function redactedChange(change: Fields, secrets: Secrets): Fields {
+  const { before, after, before_sensitive: one, after_sensitive: other } = change
+  const redacted = { ...change }
+  if (before !== undefined) redacted.before = copiesHidden(masked(before, after, one, other, REDACTED), secrets)
+  if (after !== undefined) redacted.after = copiesHidden(masked(after, before, one, other, REDACTED_CHANGED), secrets)
+  return redacted
+}
+
+function redactedAction(action: Fields): Fields {
+  const values = action.config_values
+  if (values === undefined) return action
+  return { ...action, config_values: masked(values, undefined, action.config_sensitive, undefined, REDACTED) }
+}
+
+/** The marked texts of all changes that are long enough to be told from ordinary ones. */
+function* secretTexts(plan: Fields): Generator<string> {
+  const resources = [
+    ...records(plan.resource_changes),
+    ...records(plan.resource_drift),
+    ...records(plan.deferred_changes).map((deferred) => record(deferred.resource_change)),
+  ]
+  const changes = [...resources.map(({ change }) => change), ...Object.values(record(plan.output_changes))]
+  for (const change of changes.map(record)) {
+    yield* markedTexts(change.before, change.before_sensitive)
+    yield* markedTexts(change.after, change.after_sensitive)
+  }
+}
+
+function* markedTexts(value: unknown, mark: unknown): Generator<string> {
+  if (typeof value === 'string') {
+    if (mark === true && value.length >= SECRET_LENGTH) yield value
+  } else if (isObject(value) && (mark === true || isObject(mark))) {
+    for (const [key, item] of Object.entries(value)) yield* markedTexts(item, mark === true || field(mark, key))
+  }
+}
+
+function copiesHidden(value: unknown, secrets: Secrets): unknown {
+  if (secrets.size === 0) return value
+  if (typeof value === 'string') return secrets.has(value) ? REDACTED : value
+  if (Array.isArray(value)) return value.map((item) => copiesHidden(item, secrets))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copiesHidden(item, secrets)]))
+}
+
+/** `value` without its sensitive parts; `changed` replaces those that have another value on the other side. */
+function masked(value: unknown, opposite: unknown, one: unknown, other: unknown, changed: string): unknown {
+  if (value === null || value === undefined) return value
+  if (one === true || other === true) {
+    const isChange = opposite !== undefined && opposite !== null && JSON.stringify(value) !== JSON.stringify(opposite)
+    return isChange ? changed : REDACTED
+  }
+  if (typeof value !== 'object' || (!isObject(one) && !isObject(other))) return value
+  const part = (key: string, item: unknown) =>
+    masked(item, field(opposite, key), field(one, key), field(other, key), changed)
+  if (Array.isArray(value)) return value.map((item: unknown, index) => part(String(index), item))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, part(key, item)]))
+}
+
+function usedSchemas(resources: Fields[], actions: Fields[], schemas: Fields): Fields {
+  const used = new Map<string, Map<string, Fields>>()
+  const add = (provider: string, kind: string, type: string, schema: unknown) => {
+    const kinds = used.get(provider) ?? new Map<string, Fields>()
+    used.set(provider, kinds)
+    kinds.set(kind, { ...kinds.get(kind), ...Object.fromEntries([[type, schema]]) })
+  }
+  for (const resource of resources) {
+    const kind = SCHEMAS_OF_MODE[text(resource.mode)]
+    if (kind === undefined) continue
+    const provider = text(resource.provider_name)
+    const type = text(resource.type)
+    const known = field(field(field(schemas, provider), kind), type)
+    const before = field(field(used.get(provider)?.get(kind), type), 'block')
+    add(provider, kind, type, isBlock(known) ? known : madeUpSchema(record(resource.change), record(before)))
+  }
+  for (const action of actions) {
+    const provider = text(action.provider_name)
+    const type = text(action.type)
+    const known = field(field(field(schemas, provider), 'action_schemas'), type)
+    add(provider, 'action_schemas', type, isBlock(known) ? known : madeUpSchema({ after: action.config_values }, {}))
+  }
+  return Object.fromEntries(
+    [...used].map(([provider, kinds]) => [
+      provider,
+      { provider: field(field(schemas, provider), 'provider') ?? { version: 0 }, ...Object.fromEntries(kinds) },
+    ]),
+  )
+}
+
+function isBlock(schema: unknown) {
+  return isObject(field(schema, 'block'))
+}
+
+/** A schema that lets the command line draw the values as they are. Several resources of a type share one. */
+function madeUpSchema(change: Fields, block: Fields) {
+  const names = Object.keys({
+    ...record(block.attributes),
+    ...record(change.before),
+    ...record(change.after),
+    ...record(change.after_unknown),
+  })
+  const attributes = names.map((name) => [name, { type: 'dynamic', description_kind: 'plain', optional: true }])
+  return { version: 0, block: { attributes: Object.fromEntries(attributes), description_kind: 'plain' } }
+}
+
+function field(value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/** Arrays too: their fields are found by index. */
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null
+}
+
+function record(value: unknown): Fields {
+  return isObject(value) && !Array.isArray(value) ? value : {}
+}
+
+function records(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.map(record) : []
+}
+
+function text(value: unknown) {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from './cty.ts'
+import { joined, part, type Sensitivity } from './sensitivity.ts'
+
+/** One place in an object that differs. A sensitive one has neither `before` nor `after`; a missing side is absent. */
+export type AttributeChange = {
+  /** `tags["Name"]`, `ebs[0].size`; empty for a whole value. */
+  path: string
+  action: 'added' | 'changed' | 'removed'
+  sensitive: boolean
+  before?: unknown
+  after?: unknown
+}
+
+/** How much may still be told, and which texts must never be. Shared by all comparisons of a diff. */
+export type DiffBudget = { changes: number; truncated: boolean; secrets: ReadonlySet<string> }
+
+export type Side = { value: unknown; sensitive: Sensitivity } | undefined
+
+/** Shorter texts, such as `true` or `admin`, are sensitive in one place and ordinary in another. */
+const SECRET_LENGTH = 8
+/** Longer texts are cut: whoever wants all of them downloads the state. */
+const TEXT_LENGTH = 2048
+/** Deeper values are compared as a whole. */
+const MAX_DEPTH = 64
+
+const MISSING = Symbol('missing')
+
+/** The texts within the sensitive parts of a value that are long enough to be recognised elsewhere. */
+export function* secretsOf(value: unknown, sensitive: Sensitivity): Generator<string> {
+  if (sensitive === undefined) return
+  if (typeof value === 'string') {
+    if (sensitive === true && value.length >= SECRET_LENGTH) yield value
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) yield* secretsOf(item, partOf(value, sensitive, key))
+  }
+}
+
+/** Compares two values down to what is neither object nor array. `differ` holds also when the budget is spent. */
+export function changedAttributes(before: Side, after: Side, budget: DiffBudget) {
+  const changes: AttributeChange[] = []
+  const sensitive = joined(before?.sensitive, after?.sensitive)
+  const old = before === undefined ? MISSING : before.value
+  const now = after === undefined ? MISSING : after.value
+  const differ = compare('', old, now, sensitive, 0)
+  return { changes, differ }
+
+  function compare(path: string, old: unknown, now: unknown, sensitive: Sensitivity, depth: number): boolean {
+    if (old === now || (isNothing(old) && isNothing(now))) return false
+    if (sensitive !== true && depth < MAX_DEPTH && haveParts(old, now)) {
+      return compareParts(path, old, now, sensitive, depth)
+    }
+    if (isDeepStrictEqual(old, now)) return false
+    report(path, old, now, sensitive)
+    return true
+  }
+
+  /** A missing side is compared as an empty one, so that an added object is told attribute by attribute. */
+  function compareParts(path: string, old: unknown, now: unknown, sensitive: Sensitivity, depth: number) {
+    const keys = new Set([...keysOf(old), ...keysOf(now)])
+    const inArray = Array.isArray(old) || Array.isArray(now)
+    let differ = false
+    for (const key of keys) {
+      const tree = joined(partOf(old, sensitive, key), partOf(now, sensitive, key))
+      const place = inArray ? `${path}[${key}]` : `${path}${step(path, key)}`
+      if (compare(place, item(old, key), item(now, key), tree, depth + 1)) differ = true
+    }
+    if (differ || isNothing(old) === isNothing(now)) return differ
+    // Between nothing and an empty container, or one of nulls, no part differs.
+    report(path, old, now, sensitive)
+    return true
+  }
+
+  function report(path: string, old: unknown, now: unknown, sensitive: Sensitivity) {
+    if (budget.changes <= 0) {
+      budget.truncated = true
+      return
+    }
+    budget.changes--
+    const action = old === MISSING ? 'added' : now === MISSING ? 'removed' : 'changed'
+    if (sensitive !== undefined || holdsSecret(old, budget.secrets) || holdsSecret(now, budget.secrets)) {
+      changes.push({ path, action, sensitive: true })
+      return
+    }
+    const change: AttributeChange = { path, action, sensitive: false }
+    if (old !== MISSING) change.before = shortened(old)
+    if (now !== MISSING) change.after = shortened(now)
+    changes.push(change)
+  }
+}
+
+/** The engine writes a null for what is not set, newer versions of a provider for attributes that older ones lack. */
+function isNothing(value: unknown) {
+  return value === MISSING || value === null
+}
+
+/** Two objects, two arrays, or one of them and nothing on the other side. */
+function haveParts(old: unknown, now: unknown) {
+  if (isNothing(old)) return isContainer(now)
+  if (isNothing(now)) return isContainer(old)
+  return isContainer(old) && isContainer(now) && Array.isArray(old) === Array.isArray(now)
+}
+
+function isContainer(value: unknown) {
+  return typeof value === 'object' && value !== null
+}
+
+function keysOf(value: unknown) {
+  return typeof value === 'object' && value !== null ? Object.keys(value) : []
+}
+
+function item(value: unknown, key: string): unknown {
+  if (Array.isArray(value)) return Number(key) < value.length ? value[Number(key)] : MISSING
+  return isRecord(value) && Object.hasOwn(value, key) ? value[key] : MISSING
+}
+
+/**
+ * Sensitivity of a part. Raw states wrap values without a static type as `{value, type}` while the paths lead straight
+ * through: a tree that knows neither field belongs to the wrapped value.
+ */
+function partOf(value: unknown, sensitive: Sensitivity, key: string): Sensitivity {
+  if (sensitive === true || sensitive === undefined) return sensitive
+  const isWrapper = isRecord(value) && 'value' in value && 'type' in value && Object.keys(value).length === 2
+  if (isWrapper && !('value' in sensitive) && !('type' in sensitive)) return key === 'value' ? sensitive : undefined
+  return part(sensitive, key)
+}
+
+function step(path: string, key: string) {
+  if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(key)) return `[${JSON.stringify(key)}]`
+  return path === '' ? key : `.${key}`
+}
+
+function holdsSecret(value: unknown, secrets: ReadonlySet<string>): boolean {
+  if (secrets.size === 0) return false
+  if (typeof value === 'string') return secrets.has(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some((inner) => holdsSecret(inner, secrets))
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return value.length > TEXT_LENGTH ? `${value.slice(0, TEXT_LENGTH)}…` : value
+  if (typeof value !== 'object' || value === null) return value
+  const json = JSON.stringify(value)
+  return json.length > TEXT_LENGTH ? `${json.slice(0, TEXT_LENGTH)}…` : value
+}

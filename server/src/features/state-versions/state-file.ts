@@ -1,0 +1,105 @@
+import { type Span, topLevel } from './top-level.ts'
+
+/** Up to this size (bytes) a full parse costs less than it tells. */
+const PARSE_WHOLE = 64 * 1024
+
+/**
+ * What a raw state says about itself at its top level. `encrypted` is OpenTofu's envelope, of which only serial and
+ * lineage can be read; `invalid` carries a reason that completes the sentence "the state …".
+ *
+ * An absent or null serial reads as 0, as the engine reads it, and an empty lineage as none.
+ */
+export type StateHeader =
+  | {
+      kind: 'state'
+      /** The version of the format: 4 today, 3 and below before terraform 0.12. */
+      version: number
+      terraformVersion: string | undefined
+      serial: number
+      lineage: string | undefined
+    }
+  | { kind: 'encrypted'; serial: number; lineage: string | undefined }
+  | { kind: 'invalid'; reason: string }
+
+class Unreadable extends Error {}
+
+/**
+ * Reads the header of a raw state without parsing its resources, wherever its fields stand. Small states are also parsed
+ * as a whole, so that a reason can name any defect in them; in large ones only the top level and matching brackets and
+ * quotes are checked, and the extraction finds the rest.
+ */
+export function readStateHeader(raw: Buffer): StateHeader {
+  try {
+    return header(raw)
+  } catch (error) {
+    if (error instanceof Unreadable) return { kind: 'invalid', reason: error.message }
+    throw error
+  }
+}
+
+function header(raw: Buffer): StateHeader {
+  const foreign = foreignEncoding(raw)
+  if (foreign !== undefined) throw new Unreadable(`starts with a ${foreign}, but the engine reads only plain UTF-8`)
+  const scanned = topLevel(raw)
+  if (!scanned.ok) throw new Unreadable(scanned.reason)
+  if (raw.length <= PARSE_WHOLE) checkWhole(raw)
+
+  const { fields } = scanned
+  const value = (name: string) => fieldValue(raw, fields.get(name), name)
+  const serial = wholeNumber(value('serial'), 'serial') ?? 0
+  const lineage = text(value('lineage'), 'lineage') || undefined
+  if (fields.has('encryption_version') || fields.has('encrypted_data')) {
+    if (!text(value('encryption_version'), 'encryption_version')) throw new Unreadable('has no encryption_version')
+    if (isAbsent(raw, fields.get('encrypted_data'))) throw new Unreadable('has no encrypted_data')
+    return { kind: 'encrypted', serial, lineage }
+  }
+  const version = wholeNumber(value('version'), 'version')
+  if (version === undefined) throw new Unreadable('has no version at its top level')
+  if (version === 0) throw new Unreadable('has version 0, but formats start at 1')
+  const terraformVersion = text(value('terraform_version'), 'terraform_version') || undefined
+  return { kind: 'state', version, terraformVersion, serial, lineage }
+}
+
+function foreignEncoding(raw: Buffer) {
+  if (raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf) return 'byte order mark'
+  if ((raw[0] === 0xff && raw[1] === 0xfe) || (raw[0] === 0xfe && raw[1] === 0xff)) return 'UTF-16 byte order mark'
+  return undefined
+}
+
+function checkWhole(raw: Buffer) {
+  try {
+    JSON.parse(raw.toString('utf8'))
+  } catch (error) {
+    throw new Unreadable(`is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Long enough for any lineage or version; the text of `encrypted_data` is never read. */
+const MAX_FIELD = 4096
+
+function fieldValue(raw: Buffer, span: Span | undefined, name: string): unknown {
+  if (span === undefined) return undefined
+  if (span.end - span.start > MAX_FIELD) throw new Unreadable(`has a ${name} of more than ${MAX_FIELD} bytes`)
+  try {
+    return JSON.parse(raw.toString('utf8', span.start, span.end)) ?? undefined
+  } catch (error) {
+    throw new Unreadable(`has a ${name} that is not valid JSON`, { cause: error })
+  }
+}
+
+function isAbsent(raw: Buffer, span: Span | undefined) {
+  return span === undefined || raw.toString('latin1', span.start, span.start + 4) === 'null'
+}
+
+function wholeNumber(value: unknown, name: string) {
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  throw new Unreadable(`has ${name} ${JSON.stringify(value)}, but it must be a whole number from 0 to 2^53 - 1`)
+}
+
+function text(value: unknown, name: string) {
+  if (value === undefined || typeof value === 'string') return value
+  throw new Unreadable(`has ${name} ${JSON.stringify(value)}, but it must be a string`)
+}

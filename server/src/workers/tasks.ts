@@ -1,0 +1,48 @@
+import { redactedPlan } from '@groundstate/contract/redacted-plan'
+import { AppError } from '../errors.ts'
+import { type DiffLimits, diffStates } from '../features/state-versions/diff.ts'
+import { extractJsonState, extractState } from '../features/state-versions/extraction.ts'
+
+/** What came of reading content: unreadable content is an answer, since nobody here can do anything about it. */
+export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
+
+/** What can be done to content off the loop. Contents come as bytes of JSON; the rest must survive a structured clone. */
+export const tasks = {
+  extract: ([raw]: Uint8Array[]) => extractState(parsed(raw, 'the state')),
+  extractJson: ([json]: Uint8Array[]) => extractJsonState(parsed(json, 'the JSON state')),
+  diff: ([from, to]: Uint8Array[], limits: DiffLimits) =>
+    diffStates(parsed(from, 'the earlier state'), parsed(to, 'the later state'), limits),
+  redactPlan: ([plan, schemas]: Uint8Array[]) =>
+    Buffer.from(JSON.stringify(redactedPlan(parsed(plan, 'the plan'), parsed(schemas, 'the provider schemas')))),
+}
+
+export type Tasks = typeof tasks
+export type TaskName = keyof Tasks
+
+/** Runs a task here and now. What is not the content's fault is thrown. */
+export function runTask<N extends TaskName>(
+  name: N,
+  contents: Uint8Array[],
+  options: DiffLimits,
+): Outcome<ReturnType<Tasks[N]>> {
+  try {
+    return { ok: true, value: tasks[name](contents, options) as ReturnType<Tasks[N]> }
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof AppError) return { ok: false, reason: error.message }
+    // A stack overflow: the content is nested deeper than any that an engine writes.
+    if (error instanceof RangeError) return { ok: false, reason: 'the content is nested too deep' }
+    throw error
+  }
+}
+
+class Unreadable extends Error {}
+
+function parsed(content: Uint8Array | undefined, noun: string): unknown {
+  const { buffer, byteOffset, byteLength } = content ?? new Uint8Array()
+  try {
+    return JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Unreadable(`${noun} is not valid JSON: ${why}`, { cause: error })
+  }
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createWorkers } from './workers.ts'
+
+const workers = createWorkers({ maxThreads: 1 })
+afterAll(() => workers[Symbol.asyncDispose]())
+
+const file = (path: string) => readFileSync(new URL(path, import.meta.url))
+const state = (name: string) => file(`../features/state-versions/testdata/${name}.json`)
+const plan = (name: string) => file(`../../../contract/src/testdata/${name}.json`)
+/** The same document with so much white space that it goes to a thread. */
+const padded = (content: Uint8Array) => Buffer.concat([content, Buffer.alloc(200_000, ' ')])
+
+describe.each([
+  ['at once', (content: Uint8Array) => content],
+  ['in a thread', padded],
+])('%s', (_where, sized) => {
+  test('a raw state is extracted', async () => {
+    const outcome = await workers.extract(sized(state('state-1')))
+
+    expect(outcome).toMatchObject({ ok: true, value: { stateVersion: 4, modules: { root: { 'terraform-data': 7 } } } })
+  })
+
+  test('a JSON state is extracted', async () => {
+    const outcome = await workers.extractJson(sized(state('show-1')))
+
+    expect(outcome).toMatchObject({ ok: true, value: { modules: { root: { 'terraform-data': 7 } } } })
+  })
+
+  test('two states are compared within limits', async () => {
+    const outcome = await workers.diff(sized(state('state-1')), sized(state('state-2')), { entries: 1 })
+
+    expect(outcome).toMatchObject({ ok: true, value: { truncated: true, counts: { resources: { added: 3 } } } })
+  })
+
+  test('a plan is redacted', async () => {
+    const outcome = await workers.redactPlan(sized(plan('update')), plan('schemas'))
+
+    const text = outcome.ok ? Buffer.from(outcome.value).toString() : ''
+    expect(JSON.parse(text)).toMatchObject({ plan_format_version: '1.2' })
+    expect(text).not.toContain('secret-value')
+  })
+
+  test.each([
+    ['{"version":4,', /^the state is not valid JSON: /],
+    ['{"version":9}', /^the state has format version 9/],
+  ])('%s is an outcome with a reason', async (text, reason) => {
+    const outcome = await workers.extract(sized(Buffer.from(text)))
+
+    expect(outcome).toEqual({ ok: false, reason: expect.stringMatching(reason) })
+  })
+})
+
+test('content with a buffer of its own is given away without a copy', async () => {
+  const content = padded(state('state-1'))
+
+  const outcome = await workers.extract(content)
+
+  expect(outcome.ok).toBe(true)
+  expect(content.byteLength).toBe(0)
+})
+
+test('a view of a larger buffer stays whole, and so does one given twice', async () => {
+  const whole = padded(state('state-1'))
+  const view = new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength - 1)
+
+  const outcome = await workers.diff(view, view)
+
+  expect(outcome).toMatchObject({ ok: true, value: { resources: [] } })
+  expect(view.byteLength).toBeGreaterThan(200_000)
+})
+
+test('the same buffer may be given as both sides', async () => {
+  const content = padded(state('state-1'))
+
+  expect(await workers.diff(content, content)).toMatchObject({ ok: true, value: { resources: [] } })
+})
+
+test('shared memory is read where it is', async () => {
+  const content = padded(state('state-1'))
+  const shared = new Uint8Array(new SharedArrayBuffer(content.byteLength))
+  shared.set(content)
+
+  const outcome = await workers.extract(shared)
+
+  expect(outcome.ok).toBe(true)
+  expect(shared.byteLength).toBe(content.byteLength)
+})

@@ -1,0 +1,75 @@
+import { fileURLToPath } from 'node:url'
+import { isMarkedAsUntransferable } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import type { DiffLimits, StateDiff } from '../features/state-versions/diff.ts'
+import type { Extraction } from '../features/state-versions/extraction.ts'
+import { type Outcome, runTask, type TaskName, type Tasks } from './tasks.ts'
+import type { WorkerRequest } from './worker.ts'
+
+/** Contents of up to this many bytes in all are worked on at once (0.4 ms): a trip to a worker takes twice as long. */
+const INLINE_BYTES = 128 * 1024
+/** A worker with nothing to do exits after this time (ms), so that an idle server holds none. */
+const IDLE_MS = 5000
+
+/**
+ * Work on big JSON documents, off the event loop.
+ *
+ * A content that fills its own ArrayBuffer is **given away**: it is transferred, so that nothing is copied, and is empty
+ * for the caller from then on. A view of a larger buffer is copied; a SharedArrayBuffer is shared.
+ *
+ * Content that can't be read is an outcome with a reason (a detail for its reader); what else goes wrong is thrown.
+ */
+export type Workers = {
+  /** Of a raw state, format 3 or 4. */
+  extract(raw: Uint8Array): Promise<Outcome<Extraction>>
+  /** Of a `terraform show -json` state, for states whose raw content is encrypted. */
+  extractJson(json: Uint8Array): Promise<Outcome<Extraction>>
+  /** Of two states, each raw or JSON. */
+  diff(from: Uint8Array, to: Uint8Array, limits?: DiffLimits): Promise<Outcome<StateDiff>>
+  /** The bytes of the redacted plan, from those of the plan and of the provider schemas. */
+  redactPlan(plan: Uint8Array, schemas: Uint8Array): Promise<Outcome<Uint8Array>>
+  /** Stops the threads; what still runs is rejected. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Makes the pool; its threads start with the first content that needs one. */
+export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
+  const pool = new Piscina<WorkerRequest, unknown>({
+    filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
+    minThreads: 0,
+    maxThreads,
+    idleTimeout: IDLE_MS,
+    // The content is a stranger's: what reads it gets neither our settings nor our flags.
+    env: {},
+    execArgv: [],
+  })
+
+  async function run<N extends TaskName>(name: N, contents: Uint8Array[], options: DiffLimits = {}) {
+    const size = contents.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    if (size <= INLINE_BYTES) return runTask(name, contents, options)
+    const owned = ownedContents(contents)
+    const transferList = owned.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []))
+    const outcome = await pool.run({ name, contents: owned, options }, { transferList })
+    return outcome as Outcome<ReturnType<Tasks[N]>>
+  }
+
+  return {
+    extract: (raw) => run('extract', [raw]),
+    extractJson: (json) => run('extractJson', [json]),
+    diff: (from, to, limits) => run('diff', [from, to], limits),
+    redactPlan: (plan, schemas) => run('redactPlan', [plan, schemas]),
+    [Symbol.asyncDispose]: () => pool.destroy(),
+  }
+}
+
+/** Each content with a buffer of its own, which nothing else can miss when it is transferred. */
+function ownedContents(contents: Uint8Array[]) {
+  const seen = new Set<ArrayBufferLike>()
+  return contents.map((content) => {
+    const { buffer } = content
+    if (buffer instanceof SharedArrayBuffer) return content
+    const isOwn = content.byteLength === buffer.byteLength && !isMarkedAsUntransferable(buffer) && !seen.has(buffer)
+    seen.add(buffer)
+    return isOwn ? content : new Uint8Array(content)
+  })
+}
