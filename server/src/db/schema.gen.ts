@@ -8,12 +8,82 @@ type Timestamp = ColumnType<Date, Date | string, Date | string>
 export type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date | string>
 
 export type Schema = {
+  agent_jobs: {
+    agent_id: string | null
+    agent_name: string | null
+    agent_pool_id: string
+    attempt: number
+    command: Generated<'continue' | 'cancel' | 'force-cancel'>
+    ended_at: Timestamp | null
+    id: string
+    kind: 'plan' | 'apply'
+    lease_expires_at: Timestamp | null
+    leased_at: Timestamp | null
+    log_base: Generated<number>
+    phase_id: string
+    preferred_agent_id: string | null
+    queued_at: Timestamp
+    run_id: string
+    seq: Generated<number>
+    status: 'queued' | 'running' | 'ended'
+    token_hash: Buffer | null
+  }
+  agent_pool_projects: {
+    agent_pool_id: string
+    project_id: string
+  }
+  agent_pool_workspaces: {
+    agent_pool_id: string
+    rule: 'allowed' | 'excluded'
+    workspace_id: string
+  }
   agent_pools: {
     created_at: Timestamp
     id: string
     name: string
-    organization_id: string
+    organization_id: string | null
     organization_scoped: Generated<boolean>
+  }
+  agents: {
+    agent_pool_id: string
+    arch: string
+    created_at: Timestamp
+    exited_at: Timestamp | null
+    id: string
+    ip_address: string | null
+    last_ping_at: Timestamp
+    name: string
+    os: string
+    version: string
+  }
+  comments: {
+    body: string
+    created_at: Timestamp
+    created_by_user_id: string | null
+    id: string
+    run_id: string
+    seq: Generated<number>
+  }
+  configuration_versions: {
+    auto_queue_runs: boolean
+    created_at: Timestamp
+    created_by_user_id: string | null
+    error: string | null
+    error_message: string | null
+    id: string
+    provisional: boolean
+    seq: Generated<number>
+    size: number | null
+    source: 'tfe-api' | 'terraform'
+    speculative: boolean
+    status: 'pending' | 'fetching' | 'uploaded' | 'archived' | 'errored' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
+    status_timestamps: OptionalJson
+    workspace_id: string
+  }
+  log_chunks: {
+    data: Buffer
+    phase_id: string
+    start_offset: number
   }
   oauth_codes: {
     client_id: string
@@ -54,6 +124,24 @@ export type Schema = {
     speculative_plan_management_enabled: Generated<boolean>
     updated_at: Timestamp
   }
+  phases: {
+    ended_at: Timestamp | null
+    generated_configuration: Generated<boolean>
+    has_changes: Generated<boolean>
+    held_until: Timestamp | null
+    id: string
+    job_id: string | null
+    kind: 'plan' | 'apply'
+    log_opened_at: Timestamp | null
+    log_size: number | null
+    resource_additions: number | null
+    resource_changes: number | null
+    resource_destructions: number | null
+    resource_imports: number | null
+    run_id: string
+    status: Generated<'pending' | 'queued' | 'running' | 'finished' | 'errored' | 'canceled' | 'unreachable'>
+    status_timestamps: OptionalJson
+  }
   projects: {
     auto_destroy_activity_duration: string | null
     created_at: Timestamp
@@ -81,6 +169,64 @@ export type Schema = {
     key: string
     organization_id: string
     updated_at: Timestamp
+  }
+  run_events: {
+    action: string
+    actor_user_id: string | null
+    comment_id: string | null
+    created_at: Timestamp
+    description: string | null
+    id: string
+    run_id: string
+    seq: Generated<number>
+  }
+  runs: {
+    agent_pool_id: string
+    allow_config_generation: boolean
+    allow_empty_apply: boolean
+    auto_apply: boolean
+    base_state_version_id: string | null
+    cancel_requested_at: Timestamp | null
+    canceled_by_user_id: string | null
+    configuration_version_id: string
+    confirmed_at: Timestamp | null
+    confirmed_by_user_id: string | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    debugging_mode: boolean
+    engine_product: 'terraform' | 'tofu'
+    engine_version: string
+    error: string | null
+    execution_mode: 'remote' | 'agent'
+    force_cancel_available_at: Timestamp | null
+    has_changes: Generated<boolean>
+    id: string
+    is_destroy: boolean
+    message: string
+    number: number
+    occupies: Generated<boolean>
+    organization_id: string
+    plan_only: boolean
+    queue_order: Generated<number>
+    refresh: boolean
+    refresh_only: boolean
+    replace_addrs: Generated<string[]>
+    save_plan: boolean
+    seq: Generated<number>
+    source: 'tfe-api' | 'tfe-ui' | 'tfe-configuration-version' | 'tfe-run-trigger'
+    status: 'pending' | 'fetching' | 'fetching_completed' | 'pre_plan_running' | 'pre_plan_completed' | 'queuing' | 'plan_queued' | 'planning' | 'planned' | 'post_plan_running' | 'post_plan_awaiting_decision' | 'post_plan_completed' | 'planned_and_finished' | 'planned_and_saved' | 'confirmed' | 'pre_apply_running' | 'pre_apply_completed' | 'queuing_apply' | 'apply_queued' | 'applying' | 'post_apply_running' | 'post_apply_completed' | 'applied' | 'discarded' | 'canceled' | 'force_canceled' | 'errored'
+    status_timestamps: OptionalJson
+    structured_output: boolean
+    target_addrs: Generated<string[]>
+    trigger_depth: Generated<number>
+    trigger_reason: Generated<string>
+    triggering_run_id: string | null
+    triggering_workspace_id: string | null
+    updated_at: Timestamp
+    variables: OptionalJson
+    waits: Generated<boolean>
+    working_directory: string
+    workspace_id: string
   }
   second_factors: {
     created_at: Timestamp
@@ -247,6 +393,7 @@ export type Schema = {
     workspace_id: string | null
   }
   workspaces: {
+    active_run_id: string | null
     agent_pool_id: string | null
     allow_destroy_plan: Generated<boolean>
     assessments_enabled: Generated<boolean>
@@ -278,6 +425,7 @@ export type Schema = {
     project_remote_state: Generated<boolean>
     queue_all_runs: Generated<boolean>
     resource_count: Generated<number>
+    run_count: Generated<number>
     source: Generated<string>
     source_name: string | null
     source_url: string | null
@@ -287,6 +435,7 @@ export type Schema = {
     trigger_prefixes: Generated<string[]>
     updated_at: Timestamp
     vcs_repo: Json | null
+    waiting_runs: Generated<number>
     working_directory: Generated<string>
   }
 }
