@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Actor } from './actor.ts'
+import type { Actor, UserActor } from './actor.ts'
 import {
   type Facts,
   NO_FACTS,
@@ -44,23 +44,8 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
     ORGANIZATION_ACCESS.map((name) => sql`case when bool_or(t.${sql.ref(name)}) then ${sql.lit(name)} end`),
     sql`, `,
   )
-  const projects = subject.projectId
-    ? sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
-          'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
-          'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking,
-          'project_settings', g.project_settings, 'project_teams', g.project_teams,
-          'project_variable_sets', g.project_variable_sets, 'workspace_create', g.workspace_create,
-          'workspace_move', g.workspace_move, 'workspace_delete', g.workspace_delete))
-        from team_projects g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
-        where g.project_id = ${subject.projectId})`
-    : sql`null`
-  const workspaces = subject.workspaceId
-    ? sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
-          'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
-          'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking))
-        from team_workspaces g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
-        where g.workspace_id = ${subject.workspaceId})`
-    : sql`null`
+  const projects = subject.projectId ? projectGrants(actor, subject.projectId) : sql`null`
+  const workspaces = subject.workspaceId ? workspaceGrants(actor, subject.workspaceId) : sql`null`
   return sql<FactsColumn>`(select jsonb_build_object(
       'owner', bool_or(t.is_owners),
       'member', count(t.id) > 0 or exists (
@@ -72,6 +57,36 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
     from team_members tm
     join teams t on t.id = tm.team_id and t.organization_id = ${subject.organizationId}
     where tm.user_id = ${actor.userId})`
+}
+
+/**
+ * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
+ * beside each row, and takes the rest of the facts from the organization.
+ */
+export function grantsColumn(actor: Actor, subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> }) {
+  if (actor.kind !== 'user') return sql<GrantsColumn>`null::jsonb`
+  return sql<GrantsColumn>`jsonb_build_object('projects', ${projectGrants(actor, subject.projectId)},
+    'workspaces', ${workspaceGrants(actor, subject.workspaceId)})`
+}
+export type GrantsColumn = { projects: ProjectGrant[] | null; workspaces: WorkspaceGrant[] | null } | null
+
+function projectGrants(actor: UserActor, projectId: RawBuilder<unknown>) {
+  return sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
+      'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
+      'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking,
+      'project_settings', g.project_settings, 'project_teams', g.project_teams,
+      'project_variable_sets', g.project_variable_sets, 'workspace_create', g.workspace_create,
+      'workspace_move', g.workspace_move, 'workspace_delete', g.workspace_delete))
+    from team_projects g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
+    where g.project_id = ${projectId})`
+}
+
+function workspaceGrants(actor: UserActor, workspaceId: RawBuilder<unknown>) {
+  return sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
+      'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
+      'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking))
+    from team_workspaces g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
+    where g.workspace_id = ${workspaceId})`
 }
 
 /** The facts about one row: its `facts` column, and what the actor itself says. */
@@ -104,6 +119,13 @@ export function readFacts(
   }
 }
 
+/** Whether the actor sees every workspace of the organization that the facts are about, whatever teams grant on them. */
+export function seesEveryWorkspace(facts: Facts) {
+  const { standing, access } = facts
+  if (standing === 'member') return access.has('manage_workspaces') || access.has('read_workspaces')
+  return standing === 'system' || standing === 'owner' || standing === 'organization-token'
+}
+
 /** SQL condition: the actor may see the workspace `w` (an alias of `workspaces` in the query). */
 export function visibleWorkspace(actor: Actor): RawBuilder<boolean> {
   switch (actor.kind) {
@@ -122,6 +144,29 @@ export function visibleWorkspace(actor: Actor): RawBuilder<boolean> {
                     where tm.user_id = ${actor.userId} and g.project_id = w.project_id)
         or exists (select from team_members tm join team_workspaces g on g.team_id = tm.team_id
                     where tm.user_id = ${actor.userId} and g.workspace_id = w.id))`
+    case 'agent':
+    case 'audit-trails':
+    case 'task':
+    case 'anonymous':
+      return sql<boolean>`false`
+  }
+}
+
+/** SQL condition: the actor may see the project `p` (an alias of `projects` in the query); as `projectPermissions` has it. */
+export function visibleProject(actor: Actor): RawBuilder<boolean> {
+  switch (actor.kind) {
+    case 'system':
+      return sql<boolean>`true`
+    case 'organization':
+    case 'run':
+      return sql<boolean>`p.organization_id = ${actor.organizationId}`
+    case 'user':
+      return sql<boolean>`(
+        exists (select from team_members tm join teams t on t.id = tm.team_id
+                 where tm.user_id = ${actor.userId} and t.organization_id = p.organization_id
+                   and (t.is_owners or t.manage_projects or t.manage_workspaces or t.read_projects or t.read_workspaces))
+        or exists (select from team_members tm join team_projects g on g.team_id = tm.team_id
+                    where tm.user_id = ${actor.userId} and g.project_id = p.id))`
     case 'agent':
     case 'audit-trails':
     case 'task':

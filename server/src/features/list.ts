@@ -6,10 +6,15 @@ import { avatarRoutes } from './avatars/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { projectRoutes } from './projects/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
+import { variableSetRoutes, variableSetScopeRoutes, variableSetVariableRoutes } from './variable-sets/routes.ts'
+import { variableRoutes } from './variables/routes.ts'
+import { consumerRoutes } from './workspaces/consumer-routes.ts'
 import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
@@ -18,11 +23,20 @@ export const ROUTES: readonly Routes[] = [
   healthRoutes,
   accountRoutes,
   avatarRoutes,
+  consumerRoutes,
   organizationRoutes,
+  projectRoutes,
+  reservedTagKeyRoutes,
   sessionRoutes,
+  tagBindingRoutes,
+  tagRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
+  variableRoutes,
+  variableSetRoutes,
+  variableSetScopeRoutes,
+  variableSetVariableRoutes,
   workspaceRoutes,
 ]
 

@@ -1,4 +1,5 @@
 import type { Resource } from '@groundstate/contract/json-api'
+import type { ReservedTagKeyRow } from './reserved-store.ts'
 import type { EffectiveTagBinding, Tag, TagBindingRow } from './store.ts'
 
 export function tagBindingResource(row: TagBindingRow): Resource {
@@ -28,5 +29,21 @@ export function tagResource(tag: Tag, organizationName: string): Resource {
     type: 'tags',
     attributes: { name: tag.key, 'created-at': tag.created_at, 'instance-count': tag.instance_count },
     relationships: { organization: { data: { id: organizationName, type: 'organizations' } } },
+  }
+}
+
+export function reservedTagKeyResource(row: ReservedTagKeyRow): Resource {
+  return {
+    id: row.id,
+    type: 'reserved-tag-keys',
+    attributes: {
+      key: row.key,
+      'disable-overrides': row.disable_overrides,
+      'created-at': row.created_at,
+      'updated-at': row.updated_at,
+      // Existing clients read these two in snake case.
+      created_at: row.created_at,
+      updated_at: row.updated_at,
+    },
   }
 }

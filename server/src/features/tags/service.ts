@@ -13,6 +13,11 @@ export async function listWorkspaceTagBindings(ctx: Ctx, workspaceId: string) {
   return store.listTagBindings(ctx.db, { organizationId: workspace.organization_id, workspaceId })
 }
 
+export async function listProjectEffectiveTagBindings(ctx: Ctx, projectId: string) {
+  await requireProject(ctx, projectId, 'project:read')
+  return store.listProjectsTagBindings(ctx.db, [projectId])
+}
+
 export async function listProjectTagBindings(ctx: Ctx, projectId: string) {
   const project = await requireProject(ctx, projectId, 'project:read')
   return store.listTagBindings(ctx.db, { organizationId: project.organization_id, projectId })
@@ -21,6 +26,12 @@ export async function listProjectTagBindings(ctx: Ctx, projectId: string) {
 /** What binds to the workspaces, their projects' tags included, by workspace id. The caller has authorised them. */
 export async function listEffectiveTagBindings(ctx: Ctx, workspaceIds: readonly string[]) {
   const bindings = await store.listEffectiveTagBindings(ctx.db, workspaceIds)
+  return Map.groupBy(bindings, (binding) => binding.for_id)
+}
+
+/** What binds to the projects' workspaces, by project id. The caller has authorised them. */
+export async function listEffectiveProjectTagBindings(ctx: Ctx, projectIds: readonly string[]) {
+  const bindings = await store.listProjectsTagBindings(ctx.db, projectIds)
   return Map.groupBy(bindings, (binding) => binding.for_id)
 }
 

@@ -36,6 +36,14 @@ export type EffectiveTagBinding = {
   inherited_from: string | null
 }
 
+/** The tags of projects, in the form of effective ones: nothing is above a project. */
+export async function listProjectsTagBindings(db: Db, projectIds: readonly string[]): Promise<EffectiveTagBinding[]> {
+  const { rows } = await sql<EffectiveTagBinding>`
+    select b.project_id as for_id, b.id, b.key, b.value, b.created_at, null as inherited_from
+      from tag_bindings b where b.project_id = any(${projectIds}) order by b.project_id, b.key`.execute(db)
+  return rows
+}
+
 /** Keys among `keys` whose value the workspace must take from its project. */
 export async function listFixedKeys(db: Db, workspaceId: string, keys: readonly string[]) {
   return db

@@ -1,10 +1,13 @@
 import { createWorkspaceBody, lockBody, updateWorkspaceBody } from '@groundstate/contract/workspaces'
-import { created, noContent, ok } from '../../http/answers.ts'
+import { created, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { createWorkspace, updateWorkspace } from './create.ts'
 import { deleteWorkspace, safeDeleteWorkspace } from './delete.ts'
-import { INCLUDES, workspaceDocument } from './includes.ts'
+import { readList, readSort, readText } from '../../http/query.ts'
+import { INCLUDES, workspaceDocument, workspaceDocuments } from './includes.ts'
+import { listWorkspaces, SORTS } from './list.ts'
 import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
+import { readTagged } from './tag-query.ts'
 import { requireWorkspaceBy } from './service.ts'
 
 const BY_NAME = '/organizations/:organization/workspaces/:name'
@@ -20,6 +23,23 @@ export const workspaceRoutes: Routes = (http) => {
       return created(resource, included)
     },
   )
+  http.get('/organizations/:organization/workspaces', { include: INCLUDES }, async (req) => {
+    const page = req.page()
+    const { rows, total } = await listWorkspaces(req.ctx, req.params.organization, {
+      page,
+      sort: readSort(req.query, SORTS, 'name'),
+      filter: {
+        name: readText(req.query, 'search[name]'),
+        wildcardName: readText(req.query, 'search[wildcard-name]'),
+        projectId: readText(req.query, 'filter[project][id]'),
+        tagged: readTagged(req.query),
+        excludedTags: readList(req.query, 'search[exclude-tags]'),
+        runStatuses: readList(req.query, 'filter[current-run][status]'),
+      },
+    })
+    const { resources, included } = await workspaceDocuments(req.ctx, rows, req.includes)
+    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+  })
   http.get(BY_NAME, { include: INCLUDES }, async (req) => {
     const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
     const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)

@@ -5,9 +5,11 @@ import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
 
 export { lockWorkspaceRow } from './store.ts'
+export { requireVisibleWorkspaces } from './consumers.ts'
 export { createWorkspace } from './create.ts'
 export { effectiveExecution } from './execution.ts'
 export { isLockedBy, lockHolder } from './lock.ts'
+export { moveWorkspacesTo } from './move.ts'
 export { workspaceResource } from './resource.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
@@ -38,11 +40,25 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 }
 
 function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
-  if (!row) throw notFound('workspace')
+  const workspace = row && readableWorkspace(ctx, row)
+  if (!workspace) throw notFound('workspace')
+  if (!workspace.can.has(permission)) {
+    throw forbidden(`this needs the permission ${permission} on the workspace ${workspace.name}`)
+  }
+  return workspace
+}
+
+/** The workspace with what the actor may do there; undefined when it may not see it. */
+export function readableWorkspace(ctx: Ctx, row: Found): Workspace | undefined {
   const { facts: column, ...workspace } = row
   const facts = readFacts(ctx.actor, { organizationId: row.organization_id, workspaceId: row.id, facts: column })
   const can = workspacePermissions(facts)
-  if (!can.has('workspace:read')) throw notFound('workspace')
-  if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.name}`)
-  return { ...workspace, can, facts }
+  return can.has('workspace:read') ? { ...workspace, can, facts } : undefined
+}
+
+/** Those of the workspaces that the actor may see, in the order of their names, for includes and relations. */
+export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
+  return rows.flatMap((row) => readableWorkspace(ctx, row) ?? [])
 }

@@ -32,16 +32,19 @@ export function selectWorkspaces(db: Db) {
     )
 }
 
+/** As `selectWorkspaces`, with the facts about each for `actor`. */
+export function selectWorkspacesFor(db: Db, actor: Actor) {
+  const facts = factsColumn(actor, {
+    organizationId: sql`w.organization_id`,
+    projectId: sql`w.project_id`,
+    workspaceId: sql`w.id`,
+  })
+  return selectWorkspaces(db).select(facts.as('facts'))
+}
+
 /** A workspace and the facts about it for `actor`. */
 export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
-  return selectWorkspaces(db)
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+  return selectWorkspacesFor(db, actor)
     .where((eb) =>
       'id' in key
         ? eb('w.id', '=', key.id)
@@ -51,6 +54,32 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
           ]),
     )
     .executeTakeFirst()
+}
+
+/** Those of the workspaces that there are, whoever may see them. */
+export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectWorkspacesFor(db, actor)
+    .where(sql<boolean>`w.id = any(${ids})`)
+    .orderBy('w.name')
+    .orderBy('w.id')
+    .execute()
+}
+
+/** Takes the rows of both sides in the order of their ids first, so that two moves never wait for each other. */
+export async function moveWorkspaces(
+  tx: Tx,
+  ids: readonly string[],
+  { projectId, now }: { projectId: string; now: Date },
+) {
+  await sql`select from workspaces where id = any(${ids}) order by id for update`.execute(tx)
+  await sql`select from projects where id = ${projectId} or id in (select project_id from workspaces where id = any(${ids}))
+    order by id for no key update`.execute(tx)
+  await tx
+    .updateTable('workspaces')
+    .set({ project_id: projectId, updated_at: now })
+    .where(sql<boolean>`id = any(${ids})`)
+    .where('project_id', '<>', projectId)
+    .execute()
 }
 
 /** Takes the row lock that orders everything which changes a workspace's lock, queue or state. */

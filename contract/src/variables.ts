@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { requestBody, toOne } from './json-api.ts'
+
+const VALUE_BYTES = 256 * 1024
+const encoder = new TextEncoder()
+
+const value = z
+  .string()
+  .refine((text) => encoder.encode(text).length <= VALUE_BYTES, { error: 'value is too long (maximum is 256 KB)' })
+  .refine((text) => !text.includes('\0'), { error: 'value must not contain null bytes' })
+
+export const variableCategory = z.enum(['terraform', 'env'])
+
+const attributes = z.object({
+  key: z.string().min(1, "key can't be blank").max(256),
+  value: value.nullish(),
+  description: z.string().max(1000).nullish(),
+  category: variableCategory,
+  hcl: z.boolean().nullish(),
+  sensitive: z.boolean().nullish(),
+})
+
+const TERRAFORM_KEY = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u
+// oxlint-disable-next-line no-control-regex -- a null byte would end the name in the engine's environment
+const ENV_KEY = /^[^=\s\0]+$/
+
+/** Why a variable of that category can't have that key; undefined when it can. */
+export function variableKeyProblem(category: z.infer<typeof variableCategory>, key: string) {
+  if (category === 'terraform' && !TERRAFORM_KEY.test(key)) {
+    return `key ${JSON.stringify(key)} is no name of a variable: it must start with a letter or underscore and may only contain letters, numbers, underscores and hyphens`
+  }
+  if (category === 'env' && !ENV_KEY.test(key)) {
+    return `key ${JSON.stringify(key)} is no name of an environment variable: it must not contain spaces or equals signs`
+  }
+  return undefined
+}
+
+export const variableAttributes = attributes
+export const createVariableBody = requestBody('vars', attributes)
+export const updateVariableBody = requestBody('vars', attributes.partial())
+export type CreateVariable = z.infer<typeof attributes>
+export type UpdateVariable = Partial<CreateVariable>
+
+/** The older form, in which the workspace stands in the body. */
+export const createLegacyVariableBody = requestBody('vars', attributes, z.object({ workspace: toOne('workspaces') }))

@@ -1,0 +1,175 @@
+import type { Identifier } from '@groundstate/contract/json-api'
+import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract/variable-sets'
+import type { Ctx } from '../../app.ts'
+import { isUniqueViolation, transact } from '../../db/db.ts'
+import { forbidden, invalid } from '../../errors.ts'
+import { requireOrganization } from '../organizations/service.ts'
+import { listReadableProjects, requireProjectIn } from '../projects/service.ts'
+import { insertVariable } from '../variables/service.ts'
+import { listReadableWorkspaces, requireVisibleWorkspaces } from '../workspaces/service.ts'
+import { requireVariableSet, type VariableSet } from './service.ts'
+import * as store from './store.ts'
+
+/** Creates a set with its variables and where it applies, owned by the organization or by one of its projects. */
+export async function createVariableSet(
+  ctx: Ctx,
+  organizationName: string,
+  { attributes, relationships }: CreateVariableSet,
+): Promise<VariableSet> {
+  const organization = await requireOrganization(ctx, organizationName, 'variable-sets:read')
+  const owner = await requireOwner(ctx, organization, relationships.parent?.data)
+  return unique(() =>
+    transact(ctx, async (ctx) => {
+      const id = ctx.newId('varset')
+      const now = ctx.now()
+      await store.insertVariableSet(ctx.db, {
+        id,
+        organization_id: organization.id,
+        project_id: owner,
+        name: attributes.name,
+        description: attributes.description ?? '',
+        is_global: attributes.global ?? false,
+        priority: attributes.priority ?? false,
+        created_at: now,
+        updated_at: now,
+      })
+      const scope = { id, organization_id: organization.id, project_id: owner }
+      await setScope(ctx, scope, relationships)
+      for (const [index, { attributes: input }] of (relationships.vars?.data ?? []).entries()) {
+        const pointer = `/data/relationships/vars/data/${index}/attributes`
+        await insertVariable(ctx, { variableSetId: id }, { input, pointer })
+      }
+      return requireVariableSet(ctx, id, 'read')
+    }),
+  )
+}
+
+/** The id of the project that is to own a new set; null for the organization itself. */
+async function requireOwner(
+  ctx: Ctx,
+  organization: Awaited<ReturnType<typeof requireOrganization>>,
+  parent: Identifier | undefined,
+) {
+  if (parent?.type === 'projects') {
+    const project = await requireProjectIn(ctx, organization.id, {
+      id: parent.id,
+      permission: 'variable-sets:manage',
+      pointer: '/data/relationships/parent',
+    })
+    return project.id
+  }
+  if (parent && parent.id.toLowerCase() !== organization.name.toLowerCase()) {
+    throw invalid(`a set of ${organization.name} can't belong to ${parent.id}`, '/data/relationships/parent')
+  }
+  if (!organization.can.has('variable-sets:manage')) {
+    throw forbidden(`this needs the permission variable-sets:manage in the organization ${organization.name}`)
+  }
+  return null
+}
+
+/** Changes a set; workspaces or projects in the body take the place of those where it applies. */
+export async function updateVariableSet(
+  ctx: Ctx,
+  id: string,
+  { attributes, relationships }: UpdateVariableSet,
+): Promise<VariableSet> {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  return unique(() =>
+    transact(ctx, async (ctx) => {
+      await store.updateVariableSet(ctx.db, id, {
+        name: attributes.name,
+        description: attributes.description ?? undefined,
+        is_global: attributes.global ?? undefined,
+        priority: attributes.priority ?? undefined,
+        updated_at: ctx.now(),
+      })
+      await setScope(ctx, set, relationships)
+      return requireVariableSet(ctx, id, 'read')
+    }),
+  )
+}
+
+export async function deleteVariableSet(ctx: Ctx, id: string) {
+  await requireVariableSet(ctx, id, 'manage')
+  await store.deleteVariableSet(ctx.db, id)
+}
+
+export async function addSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  await store.insertWorkspaces(ctx.db, id, await requireSetWorkspaces(ctx, set, { identifiers, pointer: '/data' }))
+}
+
+export async function removeSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  await store.deleteWorkspaces(ctx.db, id, await requireVisibleWorkspaces(ctx, set.organization_id, identifiers))
+}
+
+export async function addSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  await store.insertProjects(ctx.db, id, await requireSetProjects(ctx, set, { identifiers, pointer: '/data' }))
+}
+
+export async function removeSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  await store.deleteProjects(ctx.db, id, await requireSetProjects(ctx, set, { identifiers, pointer: '/data' }))
+}
+
+type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
+
+async function setScope(
+  ctx: Ctx & { db: Parameters<typeof store.deleteVisibleWorkspaces>[0] },
+  set: Scoped,
+  { workspaces, projects }: UpdateVariableSet['relationships'],
+) {
+  if (workspaces) {
+    const pointer = '/data/relationships/workspaces/data'
+    const ids = await requireSetWorkspaces(ctx, set, { identifiers: workspaces.data, pointer })
+    await store.deleteVisibleWorkspaces(ctx.db, ctx.actor, set.id)
+    await store.insertWorkspaces(ctx.db, set.id, ids)
+  }
+  if (projects) {
+    const pointer = '/data/relationships/projects/data'
+    const ids = await requireSetProjects(ctx, set, { identifiers: projects.data, pointer })
+    await store.deleteVisibleProjects(ctx.db, ctx.actor, set.id)
+    await store.insertProjects(ctx.db, set.id, ids)
+  }
+}
+
+type Named = { identifiers: readonly Identifier[]; pointer: string }
+
+/** Workspaces that the actor sees; a project's set applies inside its project only. */
+async function requireSetWorkspaces(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
+  const ids = await requireVisibleWorkspaces(ctx, set.organization_id, identifiers, pointer)
+  if (set.project_id === null) return ids
+  const workspaces = await listReadableWorkspaces(ctx, ids)
+  const outside = workspaces.find((workspace) => workspace.project_id !== set.project_id)
+  if (!outside) return ids
+  throw invalid(
+    `the workspace ${outside.name} is not in the project that owns the set`,
+    `${pointer}/${ids.indexOf(outside.id)}/id`,
+  )
+}
+
+async function requireSetProjects(ctx: Ctx, set: Scoped, { identifiers, pointer }: Named) {
+  const ids = identifiers.map(({ id }) => id)
+  const projects = await listReadableProjects(ctx, ids)
+  const known = new Set(
+    projects.filter((project) => project.organization_id === set.organization_id).map((project) => project.id),
+  )
+  const missing = ids.findIndex((id) => !known.has(id))
+  if (missing >= 0) throw invalid(`there is no project ${ids[missing]} in the organization`, `${pointer}/${missing}/id`)
+  const outside = set.project_id === null ? -1 : ids.findIndex((id) => id !== set.project_id)
+  if (outside >= 0) throw invalid('a set that a project owns applies to no other project', `${pointer}/${outside}/id`)
+  return ids
+}
+
+async function unique<T>(work: () => Promise<T>) {
+  try {
+    return await work()
+  } catch (error) {
+    if (isUniqueViolation(error, 'variable_sets_name_key')) {
+      throw invalid('Name has already been taken', '/data/attributes/name')
+    }
+    throw error
+  }
+}

@@ -1,0 +1,36 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { VariableSet } from './service.ts'
+
+export function variableSetResource(set: VariableSet): Resource {
+  const all = (ids: readonly string[], type: string) => ({ data: ids.map((id) => ({ id, type })) })
+  return {
+    id: set.id,
+    type: 'varsets',
+    attributes: {
+      name: set.name,
+      description: set.description,
+      global: set.is_global,
+      priority: set.priority,
+      'created-at': set.created_at,
+      'updated-at': set.updated_at,
+      'var-count': set.variable_ids.length,
+      'workspace-count': set.workspace_ids.length,
+      'project-count': set.project_ids.length,
+      'stack-count': 0,
+      permissions: { 'can-update': set.canManage },
+    },
+    relationships: {
+      organization: { data: { id: set.organization_name, type: 'organizations' } },
+      parent: {
+        data:
+          set.project_id === null
+            ? { id: set.organization_name, type: 'organizations' }
+            : { id: set.project_id, type: 'projects' },
+      },
+      vars: all(set.variable_ids, 'vars'),
+      workspaces: all(set.workspace_ids, 'workspaces'),
+      projects: all(set.project_ids, 'projects'),
+    },
+    links: { self: `/api/v2/varsets/${set.id}` },
+  }
+}

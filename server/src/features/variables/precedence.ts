@@ -1,0 +1,36 @@
+/** Where a variable that a run sees comes from. */
+export type VariableSource =
+  | { kind: 'run' }
+  | { kind: 'workspace' }
+  | { kind: 'set'; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
+
+const SCOPES = { workspace: 0, project: 1, global: 2 }
+type Scope = keyof typeof SCOPES
+
+/**
+ * The variables that are in force, each key of a category once. The highest first: priority sets, the run's own variables,
+ * the workspace's, then the other sets. Among sets of a kind the narrower scope wins, except that priority sets go the
+ * other way, so that nobody below can override what an organization enforces; within a scope the name that comes first
+ * wins (public documentation: variables, precedence).
+ */
+export function inForce<V extends { key: string; category: string; source: VariableSource }>(variables: readonly V[]) {
+  const chosen = new Map<string, V>()
+  for (const variable of variables.toSorted((a, b) => compare(a.source, b.source))) {
+    const name = `${variable.category}/${variable.key}`
+    if (!chosen.has(name)) chosen.set(name, variable)
+  }
+  return [...chosen.values()]
+}
+
+function compare(a: VariableSource, b: VariableSource) {
+  const byRank = rank(a) - rank(b)
+  if (byRank !== 0 || a.kind !== 'set' || b.kind !== 'set') return byRank
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+}
+
+function rank(source: VariableSource) {
+  if (source.kind === 'run') return 10
+  if (source.kind === 'workspace') return 20
+  const scope: Scope = source.scope
+  return source.priority ? SCOPES.global - SCOPES[scope] : 30 + SCOPES[scope]
+}

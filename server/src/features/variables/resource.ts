@@ -1,0 +1,34 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { VariableRow } from './store.ts'
+
+/** The value of a sensitive variable is never told again. */
+export function variableResource(row: VariableRow): Resource {
+  const self =
+    row.workspace_id === null
+      ? `/api/v2/varsets/${row.variable_set_id}/relationships/vars/${row.id}`
+      : `/api/v2/workspaces/${row.workspace_id}/vars/${row.id}`
+  return {
+    id: row.id,
+    type: 'vars',
+    attributes: {
+      key: row.key,
+      value: row.value,
+      sensitive: row.sensitive,
+      category: row.category,
+      hcl: row.hcl,
+      description: row.description,
+      'created-at': row.created_at,
+      'version-id': row.version_id,
+    },
+    relationships:
+      row.workspace_id === null
+        ? { varset: { data: { id: row.variable_set_id ?? '', type: 'varsets' } } }
+        : {
+            configurable: {
+              data: { id: row.workspace_id, type: 'workspaces' },
+              links: { related: `/api/v2/workspaces/${row.workspace_id}` },
+            },
+          },
+    links: { self },
+  }
+}

@@ -1,0 +1,68 @@
+import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
+import type { Ctx } from '../../app.ts'
+import { forbidden, invalidParameter, notFound } from '../../errors.ts'
+import { listReadableWorkspaces, requireWorkspace, requireWorkspaceByName, type Workspace } from '../workspaces/service.ts'
+import * as store from './store.ts'
+import { changeVariable, insertVariable } from './values.ts'
+
+export { deleteVariable as deleteVariableOf, findVariable, listVariables, listVariablesOfSets } from './store.ts'
+export type { VariableRow } from './store.ts'
+export { resolveRunVariables } from './resolve.ts'
+export { variableResource } from './resource.ts'
+export { changeVariable, insertVariable } from './values.ts'
+
+export async function listWorkspaceVariables(ctx: Ctx, workspaceId: string) {
+  await requireWorkspace(ctx, workspaceId, 'variables:read')
+  return store.listVariables(ctx.db, { workspaceId })
+}
+
+/** Throws `invalid` unless both names are there, as the older interface has them in filters. */
+export async function listVariablesByNames(
+  ctx: Ctx,
+  { organization, workspace }: { organization: string | undefined; workspace: string | undefined },
+) {
+  if (organization === undefined) throw missing('filter[organization][name]')
+  if (workspace === undefined) throw missing('filter[workspace][name]')
+  const found = await requireWorkspaceByName(ctx, organization, workspace, 'variables:read')
+  return store.listVariables(ctx.db, { workspaceId: found.id })
+}
+
+function missing(parameter: string) {
+  return invalidParameter(`${parameter} is missing`, parameter)
+}
+
+export async function showWorkspaceVariable(ctx: Ctx, workspaceId: string, id: string) {
+  await requireWorkspace(ctx, workspaceId, 'variables:read')
+  const variable = await store.findVariable(ctx.db, { workspaceId }, id)
+  if (!variable) throw notFound('variable')
+  return variable
+}
+
+export async function createWorkspaceVariable(ctx: Ctx, workspaceId: string, input: CreateVariable) {
+  await requireWorkspace(ctx, workspaceId, 'variables:write')
+  return insertVariable(ctx, { workspaceId }, { input })
+}
+
+/** `key.workspaceId` is undefined in the older interface, which knows a variable by its id alone. */
+export async function updateWorkspaceVariable(
+  ctx: Ctx,
+  key: { workspaceId?: string; id: string },
+  input: UpdateVariable,
+) {
+  const workspace = await requireVariableWorkspace(ctx, key)
+  return changeVariable(ctx, { workspaceId: workspace.id }, { id: key.id, input })
+}
+
+export async function deleteWorkspaceVariable(ctx: Ctx, key: { workspaceId?: string; id: string }) {
+  const workspace = await requireVariableWorkspace(ctx, key)
+  if (!(await store.deleteVariable(ctx.db, { workspaceId: workspace.id }, key.id))) throw notFound('variable')
+}
+
+async function requireVariableWorkspace(ctx: Ctx, key: { workspaceId?: string; id: string }): Promise<Workspace> {
+  if (key.workspaceId !== undefined) return requireWorkspace(ctx, key.workspaceId, 'variables:write')
+  const variable = await store.findWorkspaceVariable(ctx.db, key.id)
+  const [workspace] = variable?.workspace_id ? await listReadableWorkspaces(ctx, [variable.workspace_id]) : []
+  if (!workspace?.can.has('variables:read')) throw notFound('variable')
+  if (workspace.can.has('variables:write')) return workspace
+  throw forbidden(`this needs the permission variables:write on the workspace ${workspace.name}`)
+}

@@ -1,0 +1,58 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Db } from '../../db/db.ts'
+import type { Schema } from '../../db/schema.gen.ts'
+
+export type VariableRow = Selectable<Schema['variables']>
+/** Where a variable stands: on a workspace or in a variable set. */
+export type VariableOwner = { workspaceId: string } | { variableSetId: string }
+
+function of(owner: VariableOwner) {
+  return 'workspaceId' in owner
+    ? sql<boolean>`workspace_id = ${owner.workspaceId}`
+    : sql<boolean>`variable_set_id = ${owner.variableSetId}`
+}
+
+export async function findVariable(db: Db, owner: VariableOwner, id: string) {
+  return db.selectFrom('variables').selectAll().where('id', '=', id).where(of(owner)).executeTakeFirst()
+}
+
+export async function findWorkspaceVariable(db: Db, id: string) {
+  return db
+    .selectFrom('variables')
+    .select(['id', 'workspace_id'])
+    .where('id', '=', id)
+    .where('workspace_id', 'is not', null)
+    .executeTakeFirst()
+}
+
+export async function listVariables(db: Db, owner: VariableOwner) {
+  return db.selectFrom('variables').selectAll().where(of(owner)).orderBy('key').orderBy('category').execute()
+}
+
+/** The variables of several sets. */
+export async function listVariablesOfSets(db: Db, variableSetIds: readonly string[]) {
+  return db
+    .selectFrom('variables')
+    .selectAll()
+    .where(sql<boolean>`variable_set_id = any(${variableSetIds})`)
+    .orderBy('key')
+    .orderBy('category')
+    .execute()
+}
+
+export async function insertVariable(db: Db, row: Insertable<Schema['variables']>) {
+  return db.insertInto('variables').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateVariable(db: Db, id: string, changes: Updateable<Schema['variables']>) {
+  return db.updateTable('variables').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+export async function lockVariable(db: Db, owner: VariableOwner, id: string) {
+  return db.selectFrom('variables').selectAll().where('id', '=', id).where(of(owner)).forUpdate().executeTakeFirst()
+}
+
+export async function deleteVariable(db: Db, owner: VariableOwner, id: string) {
+  const result = await db.deleteFrom('variables').where('id', '=', id).where(of(owner)).executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
