@@ -73,6 +73,8 @@ create table runs (
   structured_output boolean not null,
   execution_mode text not null check (execution_mode in ('remote', 'agent')),
   agent_pool_id text not null,
+  -- the stages of run tasks that the run has
+  stages text[] not null default '{}',
   has_changes boolean not null default false,
   -- the state that the plan started from
   base_state_version_id text,

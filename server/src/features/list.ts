@@ -24,6 +24,7 @@ export const ROUTES: readonly Routes[] = [
   accountRoutes,
   avatarRoutes,
   consumerRoutes,
+  healthRoutes,
   organizationRoutes,
   projectRoutes,
   reservedTagKeyRoutes,

@@ -1,0 +1,60 @@
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Unpack, type ReadEntry } from 'tar'
+import { archiveEntryProblem } from './archive-entry.ts'
+
+/** What one configuration may unpack to, in bytes: a small archive can hold very much. */
+const LARGEST_CONFIGURATION = 2 * 1024 ** 3
+
+/** The archive holds something that must not be written; the message is for its author. */
+export class ArchiveRefused extends Error {
+  override name = 'ArchiveRefused'
+}
+
+/**
+ * Unpacks a tar, compressed or not, into a folder and answers how many entries it had. Throws `ArchiveRefused` for what the
+ * archive is to blame for; errors of the stream that brings it pass through.
+ */
+export async function unpackArchive(archive: Readable, folder: string): Promise<number> {
+  let problem: string | undefined
+  let damage: string | undefined
+  let entries = 0
+  let size = 0
+  const unpack = new Unpack({
+    cwd: folder,
+    // As root, tar would hand the files to the user ids in the archive.
+    preserveOwner: false,
+    filter(_path, entry) {
+      problem ??= entryProblem(entry as ReadEntry)
+      return problem === undefined
+    },
+    onwarn(code, message) {
+      if (code !== 'TAR_ENTRY_INFO') damage ??= String(message)
+    },
+  })
+
+  function entryProblem(entry: ReadEntry) {
+    entries += 1
+    size += entry.size
+    if (size > LARGEST_CONFIGURATION) return `it unpacks to more than ${LARGEST_CONFIGURATION} bytes`
+    return archiveEntryProblem({ path: entry.path, type: entry.type, linkpath: entry.linkpath })
+  }
+
+  try {
+    await pipeline(archive, unpack)
+  } catch (error) {
+    if (!isArchiveError(error)) throw error
+    damage ??= error.message
+  }
+  if (problem !== undefined) throw new ArchiveRefused(`the configuration's archive is refused: ${problem}`)
+  // The archive of an empty folder holds nothing but its end mark; destroying needs no configuration.
+  const empty = entries === 0 && damage?.endsWith('Unrecognized archive format') === true
+  if (damage !== undefined && !empty) throw new ArchiveRefused(`the configuration's archive can't be read: ${damage}`)
+  return entries
+}
+
+function isArchiveError(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return 'tarCode' in error || /^(Z_|TAR_)/.test(code)
+}

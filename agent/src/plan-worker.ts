@@ -1,0 +1,7 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { z } from 'zod'
+import { readPlanHere } from './plan-document.ts'
+
+const files = z.object({ planJson: z.string(), schemas: z.string() })
+
+parentPort?.postMessage(await readPlanHere(files.parse(workerData)))
