@@ -7,6 +7,8 @@ import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { taskRoutes } from './run-tasks/routes.ts'
+import { workspaceTaskRoutes } from './run-tasks/workspace-task-routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
@@ -24,13 +26,13 @@ export const ROUTES: readonly Routes[] = [
   accountRoutes,
   avatarRoutes,
   consumerRoutes,
-  healthRoutes,
   organizationRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
   sessionRoutes,
   tagBindingRoutes,
   tagRoutes,
+  taskRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
@@ -39,6 +41,7 @@ export const ROUTES: readonly Routes[] = [
   variableSetScopeRoutes,
   variableSetVariableRoutes,
   workspaceRoutes,
+  workspaceTaskRoutes,
 ]
 
 /** Everything that runs in the background. */
