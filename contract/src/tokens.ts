@@ -21,3 +21,8 @@ export const createTokenBody = z
   .nullish()
   .transform((body) => body?.data?.attributes ?? {})
 export type CreateToken = z.infer<typeof attributes>
+
+/** Which tokens to delete. */
+export const deleteTokensBody = z.object({
+  data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
+})

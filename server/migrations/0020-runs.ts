@@ -14,7 +14,8 @@ create table configuration_versions (
   provisional boolean not null,
   error text,
   error_message text,
-  -- bytes of the archive; null until it is there, and once it is gone for good
+  -- the archive; null until it is there, and once it is gone for good
+  blob_key text,
   size bigint,
   created_by_user_id text references users on delete set null,
   created_at timestamptz not null

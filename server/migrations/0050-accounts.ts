@@ -10,7 +10,7 @@ alter table sessions add column idle_minutes integer not null check (idle_minute
 create table second_factors (
   user_id text primary key references users on delete cascade,
   -- the shared secret, encrypted
-  secret text not null,
+  secret bytea not null,
   -- null until a first code has shown that the authenticator has the secret
   verified_at timestamptz,
   -- the time step of the last code taken: each code works once

@@ -4,6 +4,7 @@ import * as tagsAndCounts from './0010-tags-and-counts.ts'
 import * as variables from './0011-variables.ts'
 import * as runs from './0020-runs.ts'
 import * as agents from './0021-agents.ts'
+import * as stateVersions from './0030-state-versions.ts'
 import * as runTasks from './0040-run-tasks.ts'
 import * as accountSecurity from './0050-accounts.ts'
 
@@ -15,6 +16,7 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0011-variables', up: variables.up },
   { name: '0020-runs', up: runs.up },
   { name: '0021-agents', up: agents.up },
+  { name: '0030-state-versions', up: stateVersions.up },
   { name: '0040-run-tasks', up: runTasks.up },
   { name: '0050-accounts', up: accountSecurity.up },
 ]

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { forbidden } from '../errors.ts'
 import type { Actor, UserActor } from './actor.ts'
 import {
   type Facts,
@@ -17,6 +18,8 @@ export type FactsColumn = {
   projects?: ProjectGrant[] | null
   workspaces?: WorkspaceGrant[] | null
   consumer?: boolean | null
+  /** The organization demands a second factor, and the actor is a person with a password and without one. */
+  lacks_second_factor?: boolean | null
 } | null
 
 type Subject = {
@@ -53,7 +56,12 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
          where m.organization_id = ${subject.organizationId} and m.user_id = ${actor.userId} and m.status = 'active'),
       'access', array_remove(array[${access}], null),
       'projects', ${projects},
-      'workspaces', ${workspaces})
+      'workspaces', ${workspaces},
+      'lacks_second_factor', exists (
+        select from organizations policy join users me on me.id = ${actor.userId}
+         where policy.id = ${subject.organizationId} and policy.collaborator_auth_policy = 'two_factor_mandatory'
+           and me.auth_method = 'password' and not exists (
+             select from second_factors f where f.user_id = me.id and f.verified_at is not null)))
     from team_members tm
     join teams t on t.id = tm.team_id and t.organization_id = ${subject.organizationId}
     where tm.user_id = ${actor.userId})`
@@ -124,6 +132,15 @@ export function seesEveryWorkspace(facts: Facts) {
   const { standing, access } = facts
   if (standing === 'member') return access.has('manage_workspaces') || access.has('read_workspaces')
   return standing === 'system' || standing === 'owner' || standing === 'organization-token'
+}
+
+/**
+ * Refuses members without a second factor in an organization that demands one. Every guard calls it once it knows that
+ * the actor may see the resource; people who sign in elsewhere, and tokens of teams and organizations, are not asked.
+ */
+export function checkSecondFactor(row: { facts: FactsColumn }) {
+  if (!row.facts?.lacks_second_factor) return
+  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
 }
 
 /** SQL condition: the actor may see the workspace `w` (an alias of `workspaces` in the query). */

@@ -66,6 +66,7 @@ export type Schema = {
   }
   configuration_versions: {
     auto_queue_runs: boolean
+    blob_key: string | null
     created_at: Timestamp
     created_by_user_id: string | null
     error: string | null
@@ -79,6 +80,14 @@ export type Schema = {
     status: 'pending' | 'fetching' | 'uploaded' | 'archived' | 'errored' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
     status_timestamps: OptionalJson
     workspace_id: string
+  }
+  data_retention_policies: {
+    created_at: Timestamp
+    delete_older_than_days: number | null
+    id: string
+    organization_id: string | null
+    updated_at: Timestamp
+    workspace_id: string | null
   }
   log_chunks: {
     data: Buffer
@@ -232,7 +241,7 @@ export type Schema = {
   second_factors: {
     created_at: Timestamp
     last_step: Generated<number>
-    secret: string
+    secret: Buffer
     user_id: string
     verified_at: Timestamp | null
   }
@@ -251,6 +260,57 @@ export type Schema = {
     count: number
     key: string
     started_at: Timestamp
+  }
+  state_contents: {
+    kind: 'raw' | 'json'
+    sealed: Buffer
+    state_version_id: string
+  }
+  state_diffs: {
+    created_at: Timestamp
+    from_id: string | null
+    revision: number
+    sealed: Buffer
+    to_id: string
+  }
+  state_version_outputs: {
+    detailed_type: Json
+    id: string
+    name: string
+    sensitive: boolean
+    state_version_id: string
+    type: string
+    value: Buffer
+  }
+  state_versions: {
+    awaits_json: Generated<boolean>
+    billable_count: number | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    engine_version: string | null
+    format: number | null
+    id: string
+    instances: Buffer | null
+    intermediate: Generated<boolean>
+    json_location: string | null
+    lineage: string | null
+    lock_holder_id: string | null
+    md5: string
+    modules: Json | null
+    providers: Json | null
+    purge_at: Timestamp | null
+    raw_location: string | null
+    resource_count: Generated<number>
+    resources: Json | null
+    resources_processed: Generated<boolean>
+    revision: number
+    rollback_of_id: string | null
+    run_id: string | null
+    serial: number
+    size: number | null
+    soft_deleted_at: Timestamp | null
+    status: 'pending' | 'finalized' | 'discarded' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
+    workspace_id: string
   }
   tag_bindings: {
     created_at: Timestamp
@@ -510,6 +570,10 @@ export type Schema = {
     inherits_project_auto_destroy: Generated<boolean>
     latest_change_at: Timestamp
     latest_run_id: string | null
+    latest_state_lineage: string | null
+    latest_state_md5: string | null
+    latest_state_serial: number | null
+    latest_state_version_id: string | null
     locked_at: Timestamp | null
     locked_by_id: string | null
     locked_by_type: 'user' | 'team' | 'run' | null
@@ -517,6 +581,7 @@ export type Schema = {
     migration_environment: string | null
     name: string
     organization_id: string
+    pending_state_version_id: string | null
     project_id: string
     project_remote_state: Generated<boolean>
     queue_all_runs: Generated<boolean>
@@ -526,6 +591,8 @@ export type Schema = {
     source_name: string | null
     source_url: string | null
     speculative_enabled: Generated<boolean>
+    state_revision: Generated<number>
+    state_version_count: Generated<number>
     structured_run_output_enabled: Generated<boolean>
     trigger_patterns: Generated<string[]>
     trigger_prefixes: Generated<string[]>

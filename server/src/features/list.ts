@@ -2,16 +2,35 @@ import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { agentJobRoutes } from './agent-jobs/routes.ts'
+import { agentPoolRoutes } from './agent-pools/routes.ts'
+import { agentRoutes } from './agents/routes.ts'
+import { applyRoutes } from './applies/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
+import { configurationVersionRoutes } from './configuration-versions/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
+import { oauthJobs } from './oauth/jobs.ts'
+import { oauthRoutes } from './oauth/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { planJobs } from './plans/jobs.ts'
+import { planRoutes } from './plans/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { taskRoutes } from './run-tasks/routes.ts'
 import { workspaceTaskRoutes } from './run-tasks/workspace-task-routes.ts'
+import { runEventRoutes } from './runs/event-routes.ts'
+import { runJobs } from './runs/jobs.ts'
+import { runRoutes } from './runs/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
+import { stateVersionJobs } from './state-versions/jobs.ts'
+import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { taskResultRoutes } from './task-results/routes.ts'
+import { taskStageRoutes } from './task-stages/routes.ts'
+import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
+import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
 import { userRoutes } from './users/routes.ts'
 import { variableSetRoutes, variableSetScopeRoutes, variableSetVariableRoutes } from './variable-sets/routes.ts'
@@ -24,15 +43,30 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   healthRoutes,
   accountRoutes,
+  agentJobRoutes,
+  agentPoolRoutes,
+  agentRoutes,
+  applyRoutes,
   avatarRoutes,
+  configurationVersionRoutes,
   consumerRoutes,
+  oauthRoutes,
   organizationRoutes,
+  organizationTokenRoutes,
+  planRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
+  runEventRoutes,
+  runRoutes,
   sessionRoutes,
+  stateVersionOutputRoutes,
+  stateVersionRoutes,
   tagBindingRoutes,
   tagRoutes,
+  taskResultRoutes,
   taskRoutes,
+  taskStageRoutes,
+  teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
@@ -45,4 +79,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...sessionJobs]
+export const JOBS: readonly JobHandler[] = [...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]

@@ -1,8 +1,7 @@
 import { changePasswordBody, updateAccountBody } from '@groundstate/contract/users'
 import { listAll, noContent, ok } from '../../http/answers.ts'
 import type { Request, Routes } from '../../http/http.ts'
-import { endedCookieHeader } from '../sessions/cookie.ts'
-import { sessionResource } from '../sessions/resource.ts'
+import { endedCookieHeader, sessionResource } from '../sessions/service.ts'
 import { accountResource } from './resource.ts'
 import {
   type Account,

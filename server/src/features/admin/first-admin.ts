@@ -3,7 +3,7 @@ import { SYSTEM } from '../../auth/actor.ts'
 import { transact } from '../../db/db.ts'
 import { randomText } from '../../ids.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
-import { createUserToken, ensureUserToken } from '../tokens/user-tokens.ts'
+import { createUserToken, ensureUserToken } from '../tokens/service.ts'
 import { findUserByLogin, insertUser } from '../users/service.ts'
 import * as store from './store.ts'
 

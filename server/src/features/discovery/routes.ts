@@ -1,5 +1,6 @@
 import { json, noContent } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
+import { CLI_CLIENT } from '../oauth/service.ts'
 
 /** Where the command lines find everything; they insist on exactly `application/json` here. */
 const SERVICES = {
@@ -8,12 +9,11 @@ const SERVICES = {
   'tfe.v2.2': '/api/v2/',
   'state.v2': '/api/v2/',
   'login.v1': {
-    client: 'terraform-cli',
+    client: CLI_CLIENT.id,
     grant_types: ['authz_code'],
     authz: '/oauth/authorize',
     token: '/oauth/token',
-    // The command line picks a port below the upper bound at random: the range must hold more than one.
-    ports: [10000, 10010],
+    ports: CLI_CLIENT.ports,
   },
 }
 

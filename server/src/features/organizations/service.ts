@@ -1,5 +1,5 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
+import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
 import { type Facts, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
@@ -36,6 +36,7 @@ type Found = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>
 function authorised(ctx: Ctx, row: Found | undefined, permission: OrganizationPermission) {
   const organization = row && readable(ctx, row)
   if (!organization) throw notFound('organization')
+  checkSecondFactor(row)
   if (!organization.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${organization.name}`)
   }
@@ -49,10 +50,10 @@ function readable(ctx: Ctx, row: Found): Organization | undefined {
   return can.has('organization:read') ? { ...organization, can, facts } : undefined
 }
 
-/** Those of the organizations that the actor may see, for includes. */
+/** Those of the organizations whose content the actor may see, for includes. */
 export async function listReadableOrganizations(ctx: Ctx, ids: readonly string[]): Promise<Organization[]> {
   const rows = await store.findOrganizations(ctx.db, ctx.actor, ids)
-  return rows.flatMap((row) => readable(ctx, row) ?? [])
+  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readable(ctx, row) ?? [])))
 }
 
 export async function listOrganizations(

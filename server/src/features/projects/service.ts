@@ -1,6 +1,6 @@
 import type { CreateProject, UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
+import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
 import { type Facts, type ProjectPermission, projectPermissions } from '../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
@@ -21,8 +21,10 @@ export type Project = Omit<Found, 'facts'> & { can: ReadonlySet<ProjectPermissio
  * when it sees it but lacks the permission.
  */
 export async function requireProject(ctx: Ctx, id: string, permission: ProjectPermission): Promise<Project> {
-  const project = readable(ctx, await store.findProject(ctx.db, ctx.actor, id))
+  const row = await store.findProject(ctx.db, ctx.actor, id)
+  const project = row && readable(ctx, row)
   if (!project) throw notFound('project')
+  checkSecondFactor(row)
   if (!project.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the project ${project.name}`)
   }
@@ -59,7 +61,7 @@ export async function requireDefaultProject(ctx: Ctx, id: string | null): Promis
 export async function listReadableProjects(ctx: Ctx, ids: readonly string[]): Promise<Project[]> {
   if (ids.length === 0) return []
   const rows = await store.findProjects(ctx.db, ctx.actor, ids)
-  return rows.flatMap((row) => readable(ctx, row) ?? [])
+  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readable(ctx, row) ?? [])))
 }
 
 function readable(ctx: Ctx, row: Found | undefined): Project | undefined {

@@ -1,8 +1,7 @@
 import type { CreateSession } from '@groundstate/contract/sessions'
 import type { Ctx } from '../../app.ts'
 import { AppError, forbidden, invalid, unauthorized } from '../../errors.ts'
-import { randomText } from '../../ids.ts'
-import { hashPassword, verifyPassword } from '../../secrets/passwords.ts'
+import { verifyPassword } from '../../secrets/passwords.ts'
 import { findUserByLogin, type UserRow } from '../users/service.ts'
 import { countAttempt, forgiveAttempt } from './attempts.ts'
 import { checkSecondFactor, hasSecondFactor } from './second-factor.ts'
@@ -21,8 +20,8 @@ export async function checkPassword(ctx: Ctx, login: string, password: string): 
   const user = await findUserByLogin(ctx.db, login)
   const account = user?.id ?? login
   await countAttempt(ctx, account)
-  const isRight = await verifyPassword(password, user?.password_hash ?? (await anyHash()))
-  if (!user || user.password_hash === null || !isRight) throw unauthorized('the username or the password is wrong')
+  const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
+  if (!user || !isRight) throw unauthorized('the username or the password is wrong')
   if (user.suspended_at) throw forbidden('this account is suspended, ask an administrator of this server')
   await forgiveAttempt(ctx, account)
   return user
@@ -60,12 +59,4 @@ export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string
 
 function codeError(detail: string) {
   return new AppError('unauthorized', [{ detail, source: { pointer: '/data/attributes/otp' } }])
-}
-
-let decoy: Promise<string> | undefined
-
-/** A hash to verify against where there is no account, so that the answer takes as long. */
-function anyHash() {
-  decoy ??= hashPassword(randomText(20))
-  return decoy
 }

@@ -18,7 +18,7 @@ export async function lockSecondFactor(tx: Tx, userId: string) {
 /** Leaves a verified factor alone: it is switched off first. */
 export async function upsertSecondFactor(
   db: Db,
-  { userId, secret, now }: { userId: string; secret: string; now: Date },
+  { userId, secret, now }: { userId: string; secret: Buffer; now: Date },
 ) {
   await db
     .insertInto('second_factors')

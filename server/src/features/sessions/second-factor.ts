@@ -9,7 +9,11 @@ export { findSecondFactor, hasSecondFactor } from './second-factor-store.ts'
 /** Starts over with a new secret, which counts only once `verifySecondFactor` has seen a code of it. */
 export async function enrollSecondFactor(ctx: Ctx, user: { id: string; username: string }) {
   const secret = newTotpSecret()
-  await store.upsertSecondFactor(ctx.db, { userId: user.id, secret: ctx.secrets.seal(secret), now: ctx.now() })
+  await store.upsertSecondFactor(ctx.db, {
+    userId: user.id,
+    secret: ctx.secrets.seal(secret, sealContext(user.id)),
+    now: ctx.now(),
+  })
   return { secret, uri: totpUri(secret, user.username) }
 }
 
@@ -21,7 +25,10 @@ export async function verifySecondFactor(ctx: Ctx, userId: string, code: string)
   return transact(ctx, async (ctx) => {
     const factor = await store.lockSecondFactor(ctx.db, userId)
     if (!factor || factor.verified_at) return undefined
-    const step = acceptedStep(ctx.secrets.open(factor.secret), code, { now: ctx.now(), lastStep: factor.last_step })
+    const step = acceptedStep(ctx.secrets.openText(factor.secret, sealContext(userId)), code, {
+      now: ctx.now(),
+      lastStep: factor.last_step,
+    })
     if (step === undefined) return undefined
     await store.updateSecondFactor(ctx.db, userId, { verified_at: ctx.now(), last_step: step })
     return replaceRecoveryCodes(ctx, userId)
@@ -40,7 +47,10 @@ export async function checkSecondFactor(ctx: Ctx, userId: string, code: string) 
   return transact(ctx, async (ctx) => {
     const factor = await store.lockSecondFactor(ctx.db, userId)
     if (!factor?.verified_at) return false
-    const step = acceptedStep(ctx.secrets.open(factor.secret), code, { now: ctx.now(), lastStep: factor.last_step })
+    const step = acceptedStep(ctx.secrets.openText(factor.secret, sealContext(userId)), code, {
+      now: ctx.now(),
+      lastStep: factor.last_step,
+    })
     if (step === undefined) return store.deleteRecoveryCode(ctx.db, userId, recoveryHash(code))
     await store.updateSecondFactor(ctx.db, userId, { last_step: step })
     return true
@@ -54,4 +64,8 @@ export async function removeSecondFactor(ctx: Ctx, userId: string) {
 /** 60 random bits behind a limit of attempts: a plain hash is enough, and the user's row keeps it apart from others'. */
 function recoveryHash(code: string) {
   return createHash('sha256').update(canonicalRecoveryCode(code)).digest()
+}
+
+function sealContext(userId: string) {
+  return `second-factors/${userId}/secret`
 }

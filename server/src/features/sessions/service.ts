@@ -17,6 +17,8 @@ export {
   replaceRecoveryCodes,
   verifySecondFactor,
 } from './second-factor.ts'
+export { endedCookieHeader } from './cookie.ts'
+export { sessionResource } from './resource.ts'
 export type { SessionRow } from './store.ts'
 
 /** A session ends after two weeks without use, and after a month in any case; organizations may ask for less. */

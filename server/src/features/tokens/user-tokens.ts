@@ -48,3 +48,8 @@ export async function ensureUserToken(ctx: Ctx, userId: string, input: { text: s
     created_at: ctx.now(),
   })
 }
+
+/** Ends a token at once, on every replica. Whoever calls this has authorised it. */
+export async function revokeToken(ctx: Ctx, id: string) {
+  await store.deleteToken(ctx.db, id)
+}

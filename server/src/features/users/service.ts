@@ -5,7 +5,7 @@ import { userResource } from './resource.ts'
 import * as store from './store.ts'
 
 export { findUser, findUserByLogin, listUsersByIds, type UserRow } from './store.ts'
-export { userPermissions, userResource } from './resource.ts'
+export { avatarPath, userPermissions, userResource } from './resource.ts'
 
 /** Creates an account. `passwordHash` is null for one that signs in elsewhere. */
 export async function insertUser(

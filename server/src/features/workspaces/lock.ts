@@ -2,6 +2,8 @@ import type { Ctx } from '../../app.ts'
 import type { Actor } from '../../auth/actor.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { advanceQueue } from '../runs/service.ts'
+import { checkNoPendingStateVersion, promoteIntermediate } from '../state-versions/service.ts'
 import { findOwnersTeamId } from '../teams/service.ts'
 import { requireWorkspace, type Workspace } from './service.ts'
 import * as store from './store.ts'
@@ -53,6 +55,7 @@ export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> 
     if (locked.locked_by_type !== holder.type || locked.locked_by_id !== holder.id) {
       throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; only they can unlock it`)
     }
+    checkNoPendingStateVersion(locked)
   })
 }
 
@@ -78,6 +81,8 @@ async function releaseLock(
     if (locked.locked_by_type === null) throw conflict(`the workspace ${locked.name} is already unlocked`)
     await check(ctx, locked)
     await store.deleteLock(ctx.db, workspace.id)
+    await promoteIntermediate(ctx, locked)
+    await advanceQueue(ctx, workspace.id)
   })
   return { ...workspace, locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null }
 }

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
+import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
 import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
@@ -8,7 +8,7 @@ export { lockWorkspaceRow } from './store.ts'
 export { requireVisibleWorkspaces } from './consumers.ts'
 export { createWorkspace } from './create.ts'
 export { effectiveExecution } from './execution.ts'
-export { isLockedBy, lockHolder } from './lock.ts'
+export { isLockedBy, lockedBy, lockHolder } from './lock.ts'
 export { moveWorkspacesTo } from './move.ts'
 export { workspaceResource } from './resource.ts'
 
@@ -42,6 +42,7 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
+  checkSecondFactor(row)
   if (!workspace.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${workspace.name}`)
   }
@@ -60,5 +61,5 @@ export function readableWorkspace(ctx: Ctx, row: Found): Workspace | undefined {
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
   if (ids.length === 0) return []
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
-  return rows.flatMap((row) => readableWorkspace(ctx, row) ?? [])
+  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readableWorkspace(ctx, row) ?? [])))
 }

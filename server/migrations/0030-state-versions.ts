@@ -1,0 +1,119 @@
+/** State versions, their content, outputs and resources, and how long all that is kept. */
+export const up = `
+-- What every write of state reads and compares, beside the lock that it must hold: one row tells whether a version may be
+-- added, and one update of it makes the version current.
+alter table workspaces
+  -- goes up with every change to the workspace's states; also the order of its history
+  add column state_revision bigint not null default 0,
+  add column state_version_count integer not null default 0,
+  -- the newest version while its content is awaited
+  add column pending_state_version_id text,
+  -- the newest finalized version: the current one, or a snapshot that becomes current when the workspace is unlocked
+  add column latest_state_version_id text,
+  add column latest_state_serial bigint,
+  add column latest_state_md5 text,
+  add column latest_state_lineage text;
+
+create table state_versions (
+  id text primary key,
+  workspace_id text not null references workspaces on delete cascade,
+  revision bigint not null,
+  status text not null check (status in ('pending', 'finalized', 'discarded',
+    'backing_data_soft_deleted', 'backing_data_permanently_deleted')),
+  serial bigint not null,
+  md5 text not null,
+  lineage text,
+  -- bytes of the raw state; null until it is there
+  size bigint,
+  intermediate boolean not null default false,
+  -- where the raw content is: 'row' in state_contents, else the key of a blob
+  raw_location text,
+  json_location text,
+  -- whether the JSON state may still be uploaded: once, for a version that was created without content
+  awaits_json boolean not null default false,
+  -- the version of the raw format, 4 today; null for a state that can't be read
+  format integer,
+  engine_version text,
+  -- what was extracted from the content
+  resources_processed boolean not null default false,
+  resource_count integer not null default 0,
+  billable_count integer,
+  modules jsonb,
+  providers jsonb,
+  resources jsonb,
+  -- JSON of every instance, compressed; for the workspace's list of resources
+  instances bytea,
+  created_by_user_id text references users on delete set null,
+  -- who held the workspace's lock when the version was created
+  lock_holder_id text,
+  run_id text references runs on delete set null,
+  rollback_of_id text references state_versions on delete set null,
+  created_at timestamptz not null,
+  soft_deleted_at timestamptz,
+  -- when the garbage collection takes the content of a soft-deleted version
+  purge_at timestamptz,
+  check (status <> 'finalized' or (size is not null and raw_location is not null)),
+  check (status <> 'pending' or raw_location is null),
+  unique (workspace_id, revision)
+);
+create index state_versions_status_idx on state_versions (workspace_id, status, revision);
+create index state_versions_run_idx on state_versions (run_id) where run_id is not null;
+create index state_versions_rollback_idx on state_versions (rollback_of_id) where rollback_of_id is not null;
+create index state_versions_purge_idx on state_versions (purge_at) where status = 'backing_data_soft_deleted';
+
+-- A workspace has one current version, and what is current can't be deleted.
+alter table workspaces add foreign key (current_state_version_id) references state_versions;
+alter table workspaces add foreign key (latest_state_version_id) references state_versions;
+
+-- Small content, sealed as blobs are: in the same commit as its version, without a file of its own.
+create table state_contents (
+  state_version_id text not null references state_versions on delete cascade,
+  kind text not null check (kind in ('raw', 'json')),
+  sealed bytea not null,
+  primary key (state_version_id, kind)
+);
+alter table state_contents alter column sealed set storage external;
+
+create table state_version_outputs (
+  id text primary key,
+  state_version_id text not null references state_versions on delete cascade,
+  name text not null,
+  type text not null,
+  detailed_type jsonb not null,
+  sensitive boolean not null,
+  -- JSON, encrypted
+  value bytea not null,
+  unique (state_version_id, name)
+);
+
+-- Comparisons of two versions that were asked for, sealed; from null is the state before the first.
+create table state_diffs (
+  from_id text references state_versions on delete cascade,
+  to_id text not null references state_versions on delete cascade,
+  revision integer not null,
+  sealed bytea not null,
+  created_at timestamptz not null,
+  unique nulls not distinct (to_id, from_id)
+);
+create index state_diffs_from_idx on state_diffs (from_id);
+alter table state_diffs alter column sealed set storage external;
+
+-- As whom the engine writes state while it works for a run.
+insert into users (id, username, auth_method, is_service_account, created_at, updated_at)
+values ('user-GroundstateRuns1', 'groundstate-runs', 'token', true, now(), now());
+
+create table data_retention_policies (
+  id text primary key,
+  organization_id text references organizations on delete cascade,
+  workspace_id text references workspaces on delete cascade,
+  -- null keeps everything
+  delete_older_than_days integer check (delete_older_than_days > 0),
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  check ((organization_id is null) <> (workspace_id is null))
+);
+create unique index data_retention_policies_organization_key on data_retention_policies (organization_id)
+  where organization_id is not null;
+create unique index data_retention_policies_workspace_key on data_retention_policies (workspace_id)
+  where workspace_id is not null;
+`

@@ -1,0 +1,7 @@
+import { z } from 'zod'
+import { jobHandler, jobKind } from '../../jobs/jobs.ts'
+import { sweepCodes } from './service.ts'
+
+const sweep = jobKind('oauth.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
+
+export const oauthJobs = [jobHandler(sweep, async (ctx) => sweepCodes(ctx), { schedule: '43 * * * *' })]

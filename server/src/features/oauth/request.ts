@@ -1,0 +1,73 @@
+/** The one client there is: the command lines, which have no secret and prove themselves by PKCE. */
+export const CLI_CLIENT = {
+  id: 'terraform-cli',
+  /** The command line picks a port below the upper bound at random: the range must hold more than one. */
+  ports: [10_000, 10_010],
+} as const
+
+/** A request to sign a command line in, once everything in it has been checked. */
+export type AuthorizeRequest = {
+  redirectUri: string
+  codeChallenge: string
+  /** Echoed exactly, when there is one. */
+  state: string | undefined
+}
+
+export type ReadRequest =
+  | { request: AuthorizeRequest }
+  /** Where the answer would go is not to be trusted, so the person is told and nothing is sent (RFC 6749 §4.1.2.1). */
+  | { refusal: string }
+  /** The client is told, by way of the browser. */
+  | { redirect: string }
+
+/** Reads the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). */
+export function readAuthorizeRequest(params: Record<string, unknown>): ReadRequest {
+  const text = (name: string) => (typeof params[name] === 'string' ? params[name] : undefined)
+  if (text('client_id') !== CLI_CLIENT.id) return { refusal: `the client_id must be ${CLI_CLIENT.id}` }
+  const redirectUri = text('redirect_uri')
+  if (redirectUri === undefined || !isRedirectUri(redirectUri)) {
+    const [first, last] = CLI_CLIENT.ports
+    return { refusal: `the redirect_uri must be http://localhost:PORT/login with a port from ${first} to ${last}` }
+  }
+  const state = text('state')
+  const refuse = (error: string, description: string) => ({
+    redirect: answerUrl({ redirectUri, state }, { error, error_description: description }),
+  })
+  const repeated = Object.entries(params).find(([, value]) => typeof value !== 'string')
+  if (repeated) return refuse('invalid_request', `${repeated[0]} is given more than once`)
+  const type = text('response_type')
+  if (type === undefined) return refuse('invalid_request', 'response_type is missing')
+  if (type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
+  if (text('code_challenge_method') !== 'S256') return refuse('invalid_request', 'code_challenge_method must be S256')
+  const codeChallenge = text('code_challenge')
+  // The SHA-256 of the verifier, base64url without padding.
+  if (codeChallenge === undefined || !/^[\w-]{43}$/.test(codeChallenge))
+    return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
+  return { request: { redirectUri, codeChallenge, state } }
+}
+
+/** The request as the query it was read from, to carry it through forms. */
+export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeRequest) {
+  return new URLSearchParams({
+    client_id: CLI_CLIENT.id,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    code_challenge: codeChallenge,
+    code_challenge_method: 'S256',
+    ...(state !== undefined && { state }),
+  }).toString()
+}
+
+/** Where the browser goes with the answer to a request. */
+export function answerUrl(
+  { redirectUri, state }: Pick<AuthorizeRequest, 'redirectUri' | 'state'>,
+  answer: Record<string, string>,
+) {
+  return `${redirectUri}?${new URLSearchParams({ ...answer, ...(state !== undefined && { state }) }).toString()}`
+}
+
+/** A program on the person's own machine, in the range of ports that discovery names. */
+function isRedirectUri(text: string) {
+  const port = Number(/^http:\/\/(?:localhost|127\.0\.0\.1):(\d{1,5})\/login$/.exec(text)?.[1])
+  return port >= CLI_CLIENT.ports[0] && port <= CLI_CLIENT.ports[1]
+}

@@ -1,0 +1,75 @@
+import type { Ctx } from '../../app.ts'
+import { type Tx, transact } from '../../db/db.ts'
+import { badRequest, notFound } from '../../errors.ts'
+import { deleteContent } from './content.ts'
+import { requireStateVersion } from './service.ts'
+import * as store from './store.ts'
+
+const DAY_MS = 86_400_000
+/** How long what was deleted can be restored, unless the request says otherwise. */
+const GRACE_DAYS = 7
+
+/**
+ * Marks the content of a version for the garbage collection, which takes it after `days`; until then it can be restored,
+ * and can't be read. These actions are for owners, and for the self-managed edition (spec §4.4).
+ *
+ * Each throws `not-found` for everyone else, and `bad-request` for a transition that the status does not allow.
+ */
+export async function softDeleteBackingData(ctx: Ctx, id: string, days: number = GRACE_DAYS) {
+  return transition(ctx, id, 'backing_data_soft_deleted', async (ctx, version) => {
+    const now = ctx.now()
+    await store.updateStateVersion(ctx.db, version.id, {
+      status: 'backing_data_soft_deleted',
+      soft_deleted_at: now,
+      purge_at: new Date(now.getTime() + days * DAY_MS),
+    })
+  })
+}
+
+export async function restoreBackingData(ctx: Ctx, id: string) {
+  return transition(ctx, id, 'finalized', async (ctx, version) => {
+    await store.updateStateVersion(ctx.db, version.id, { status: 'finalized', soft_deleted_at: null, purge_at: null })
+  })
+}
+
+export async function permanentlyDeleteBackingData(ctx: Ctx, id: string) {
+  return transition(ctx, id, 'backing_data_permanently_deleted', async (ctx, version) => {
+    await store.purgeStateVersion(ctx.db, version.id)
+  })
+}
+
+type Target = 'finalized' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
+
+const FROM = {
+  backing_data_soft_deleted: 'finalized',
+  finalized: 'backing_data_soft_deleted',
+  backing_data_permanently_deleted: 'backing_data_soft_deleted',
+} as const satisfies Record<Target, store.PresentedRow['status']>
+
+async function transition(
+  ctx: Ctx,
+  id: string,
+  to: Target,
+  change: (ctx: Ctx & { db: Tx }, version: store.PresentedRow) => Promise<void>,
+) {
+  if (ctx.config.edition === 'hosted') throw notFound('state version')
+  const found = await requireStateVersion(ctx, id)
+  if (found.facts.standing !== 'owner' && found.facts.standing !== 'system') throw notFound('state version')
+
+  const { before, after } = await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceOf(ctx.db, id)
+    const before = await store.findVersion(ctx.db, id)
+    if (!locked || !before) throw notFound('state version')
+    const isNeeded = id === locked.current_state_version_id || id === locked.latest_state_version_id
+    if (before.status !== FROM[to] || (isNeeded && to !== 'finalized')) {
+      const reason = isNeeded ? 'it is the current state version' : `it is ${before.status}`
+      throw badRequest(`transition not allowed: ${id} can't become ${to}, ${reason}`)
+    }
+    await change(ctx, before)
+    return { before, after: await store.findVersion(ctx.db, id) }
+  })
+  if (!after) throw notFound('state version')
+  // The row names the content no more: should the process die here, the sweep of orphans takes it.
+  if (to === 'backing_data_permanently_deleted') await deleteContent(ctx, before)
+  return { ...found, ...after }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import type { App } from '../../app.ts'
+import { randomText } from '../../ids.ts'
+import * as store from './store.ts'
+
+/** The raw state, or `terraform show -json` of it. */
+export type ContentKind = 'raw' | 'json'
+
+/**
+ * Up to this size (bytes) content is kept sealed in a row, so that it costs no file and no fsync of its own; measured, a
+ * row is faster than a file up to several hundred KB.
+ */
+export const ROW_BYTES = 256 * 1024
+
+/** Where content was put: sealed bytes that its version's transaction still has to insert, or the key of a blob. */
+export type Stored = { location: string; sealed: Buffer | undefined; size: number; md5: string }
+
+const IN_ROW = 'row'
+
+export function md5Of(content: Buffer) {
+  return createHash('md5').update(content).digest('hex')
+}
+
+/**
+ * Makes content ready to be named by version `id`: sealed for a row when it is small, else durable as a blob. A blob that
+ * no version comes to name is swept.
+ */
+export async function storeContent(app: App, id: string, kind: ContentKind, content: Buffer): Promise<Stored> {
+  if (content.length <= ROW_BYTES) return sealContent(app, id, kind, content)
+  const location = newBlobKey(id, kind)
+  const { size, md5 } = await app.blobs.put(location, content)
+  return { location, sealed: undefined, size, md5 }
+}
+
+export function sealContent(app: App, id: string, kind: ContentKind, content: Buffer): Stored {
+  const sealed = app.blobs.sealBuffer(rowKey(id, kind), content)
+  return { location: IN_ROW, sealed, size: content.length, md5: md5Of(content) }
+}
+
+/** The key of one attempt to store a content: keys are never used twice, and an upload may fail and be tried again. */
+export function newBlobKey(id: string, kind: ContentKind) {
+  return `${BLOB_PREFIX}${id}/${kind}-${randomText(12)}`
+}
+
+export const BLOB_PREFIX = 'state-versions/'
+
+function rowKey(id: string, kind: ContentKind) {
+  return `${BLOB_PREFIX}${id}/${kind}`
+}
+
+export type Located = { id: string; raw_location: string | null; json_location: string | null }
+
+/** The content of a version as a buffer or a stream; undefined when it has none. Verified while it is read. */
+export async function openContent(app: App, version: Located, kind: ContentKind): Promise<Buffer | Readable | undefined> {
+  const location = kind === 'raw' ? version.raw_location : version.json_location
+  if (location === null) return undefined
+  if (location !== IN_ROW) return app.blobs.open(location)
+  return readRow(app, version.id, kind)
+}
+
+/** As `openContent`, in memory. */
+export async function readContent(app: App, version: Located, kind: ContentKind): Promise<Buffer | undefined> {
+  const location = kind === 'raw' ? version.raw_location : version.json_location
+  if (location === null) return undefined
+  if (location !== IN_ROW) return app.blobs.read(location)
+  return readRow(app, version.id, kind)
+}
+
+async function readRow(app: App, id: string, kind: ContentKind) {
+  const sealed = await store.findContent(app.db, id, kind)
+  return sealed && app.blobs.unsealBuffer(rowKey(id, kind), sealed)
+}
+
+/** Takes a content away for good. */
+export async function deleteContent(app: App, version: Located) {
+  for (const location of [version.raw_location, version.json_location]) {
+    if (location !== null && location !== IN_ROW) await app.blobs.delete(location)
+  }
+}

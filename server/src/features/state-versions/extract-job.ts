@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import type { Ctx } from '../../app.ts'
+import { jobKind } from '../../jobs/jobs.ts'
+import { readContent } from './content.ts'
+import { extracted, unprocessed } from './extract.ts'
+import * as store from './store.ts'
+import { saveExtraction } from './append.ts'
+
+/** Extracts outputs and resources from the content of a finalized version. */
+export const EXTRACT = jobKind('state-versions.extract', z.object({ id: z.string() }), { concurrency: 2 })
+
+/**
+ * Extracts what a version shows of its content, off the event loop. Does nothing for a version that is gone or was
+ * extracted before; a content that can't be read is extracted to nothing.
+ */
+export async function extractVersion(ctx: Ctx, id: string) {
+  const version = await store.findVersion(ctx.db, id)
+  if (!version || version.status !== 'finalized' || version.resources_processed) return
+  const raw = await readContent(ctx, version, 'raw')
+  const outcome = raw && (await ctx.workers.extract(raw))
+  const found = outcome?.ok ? extracted(ctx, outcome.value) : { ...unprocessed(undefined), processed: true }
+  await saveExtraction(ctx.db, id, {
+    ...found,
+    format: found.format ?? version.format,
+    engineVersion: found.engineVersion ?? version.engine_version,
+  })
+}

@@ -1,0 +1,28 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { Ctx } from '../../app.ts'
+import { listOutputsOf, stateVersionOutputResource } from '../state-version-outputs/service.ts'
+import { includedUsers } from '../users/service.ts'
+import type { PresentedRow } from './store.ts'
+
+/** What the reads of state versions may include (spec §4.4). */
+export const INCLUDES = ['created_by', 'run', 'run.created_by', 'run.configuration_version', 'outputs'] as const
+
+/**
+ * The resources that `includes` names for these versions, each once. The number of queries does not depend on how many
+ * versions there are. Sensitive outputs show their values only to who may read the state itself, as everyone here may.
+ */
+export async function includedWith(ctx: Ctx, versions: readonly PresentedRow[], includes: ReadonlySet<string>) {
+  if (includes.size === 0) return undefined
+  const found = await Promise.all([
+    includes.has('created_by') ? includedUsers(ctx, versions.map((version) => version.created_by_user_id)) : [],
+    includes.has('outputs') ? includedOutputs(ctx, versions) : [],
+  ])
+  const unique = new Map<string, Resource>()
+  for (const resource of found.flat()) unique.set(`${resource.type}/${resource.id}`, resource)
+  return [...unique.values()]
+}
+
+async function includedOutputs(ctx: Ctx, versions: readonly PresentedRow[]) {
+  const outputs = await listOutputsOf(ctx, versions.map((version) => version.id))
+  return outputs.map((output) => stateVersionOutputResource(output))
+}

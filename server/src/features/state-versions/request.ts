@@ -1,0 +1,97 @@
+import type { CreateStateVersion } from '@groundstate/contract/state-versions'
+import type { Ctx } from '../../app.ts'
+import { AppError, invalid } from '../../errors.ts'
+import { md5Of } from './content.ts'
+import { type SealedOutput, sealOutputs } from './extract.ts'
+import { outputsFromJson } from './extraction.ts'
+import { readStateHeader, type StateHeader } from './state-file.ts'
+
+const ATTRIBUTES = '/data/attributes'
+
+/** What a request for a new version carries, decoded and checked against itself. */
+export type NewState = {
+  serial: number
+  md5: string
+  lineage: string | null
+  force: boolean
+  raw: { content: Buffer; header: StateHeader } | undefined
+  json: Buffer | undefined
+  outputs: SealedOutput[]
+}
+
+/** Throws `invalid`, with a pointer, where the request contradicts itself or its content. */
+export function readNewState(ctx: Ctx, { attributes }: CreateStateVersion): NewState {
+  const state = { serial: attributes.serial, md5: attributes.md5, lineage: attributes.lineage || null }
+  // An empty text is what clients send for content that is still to come.
+  const content = attributes.state ? decoded(attributes.state, 'state') : undefined
+  const json = attributes['json-state'] ? decoded(attributes['json-state'], 'json-state') : undefined
+  const outputs = attributes['json-state-outputs'] ? decoded(attributes['json-state-outputs'], 'json-state-outputs') : undefined
+  const raw = content && { content, header: checkContent(ctx, content, md5Of(content), state, ATTRIBUTES) }
+  return {
+    ...state,
+    lineage: state.lineage ?? (raw && raw.header.kind !== 'invalid' ? (raw.header.lineage ?? null) : null),
+    force: attributes.force ?? false,
+    raw,
+    json,
+    outputs: outputs ? readOutputs(ctx, outputs) : [],
+  }
+}
+
+/**
+ * Checks a raw state against what was declared for it; `pointer` is where the declaration stood, undefined for an upload.
+ * Serial and lineage of an encrypted state are taken from the declaration.
+ */
+export function checkContent(
+  ctx: Ctx,
+  content: Buffer,
+  md5: string,
+  declared: { serial: number; md5: string; lineage: string | null },
+  pointer?: string,
+): StateHeader {
+  const at = (name: string) => (pointer === undefined ? undefined : `${pointer}/${name}`)
+  if (md5 !== declared.md5) {
+    throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))
+  }
+  const header = readStateHeader(content)
+  if (header.kind === 'invalid') throw invalid(`the state ${header.reason}`, at('state'))
+  if (header.kind === 'state' && ctx.config.stateCheck === 'strict') {
+    if (header.serial !== declared.serial) {
+      throw invalid(`serial is ${declared.serial}, but the content of state has ${header.serial}`, at('serial'))
+    }
+    if (declared.lineage && header.lineage && header.lineage !== declared.lineage) {
+      throw invalid(`lineage is ${declared.lineage}, but the content of state has ${header.lineage}`, at('lineage'))
+    }
+  }
+  return header
+}
+
+/** Node reads past what is no base64; a length that does not add up tells that it did. */
+function decoded(text: string, name: string): Buffer {
+  const content = Buffer.from(text, 'base64')
+  if (content.length === base64Bytes(text)) return content
+  const bare = text.replaceAll(/\s+/g, '')
+  if (content.length === base64Bytes(bare)) return content
+  throw invalid(`${name} is not valid base64`, `${ATTRIBUTES}/${name}`)
+}
+
+function base64Bytes(text: string) {
+  let end = text.length
+  while (end > 0 && text.charCodeAt(end - 1) === 0x3d) end--
+  return end % 4 === 1 ? -1 : Math.floor((end * 3) / 4)
+}
+
+function readOutputs(ctx: Ctx, content: Buffer) {
+  const pointer = `${ATTRIBUTES}/json-state-outputs`
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(content.toString('utf8'))
+  } catch (error) {
+    throw invalid(`json-state-outputs is not valid JSON: ${error instanceof Error ? error.message : ''}`, pointer)
+  }
+  try {
+    return sealOutputs(ctx, parsed === null ? [] : outputsFromJson(parsed))
+  } catch (error) {
+    if (error instanceof AppError) throw invalid(`json-state-outputs ${error.message}`, pointer)
+    throw error
+  }
+}

@@ -1,0 +1,81 @@
+import type { RollbackStateVersion } from '@groundstate/contract/state-versions'
+import type { Ctx } from '../../app.ts'
+import { transact } from '../../db/db.ts'
+import { invalid, notFound } from '../../errors.ts'
+import { lockWorkspaceRow } from '../workspaces/service.ts'
+import { insertStateVersion, type NewVersion } from './append.ts'
+import { md5Of, readContent, storeContent } from './content.ts'
+import { creatorId, requireStateWorkspace } from './create.ts'
+import { extractSmall, resealOutputs } from './extract.ts'
+import { EXTRACT } from './extract-job.ts'
+import { checkHoldsLock } from './lock.ts'
+import { rewriteSerial } from './serial.ts'
+import { readStateHeader } from './state-file.ts'
+import * as store from './store.ts'
+
+const POINTER = '/data/relationships/rollback-state-version'
+
+/**
+ * Makes a copy of an earlier version the workspace's current state. The copy's serial is above every earlier one and
+ * stands in its bytes too, so that the next apply accepts it; no other byte differs.
+ *
+ * Throws `not-found` for a target of another workspace, `invalid` for one without readable content, `conflict` without
+ * the lock.
+ */
+export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: () => RollbackStateVersion) {
+  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
+  const targetId = read().relationships['rollback-state-version'].data.id
+  checkTarget(await store.findVersion(ctx.db, targetId), workspace.id)
+  await checkHoldsLock(ctx, workspace)
+
+  return transact(ctx, async (ctx) => {
+    const locked = await lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    await checkHoldsLock(ctx, locked)
+    const target = checkTarget(await store.findVersion(ctx.db, targetId), locked.id)
+    const version = await copyOf(ctx, target, (await store.findHighestSerial(ctx.db, locked.id)) + 1)
+    const row = await insertStateVersion(ctx.db, locked, { ...version, lockHolderId: locked.locked_by_id })
+    if (!row) throw new Error(`the row of workspace ${locked.id} changed under its lock`)
+    if (!version.extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id: version.id })
+    return row
+  })
+}
+
+function checkTarget(target: store.PresentedRow | undefined, workspaceId: string) {
+  if (!target || target.workspace_id !== workspaceId) throw notFound('state version')
+  if (target.status === 'finalized') return target
+  throw invalid(`state version ${target.id} is ${target.status}, only a finalized one can be rolled back to`, POINTER)
+}
+
+async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Promise<NewVersion> {
+  const [original, json, outputs] = await Promise.all([
+    readContent(ctx, target, 'raw'),
+    readContent(ctx, target, 'json'),
+    store.listOutputRows(ctx.db, target.id),
+  ])
+  if (original === undefined) throw new Error(`${target.id} is finalized and has no content`)
+  const id = ctx.newId('sv')
+  const raw = rewriteSerial(original, serial)
+  const [rawStored, jsonStored] = await Promise.all([
+    storeContent(ctx, id, 'raw', raw),
+    json && storeContent(ctx, id, 'json', json),
+  ])
+  return {
+    id,
+    serial,
+    md5: md5Of(raw),
+    lineage: target.lineage,
+    size: raw.length,
+    intermediate: false,
+    rawLocation: rawStored.location,
+    rawSealed: rawStored.sealed,
+    jsonLocation: jsonStored?.location ?? null,
+    jsonSealed: jsonStored?.sealed,
+    createdByUserId: creatorId(ctx),
+    lockHolderId: null,
+    runId: null,
+    rollbackOfId: target.id,
+    createdAt: ctx.now(),
+    extracted: extractSmall(ctx, raw, readStateHeader(raw), resealOutputs(ctx, outputs)),
+  }
+}

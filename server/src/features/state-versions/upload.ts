@@ -1,0 +1,113 @@
+import type { Readable } from 'node:stream'
+import type { Ctx } from '../../app.ts'
+import { transact } from '../../db/db.ts'
+import { conflict, invalid, notFound } from '../../errors.ts'
+import { finalizeStateVersion } from './append.ts'
+import { type ContentKind, openContent, storeContent } from './content.ts'
+import { extractSmall } from './extract.ts'
+import { EXTRACT } from './extract-job.ts'
+import { openObjectId } from './objects.ts'
+import { checkContent } from './request.ts'
+import * as store from './store.ts'
+
+/** The largest content that is taken, in bytes. */
+export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
+
+/**
+ * Takes the content of a pending version from its upload URL, which is its own authorisation; the version is finalized
+ * when this resolves. What can't be taken leaves the version pending and its URL usable. The JSON state may come before
+ * or after the raw one, and finalizes nothing.
+ *
+ * Throws `not-found` for a URL that is not ours or too old, `conflict` for a second upload or a superseded version,
+ * `invalid` for content that is not what was declared.
+ */
+export async function uploadContent(ctx: Ctx, objectId: string, body: Readable) {
+  const object = openObjectId(ctx, objectId)
+  if (object?.kind === 'raw-upload') return uploadRaw(ctx, object.id, body)
+  if (object?.kind === 'json-upload') return uploadJson(ctx, object.id, body)
+  throw notFound('upload')
+}
+
+async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
+  const version = await requireAwaiting(ctx, id, 'raw')
+  const { content, stored } = await receive(ctx, id, 'raw', body)
+  try {
+    const header = checkContent(ctx, content, stored.md5, version)
+    if (header.kind === 'invalid') throw invalid(`the state ${header.reason}`)
+    const extracted = extractSmall(ctx, content, header, [])
+    const finalized = {
+      id,
+      serial: version.serial,
+      md5: version.md5,
+      lineage: version.lineage ?? header.lineage ?? null,
+      size: stored.size,
+      intermediate: version.intermediate,
+      rawLocation: stored.location,
+      rawSealed: stored.sealed,
+      extracted,
+    }
+    const checked = { id: version.workspace_id, state_revision: version.state_revision, locked_by_id: version.locked_by_id }
+    if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, finalized))) return
+    await transact(ctx, async (ctx) => {
+      await store.lockWorkspaceOf(ctx.db, id)
+      const fresh = await requireAwaiting(ctx, id, 'raw')
+      const checked = { id: fresh.workspace_id, state_revision: fresh.state_revision, locked_by_id: fresh.locked_by_id }
+      if (!(await finalizeStateVersion(ctx.db, checked, finalized))) throw new Error(`${id} changed under its lock`)
+      if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id })
+    })
+  } catch (error) {
+    if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
+    throw error
+  }
+}
+
+async function uploadJson(ctx: Ctx, id: string, body: Readable) {
+  await requireAwaiting(ctx, id, 'json')
+  const { stored } = await receive(ctx, id, 'json', body)
+  const taken = await store.addJsonContent(ctx.db, id, stored.location, stored.sealed)
+  if (taken) return
+  if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
+  throw conflict(`the JSON state of ${id} was uploaded already`)
+}
+
+/** The version, while its content may still come. */
+async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
+  const version = await store.findUpload(ctx.db, id)
+  if (!version) throw notFound('upload')
+  if (kind === 'json' && version.status === 'finalized' && version.awaits_json) return version
+  if (version.status !== 'pending' || (kind === 'json' && !version.awaits_json)) {
+    throw conflict(
+      version.status === 'discarded'
+        ? `${id} was superseded by a newer state version before its content was uploaded`
+        : `the content of ${id} was uploaded already`,
+    )
+  }
+  // Whoever has taken the lock since may have read the state: a late upload would change it under their hands.
+  if (version.locked_by_id !== null && version.locked_by_id !== version.lock_holder_id) {
+    throw conflict(`the workspace is locked by ${version.locked_by_type} ${version.locked_by_id} since ${id} was created`)
+  }
+  return version
+}
+
+/** Reads an upload to its end: into memory and a row while it is small, else through to a blob. */
+async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += piece.length
+    pieces.push(piece)
+  }
+  const content = Buffer.concat(pieces, size)
+  return { content, stored: await storeContent(ctx, id, kind, content) }
+}
+
+/** What a signed download URL opens: the content as it was stored. Throws `not-found`. */
+export async function downloadContent(ctx: Ctx, objectId: string) {
+  const object = openObjectId(ctx, objectId)
+  if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
+  const version = await store.findVersion(ctx.db, object.id)
+  if (!version || version.status !== 'finalized') throw notFound('object')
+  const content = await openContent(ctx, version, object.kind)
+  if (content === undefined) throw notFound('object')
+  return { content, size: object.kind === 'raw' ? (version.size ?? undefined) : undefined }
+}

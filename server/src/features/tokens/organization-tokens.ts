@@ -1,0 +1,31 @@
+import type { CreateToken } from '@groundstate/contract/tokens'
+import type { Ctx } from '../../app.ts'
+import { notFound } from '../../errors.ts'
+import { requireOrganization } from '../organizations/service.ts'
+import { reissueToken } from './issue.ts'
+import * as store from './store.ts'
+
+/** An organization has one token to set itself up with, and one that reads its audit trail. */
+export type OrganizationTokenKind = 'organization' | 'audit-trails'
+
+export async function showOrganizationToken(ctx: Ctx, name: string, kind: OrganizationTokenKind) {
+  const organization = await requireOrganization(ctx, name, 'tokens:manage')
+  const token = await store.findOrganizationToken(ctx.db, organization.id, kind)
+  if (!token) throw notFound('token')
+  return token
+}
+
+/** Makes the token of that kind, and revokes the one that was there. */
+export async function createOrganizationToken(
+  ctx: Ctx,
+  name: string,
+  { kind, ...input }: CreateToken & { kind: OrganizationTokenKind },
+) {
+  const organization = await requireOrganization(ctx, name, 'tokens:manage')
+  return reissueToken(ctx, { kind, organization_id: organization.id }, input)
+}
+
+export async function deleteOrganizationToken(ctx: Ctx, name: string, kind: OrganizationTokenKind) {
+  const organization = await requireOrganization(ctx, name, 'tokens:manage')
+  if (!(await store.deleteOrganizationToken(ctx.db, organization.id, kind))) throw notFound('token')
+}

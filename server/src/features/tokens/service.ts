@@ -1,0 +1,1 @@
+export { createUserToken, ensureUserToken, revokeToken } from './user-tokens.ts'

@@ -1,0 +1,34 @@
+import { Link, Navigate, Outlet, useLocation } from '@tanstack/react-router'
+import { useSession, useSignOut } from '../features/session/session.ts'
+import { ErrorNote } from './feedback.tsx'
+
+export function Layout() {
+  const session = useSession()
+  const signOut = useSignOut()
+  const location = useLocation()
+  if (session.isPending) return null
+  if (session.error) return <ErrorNote error={session.error} />
+  if (!session.data) return <Navigate to="/app/sign-in" search={{ next: location.href }} replace />
+  return (
+    <>
+      <header className="border-b border-slate-200 bg-white dark:border-slate-800 dark:bg-slate-900">
+        <nav className="mx-auto flex max-w-6xl items-center gap-6 px-6 py-3 text-sm" aria-label="Main">
+          <Link to="/app" className="font-semibold tracking-tight text-indigo-700 dark:text-indigo-400">
+            Groundstate
+          </Link>
+          <Link to="/app/settings/tokens" className="ml-auto hover:underline">
+            API tokens
+          </Link>
+          <img src={session.data.attributes['avatar-url']} alt="" className="size-6 rounded-full" />
+          <span>{session.data.attributes.username}</span>
+          <button type="button" className="cursor-pointer hover:underline" onClick={() => signOut.mutate()}>
+            Sign out
+          </button>
+        </nav>
+      </header>
+      <main className="mx-auto max-w-6xl px-6 py-8">
+        <Outlet />
+      </main>
+    </>
+  )
+}

@@ -1,0 +1,42 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ApiError, type Document, get, request } from '../../api/client.ts'
+
+export type UserAttributes = { username: string; 'avatar-url': string; email?: string }
+
+/** Who is signed in; null when nobody is. */
+export function useSession() {
+  return useQuery({
+    queryKey: ['session'],
+    staleTime: 60_000,
+    queryFn: async () => {
+      try {
+        return (await get<Document<UserAttributes>>('/account/details')).data
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return null
+        throw error
+      }
+    },
+  })
+}
+
+export type Credentials = { username: string; password: string; otp?: string }
+
+export function useSignIn() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (credentials: Credentials) =>
+      request('POST', '/sessions', { data: { type: 'sessions', attributes: credentials } }),
+    onSuccess: async () => queries.invalidateQueries(),
+  })
+}
+
+export function useSignOut() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async () => request('DELETE', '/sessions/current'),
+    onSettled: () => {
+      queries.clear()
+      window.location.assign('/app/sign-in')
+    },
+  })
+}

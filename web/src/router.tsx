@@ -1,0 +1,61 @@
+import { createRootRoute, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router'
+import { Layout } from './components/layout.tsx'
+import { OrganizationsPage } from './features/organizations/organizations-page.tsx'
+import { RunPage } from './features/runs/run-page.tsx'
+import { SignInPage } from './features/session/sign-in-page.tsx'
+import { TokensPage } from './features/tokens/tokens-page.tsx'
+import { WorkspacePage } from './features/workspaces/workspace-page.tsx'
+import { WorkspacesPage } from './features/workspaces/workspaces-page.tsx'
+
+/** Paths under `/app` are those that the server names in `run_app_url`, `workspace_app_url` and the like. */
+const rootRoute = createRootRoute({ component: Outlet })
+
+const home = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/app' })
+  },
+})
+
+const signIn = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/app/sign-in',
+  validateSearch: (search): { next?: string } => (typeof search['next'] === 'string' ? { next: search['next'] } : {}),
+  component: SignInPage,
+})
+
+const app = createRoute({ getParentRoute: () => rootRoute, id: 'app', component: Layout })
+
+const organizations = createRoute({ getParentRoute: () => app, path: '/app', component: OrganizationsPage })
+const tokens = createRoute({ getParentRoute: () => app, path: '/app/settings/tokens', component: TokensPage })
+const workspaces = createRoute({
+  getParentRoute: () => app,
+  path: '/app/$organization/workspaces',
+  component: WorkspacesPage,
+})
+const workspace = createRoute({
+  getParentRoute: () => app,
+  path: '/app/$organization/workspaces/$workspace',
+  component: WorkspacePage,
+})
+const run = createRoute({
+  getParentRoute: () => app,
+  path: '/app/$organization/workspaces/$workspace/runs/$run',
+  component: RunPage,
+})
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([
+    home,
+    signIn,
+    app.addChildren([organizations, tokens, workspaces, workspace, run]),
+  ]),
+  defaultPreload: 'intent',
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}
