@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -79,6 +79,21 @@ test('an engine that is not there is named in the outcome', async () => {
 })
 
 describeWithTerraform('an agent', () => {
+  test('trusts the authority that it is given, and so does its engine', async () => {
+    const folder = await temporaryFolder()
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test'.split(' ')
+    execFileSync('openssl', [...request, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+    })
+    const server = await startServer({ key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') })
+    await startAgent(server, { caFile: cert })
+
+    const planned = await server.submit({ configuration: configuration(ONE_RESOURCE) }).finished
+
+    expect(planned.status).toBe('finished')
+  })
+
   test('runs with the engine that it has, and says so, unless it is to be strict', async () => {
     const server = await startServer()
     const lenient = await startAgent(server)
@@ -104,11 +119,11 @@ describeWithTerraform('an agent', () => {
     const agent = await startAgent(server)
     const release = join(await temporaryFolder(), 'release')
     const archive = configuration(`resource "terraform_data" "a" {
-      provisioner "local-exec" { command = "echo waiting; until test -e ${release}; do sleep 0.05; done; echo released" }
+      provisioner "local-exec" { command = "echo waiting$((0)); until test -e ${release}; do sleep 0.05; done; echo released" }
     }`)
     await server.submit({ runId: 'run-a', configuration: archive }).finished
     const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: archive })
-    await apply.logged('waiting')
+    await apply.logged(/waiting0/)
 
     await server.pause()
     await expect.poll(() => agent.logged).toContainEqual(expect.objectContaining({ message: 'request is sent again' }))
@@ -188,7 +203,7 @@ describeWithTerraform('an agent', () => {
     onTestFinished(() => void agent.kill('SIGKILL'))
     await server.submit({ runId: 'run-a', configuration: WAITING }).finished
     const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: WAITING })
-    await apply.logged('pid=')
+    await apply.logged(/pid=\d/)
     const pid = Number(/pid=(\d+)/.exec(apply.log())?.[1])
     const engine = Number((await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ')[3])
 

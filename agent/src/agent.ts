@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { getCACertificates } from 'node:tls'
 import manifest from '../package.json' with { type: 'json' }
 import { claim, deregister, jobClient, openConnection, Refused, register, type Connection } from './client.ts'
 import { findEngine } from './engine.ts'
@@ -21,6 +22,8 @@ const AFTER_ERROR_MS = 1_000
 /** A server that is away is mentioned no more often than this, in ms. */
 const MENTION_MS = 10_000
 const SWEEP_MS = 10 * 60_000
+
+export { createAgentLog } from './log.ts'
 
 export type AgentOptions = {
   /** Base URL of the server, such as `https://groundstate.example.com`. */
@@ -44,10 +47,14 @@ export type AgentOptions = {
   keepFoldersMs?: number
   keepFolders?: number
   log: AgentLog
+  /** A PEM file with the authority that has signed the server's certificate, beside those that are known anyway. */
+  caFile?: string
   /** Ends the agent: it takes no more jobs, and those under way get to finish. */
   signal: AbortSignal
   /** Ends the jobs under way as well: plans are handed back, applies interrupted. */
   forcefulSignal?: AbortSignal
+  /** What jobs get to finish after `signal`, as if `forcefulSignal` came then, in ms; as long as they need by default. */
+  drainTimeoutMs?: number
 }
 
 /**
@@ -57,22 +64,22 @@ export type AgentOptions = {
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { token, log, signal } = options
   const workDir = resolve(options.workDir)
-  let mentionedAt = -MENTION_MS
-  const connection = openConnection(options.serverUrl, (reason) => {
-    if (performance.now() - mentionedAt < MENTION_MS) return
-    mentionedAt = performance.now()
-    log.warn({ reason }, 'request is sent again')
-  })
-  using watchdog = startWatchdog((error) => log.error({ error }, 'the watchdog could not be started'))
   await mkdir(workDir, { recursive: true, mode: 0o700 })
-  using _claim = await claimWorkDir(workDir)
-  const settings = await prepare(options, workDir, connection, watchdog)
-  const sweeping = setInterval(() => void settings.workshop.folders.sweep(), SWEEP_MS)
+  using stack = new DisposableStack()
+  stack.use(await claimWorkDir(workDir))
+  const watchdog = stack.use(startWatchdog((error) => log.error({ error }, 'the watchdog could not be started')))
+  const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)
+  const connection = openConnection(options.serverUrl, authorities, mentionRetries(log))
 
   /** Aborts the claims that are left when the goodbye was not answered in time. */
   const gone = new AbortController()
   const failed = new AbortController()
   const stopping = AbortSignal.any([signal, failed.signal])
+  const drained = new AbortController()
+  const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
+  const settings = await prepare(options, { workDir, connection, watchdog, authorities, forceful })
+  const sweeping = setInterval(() => void settings.workshop.folders.sweep(), SWEEP_MS)
+  stack.defer(() => clearInterval(sweeping))
   try {
     let registration = announce()
     const loops = Array.from({ length: options.concurrency }, () => claimLoop().catch(fail))
@@ -83,7 +90,10 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     failed.signal.throwIfAborted()
 
     function announce() {
-      return register(connection, token, identity(options.name), stopping)
+      const answer = register(connection, token, identity(options.name), stopping)
+      // The loops look at it; but all of them may be at work.
+      answer.catch(() => {})
+      return answer
     }
 
     function fail(error: unknown) {
@@ -114,6 +124,10 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
     async function sayGoodbye() {
       await aborted(stopping)
+      if (options.drainTimeoutMs !== undefined) {
+        const deadline = setTimeout(() => drained.abort(), options.drainTimeoutMs)
+        stack.defer(() => clearTimeout(deadline))
+      }
       const registered = await registration.catch(() => undefined)
       if (registered === undefined) return gone.abort()
       const { agentId } = registered
@@ -125,17 +139,20 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       gone.abort()
     }
   } finally {
-    clearInterval(sweeping)
     await connection.dispatcher.close()
   }
 }
 
-async function prepare(
-  options: AgentOptions,
-  workDir: string,
-  connection: Connection,
-  watchdog: Watchdog,
-): Promise<JobSettings> {
+type Parts = {
+  workDir: string
+  connection: Connection
+  watchdog: Watchdog
+  authorities: string | undefined
+  forceful: AbortSignal
+}
+
+async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings> {
+  const { workDir, connection, watchdog, authorities, forceful } = parts
   const pluginCache = join(workDir, 'plugins')
   const schemaCache = join(workDir, 'schemas')
   for (const folder of [pluginCache, schemaCache]) await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -147,13 +164,31 @@ async function prepare(
   // Asks the engine for its version now, so that the first job need not wait for the answer.
   void findEngine({ product: 'terraform', version: 'latest' }, search).catch(() => {})
   const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
+  const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
+  if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
   return {
-    workshop: { apiUrl, folders, watchdog, pluginCache, schemaCache, initGate: createInitGate() },
+    workshop: { apiUrl, folders, watchdog, pluginCache, schemaCache, certificates, initGate: createInitGate() },
     workDir,
     search,
     logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,
     log: options.log,
-    forceful: options.forcefulSignal ?? new AbortController().signal,
+    forceful,
+  }
+}
+
+/** The file's authorities and those that are known anyway, as PEM. */
+async function readAuthorities(caFile: string): Promise<string> {
+  const own = await readFile(caFile, 'utf8')
+  return [...getCACertificates('default'), own].join('\n')
+}
+
+/** Mentions that the server is away, but not for every attempt of every loop. */
+function mentionRetries(log: AgentLog) {
+  let mentionedAt = -MENTION_MS
+  return (reason: string) => {
+    if (performance.now() - mentionedAt < MENTION_MS) return
+    mentionedAt = performance.now()
+    log.warn({ reason }, 'request is sent again')
   }
 }
 

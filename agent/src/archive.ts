@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Unpack, type ReadEntry } from 'tar'
-import { archiveEntryProblem } from './archive-entry.ts'
+import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 
 /** What one configuration may unpack to, in bytes: a small archive can hold very much. */
 const LARGEST_CONFIGURATION = 2 * 1024 ** 3
@@ -16,6 +16,7 @@ export class ArchiveRefused extends Error {
  * archive is to blame for; errors of the stream that brings it pass through.
  */
 export async function unpackArchive(archive: Readable, folder: string): Promise<number> {
+  const seen = newSeenEntries()
   let problem: string | undefined
   let damage: string | undefined
   let entries = 0
@@ -25,19 +26,20 @@ export async function unpackArchive(archive: Readable, folder: string): Promise<
     // As root, tar would hand the files to the user ids in the archive.
     preserveOwner: false,
     filter(_path, entry) {
-      problem ??= entryProblem(entry as ReadEntry)
+      problem ??= problemOf(entry as ReadEntry)
       return problem === undefined
     },
     onwarn(code, message) {
-      if (code !== 'TAR_ENTRY_INFO') damage ??= String(message)
+      if (code !== 'TAR_ENTRY_INFO') damage ??= message
     },
   })
 
-  function entryProblem(entry: ReadEntry) {
+  function problemOf(entry: ReadEntry) {
     entries += 1
     size += entry.size
     if (size > LARGEST_CONFIGURATION) return `it unpacks to more than ${LARGEST_CONFIGURATION} bytes`
-    return archiveEntryProblem({ path: entry.path, type: entry.type, linkpath: entry.linkpath })
+    const found = entryProblem(entry, seen)
+    return found === undefined ? undefined : `"${entry.path}" ${found}`
   }
 
   try {

@@ -48,8 +48,14 @@ type Call = {
 /** A kept-alive connection pool to one server; `onRetry` hears of every attempt that is made again. */
 export type Connection = { serverUrl: string; dispatcher: Agent; onRetry: (reason: string) => void }
 
-export function openConnection(serverUrl: string, onRetry: (reason: string) => void): Connection {
-  const dispatcher = new Agent({ keepAliveTimeout: 30_000, connect: { timeout: 10_000 }, bodyTimeout: 120_000 })
+/** `authorities` is PEM that takes the place of the known certificate authorities. */
+export function openConnection(
+  serverUrl: string,
+  authorities: string | undefined,
+  onRetry: (reason: string) => void,
+): Connection {
+  const connect = { timeout: 10_000, ...(authorities === undefined ? {} : { ca: authorities }) }
+  const dispatcher = new Agent({ keepAliveTimeout: 30_000, connect, bodyTimeout: 120_000 })
   return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry }
 }
 

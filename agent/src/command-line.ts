@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import manifest from '../package.json' with { type: 'json' }
 import { runAgent } from './agent.ts'
-import type { AgentLog } from './log.ts'
+import { createAgentLog, type AgentLog } from './log.ts'
 
 const HELP = `groundstate-agent ${manifest.version}: takes runs from a Groundstate server and runs Terraform or OpenTofu for them.
 
@@ -16,6 +16,7 @@ Settings are environment variables:
   GROUNDSTATE_WORK_DIR            working folders and caches, one agent each (~/.groundstate-agent)
   GROUNDSTATE_ENGINE_PATH         a terraform or tofu binary, or a folder of them (PATH)
   GROUNDSTATE_STRICT_ENGINE       1: refuse a run whose exact engine version is not here
+  GROUNDSTATE_CA_FILE             a PEM file of the authority behind the server's certificate
   GROUNDSTATE_DRAIN_SECONDS       what runs get to finish after SIGTERM (600)
 
 SIGTERM or SIGINT ends it: it takes no more runs and lets those under way finish. A second signal, or the end of the drain
@@ -32,6 +33,7 @@ const environment = z.object({
   GROUNDSTATE_WORK_DIR: z.string().min(1).default(join(homedir(), '.groundstate-agent')),
   GROUNDSTATE_ENGINE_PATH: z.string().min(1).optional(),
   GROUNDSTATE_STRICT_ENGINE: z.enum(['0', '1']).default('0'),
+  GROUNDSTATE_CA_FILE: z.string().min(1).optional(),
   GROUNDSTATE_DRAIN_SECONDS: wholeNumber.default(600),
 })
 
@@ -51,11 +53,7 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
 
   const drain = new AbortController()
   const forceful = new AbortController()
-  const onSignal = () => {
-    if (drain.signal.aborted) return forceful.abort()
-    drain.abort()
-    setTimeout(() => forceful.abort(), settings.data.GROUNDSTATE_DRAIN_SECONDS * 1_000).unref()
-  }
+  const onSignal = () => (drain.signal.aborted ? forceful : drain).abort()
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
 
   try {
@@ -65,10 +63,10 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
       name: settings.data.GROUNDSTATE_NAME,
       concurrency: settings.data.GROUNDSTATE_CONCURRENCY,
       workDir: settings.data.GROUNDSTATE_WORK_DIR,
-      ...(settings.data.GROUNDSTATE_ENGINE_PATH === undefined
-        ? {}
-        : { enginePath: settings.data.GROUNDSTATE_ENGINE_PATH }),
+      enginePath: settings.data.GROUNDSTATE_ENGINE_PATH,
       strictEngineVersion: settings.data.GROUNDSTATE_STRICT_ENGINE === '1',
+      caFile: settings.data.GROUNDSTATE_CA_FILE,
+      drainTimeoutMs: settings.data.GROUNDSTATE_DRAIN_SECONDS * 1_000,
       log: jsonLog(),
       signal: drain.signal,
       forcefulSignal: forceful.signal,
@@ -85,8 +83,7 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
 /** One line of JSON for each event, on standard output. */
 function jsonLog(): AgentLog {
   const line = (level: string) => (facts: object, message: string) => {
-    const plain = Object.entries(facts).map(([key, value]) => [key, value instanceof Error ? value.message : value])
-    process.stdout.write(`${JSON.stringify({ time: new Date(), level, message, ...Object.fromEntries(plain) })}\n`)
+    process.stdout.write(`${JSON.stringify({ time: new Date(), level, message, ...facts })}\n`)
   }
-  return { debug: () => {}, info: line('info'), warn: line('warn'), error: line('error') }
+  return createAgentLog({ debug: () => {}, info: line('info'), warn: line('warn'), error: line('error') })
 }

@@ -23,6 +23,8 @@ const AGENT_VERSION = '1.22.0'
 /** Read by the engine ahead of every command; they would break those of ours whose output we parse. */
 const TUNING = /^TF_(CLI_ARGS$|LOG)/
 
+type Shared = { pluginCache: string; certificates: string | undefined }
+
 export type EngineEnvironment = {
   /** For init, plan and apply. */
   run: Record<string, string>
@@ -36,7 +38,7 @@ export type EngineEnvironment = {
  * The environment of a run's processes: the workspace's env variables, and what ties the engine to its server, which no
  * variable may change. The agent's own environment is not part of it, but for PATH, locale, proxies and certificates.
  */
-export function engineEnvironment(job: AgentJob, folder: RunFolder, pluginCache: string): EngineEnvironment {
+export function engineEnvironment(job: AgentJob, folder: RunFolder, workshop: Shared): EngineEnvironment {
   const facts = {
     TFC_RUN_ID: job.runId,
     TFC_WORKSPACE_NAME: job.workspaceName,
@@ -52,13 +54,15 @@ export function engineEnvironment(job: AgentJob, folder: RunFolder, pluginCache:
     TF_CLI_CONFIG_FILE: folder.cliConfig,
     TF_IN_AUTOMATION: '1',
     TF_INPUT: '0',
-    TF_PLUGIN_CACHE_DIR: pluginCache,
+    TF_PLUGIN_CACHE_DIR: workshop.pluginCache,
     // Without it a configuration that brings no lock file would download its providers again for every run.
     TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: '1',
     CHECKPOINT_DISABLE: '1',
     TMPDIR: folder.tmp,
   }
-  const own = { HOME: folder.home, ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
+  const certificates: Record<string, string> =
+    workshop.certificates === undefined ? {} : { SSL_CERT_FILE: workshop.certificates }
+  const own = { HOME: folder.home, ...certificates, ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
   const variables = job.variables.filter(({ category }) => category === 'env')
   const refused = variables.filter(({ key }) => isRefused(key, controls)).map(({ key }) => key)
   const given = variables.filter(({ key, value }) => !refused.includes(key) && !value.includes('\0'))

@@ -30,11 +30,13 @@ export type JobSettings = {
 export async function runJob(connection: Connection, job: AgentJob, settings: JobSettings): Promise<void> {
   const { log } = settings
   const client = jobClient(connection, job)
-  await using stop = createStop(job, settings.forceful)
-  await using _lease = holdLease(client, job, {
-    onCommand: (command) => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
-    onLost: (reason) => stop.lose(reason),
-  })
+  await using stack = new AsyncDisposableStack()
+  const stop = stack.use(createStop(job, settings.forceful))
+  const events = {
+    onCommand: (command: 'cancel' | 'force-cancel') => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
+    onLost: (reason: Stopped) => stop.lose(reason),
+  }
+  stack.use(holdLease(client, job, events))
   const logStream = openLogStream({
     append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
     limitBytes: settings.logLimitBytes,

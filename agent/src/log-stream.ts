@@ -93,8 +93,11 @@ export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
     if (pendingBytes > BACKLOG) return drained()
   }
 
+  const isSending = () => sending !== undefined
+  const isBehind = () => isSending() && pendingBytes > BACKLOG
+
   async function drained() {
-    while (sending !== undefined && pendingBytes > BACKLOG) await sending
+    while (isBehind()) await sending
   }
 
   return {
@@ -106,7 +109,7 @@ export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
         pendingBytes += 1
         schedule()
       }
-      while (sending !== undefined) await sending
+      while (isSending()) await sending
       if (failure !== undefined) throw failure.error
     },
   }

@@ -23,6 +23,8 @@ export type Workshop = {
   watchdog: Watchdog
   pluginCache: string
   schemaCache: string
+  /** A PEM file of the authorities that engines trust, when those of the system are not enough. */
+  certificates: string | undefined
 }
 
 /** A job under way. */

@@ -4,4 +4,5 @@ import { readPlanHere } from './plan-document.ts'
 
 const files = z.object({ planJson: z.string(), schemas: z.string() })
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origin
 parentPort?.postMessage(await readPlanHere(files.parse(workerData)))

@@ -41,7 +41,7 @@ async function startSlowApply(job: { graceMs?: number; timeLimitMs?: number; lea
   const agent = await startAgent(server)
   await server.submit({ runId: 'run-a', configuration: SLOW_APPLY }).finished
   const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: SLOW_APPLY, ...job })
-  await apply.logged('pid=')
+  await apply.logged(/pid=\d/)
   const pid = Number(PID.exec(apply.log())?.[1])
   return { server, agent, apply, pid }
 }
@@ -50,7 +50,7 @@ async function startDeafPlan(job: { graceMs?: number; timeLimitMs?: number } = {
   const server = await startServer()
   const agent = await startAgent(server, { enginePath: await deafEngine() })
   const plan = server.submit({ configuration: configuration(''), ...job })
-  await plan.logged('pid=')
+  await plan.logged(/pid=\d/)
   const pid = Number(PID.exec(plan.log())?.[1])
   return { server, agent, plan, pid }
 }
@@ -136,7 +136,7 @@ test('a cancel can be followed by a cancel by force', async () => {
   const { plan, pid } = await startDeafPlan({ graceMs: 60_000 })
 
   plan.command('cancel')
-  await plan.logged('was canceled')
+  await plan.logged(/was canceled/)
   plan.command('force-cancel')
   const planned = await plan.finished
 

@@ -5,7 +5,7 @@ import { Stopped, type StopKind, type StopSignals } from './process.ts'
 const LAST_GRACE_MS = 15_000
 
 /** Every way in which a job is told to stop. */
-export type Stop = AsyncDisposable & {
+export type Stop = Disposable & {
   signals: { stop: StopSignals; alive: AbortSignal }
   /** Aborts when the server no longer takes anything of this job. */
   alive: AbortSignal
@@ -58,7 +58,7 @@ export function createStop(job: AgentJob, forceful: AbortSignal): Stop {
       const signal = [lost, kill, interrupt].find((controller) => controller.signal.aborted)?.signal
       return signal?.reason instanceof Stopped ? signal.reason : undefined
     },
-    async [Symbol.asyncDispose]() {
+    [Symbol.dispose]() {
       clearTimeout(limit)
       forceful.removeEventListener('abort', onForceful)
     },

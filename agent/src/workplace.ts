@@ -3,12 +3,12 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
+import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { unpackArchive } from './archive.ts'
 import { writeCliConfig } from './cli-config.ts'
 import { engineEnvironment } from './environment.ts'
 import { forgetEarlierState, writeOverride } from './override.ts'
 import { EngineFailed, lockFileDigest, LOCK_FILE, runEngine, type Phase, type Workplace } from './phase.ts'
-import { archiveEntryProblem } from './archive-entry.ts'
 import type { RunFolder } from './run-folder.ts'
 
 /** Fills a new folder with the job's configuration and everything the engine needs around it; no init yet. */
@@ -31,10 +31,10 @@ export async function layOutWorkplace(phase: Phase, folder: RunFolder): Promise<
 /** The workplace in a folder that is laid out, with what changes from job to job written anew. */
 export async function enterWorkplace(phase: Phase, folder: RunFolder): Promise<Workplace> {
   const { job, workshop } = phase
-  const problem = archiveEntryProblem({ path: job.workingDirectory, type: 'Directory' })
-  if (problem !== undefined) throw new Error(`the working directory ${problem}`)
+  const problem = entryProblem({ path: job.workingDirectory, type: 'Directory' }, newSeenEntries())
+  if (problem !== undefined) throw new Error(`the working directory "${job.workingDirectory}" ${problem}`)
   await writeCliConfig(folder.cliConfig, { apiUrl: workshop.apiUrl, token: job.token })
-  const environment = engineEnvironment(job, folder, workshop.pluginCache)
+  const environment = engineEnvironment(job, folder, workshop)
   return { ...phase, folder, environment, workingFolder: join(folder.configuration, job.workingDirectory) }
 }
 

@@ -16,7 +16,7 @@ import { z } from 'zod'
  * | `GET /jobs/:jobId/artifacts/:kind` | job | 200 raw bytes, 404 |
  * | `GET /jobs/:jobId/configuration` | job | 200 the tar.gz archive of the configuration version |
  * | `POST /jobs/:jobId/finish` `finishBody` | job | 204; sending it again is harmless |
- * | `POST /jobs/:jobId/release` | job | 204; hands a job back unstarted work (a draining agent), it is queued again |
+ * | `POST /jobs/:jobId/release` | job | 204; hands a job back, it is queued again: an apply before it has begun, a plan at any time |
  *
  * Every request may be sent again: the agent repeats what got no answer or a 5xx until its lease has run out. A claim whose
  * connection closes before it is answered must not take a job with it.

@@ -93,6 +93,13 @@ describe('refused', () => {
   })
 })
 
+test('archives of more than a hundred thousand folders are refused', () => {
+  const seen = newSeenEntries()
+  for (let n = 0; n < 1100; n++) entryProblem(file(`d${n}/${'a/'.repeat(90)}b`), seen)
+
+  expect(entryProblem(file('c'), seen)).toBe('comes after more than 100000 folders')
+})
+
 test('whatever links pass, in whatever order: with all of them in place no path leads out of the root', () => {
   const name = fc.constantFrom('a', 'b', 'c')
   const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'))

@@ -21,6 +21,7 @@ const MAX_PATH = 1024
 const MAX_DEPTH = 100
 const MAX_CHAIN = 16
 const MAX_LINKS = 10_000
+const MAX_FOLDERS = 100_000
 
 /**
  * Why an entry of a configuration archive must not be unpacked, or undefined when it may. To be asked for every entry in
@@ -28,18 +29,21 @@ const MAX_LINKS = 10_000
  *
  * No entry may lie outside the archive's root, be a device or a FIFO, or be written through a symlink of the archive. No
  * link may lead out of the root, followed through other links too, whether those come before or after it: unpacking the
- * entries that pass never writes outside, and reading the result never leaves it.
+ * entries that pass never writes outside, and reading the result never leaves it. An entry that then fails to unpack must
+ * fail the archive, since later answers take it as unpacked.
  */
 export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | undefined {
   const problem = pathProblem(entry.path)
   if (problem !== undefined) return problem
+  // Bounds what an archive of many deep paths makes us remember.
+  if (seen.folders.size + seen.pinned.size > MAX_FOLDERS) return `comes after more than ${MAX_FOLDERS} folders`
   const names = namesOf(entry.path)
-  const through = linkOnTheWay(names, seen)
-  if (through !== undefined)
-    return through === names.length ? 'replaces an earlier link' : 'passes through an earlier link'
+  const through = linkOnTheWay(folded(names.join('/')), seen)
+  if (through === 'is') return 'replaces an earlier link'
+  if (through === 'passes') return 'passes through an earlier link'
   const problemOfType = typeProblem(entry, names, seen)
   if (problemOfType !== undefined) return problemOfType
-  addWithParents(seen.folders, entry.type === 'Directory' ? names : names.slice(0, -1))
+  addWithParents(seen.folders, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
   return undefined
 }
 
@@ -71,24 +75,37 @@ function namesOf(path: string) {
   return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
-/** Links are compared as a file system that ignores case and composition would: there `A` and `a` are one name. */
-function folded(names: string[]) {
-  return names.join('/').normalize('NFKC').toLowerCase()
+/** Paths are compared as a file system that ignores case and composition would: there `A` and `a` are one name. */
+function folded(text: string) {
+  return text.normalize('NFC').toLowerCase()
 }
 
-/** How many names of the path lead to the first link on it. */
-function linkOnTheWay(names: string[], seen: SeenEntries): number | undefined {
+/** The path with each of its parents, the longest first. */
+function* withParents(path: string) {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) yield path.slice(0, end)
+}
+
+/** Whether the path is, or lies behind, a link. */
+function linkOnTheWay(path: string, seen: SeenEntries): 'is' | 'passes' | undefined {
   if (seen.links.size === 0) return undefined
-  for (let count = 1; count <= names.length; count++) {
-    if (seen.links.has(folded(names.slice(0, count)))) return count
-  }
+  if (seen.links.has(path)) return 'is'
+  for (const parent of withParents(path)) if (seen.links.has(parent)) return 'passes'
   return undefined
+}
+
+function addWithParents(paths: Set<string>, path: string) {
+  for (const each of withParents(path)) {
+    // Its parents came with it.
+    if (paths.has(each)) return
+    paths.add(each)
+  }
 }
 
 function symlinkProblem(names: string[], target: string, seen: SeenEntries): string | undefined {
   if (target === '' || target.length > MAX_PATH || target.includes('\0')) return 'links to no valid path'
+  if (target.split('/').length > MAX_DEPTH) return `links more than ${MAX_DEPTH} folders far`
   if (seen.links.size >= MAX_LINKS) return `is one link too many, ${MAX_LINKS} are allowed`
-  const path = folded(names)
+  const path = folded(names.join('/'))
   if (seen.folders.has(path)) return 'replaces an earlier folder'
   if (seen.pinned.has(path)) return 'would redirect an earlier link'
   const climbed = new Set<string>()
@@ -102,10 +119,10 @@ function symlinkProblem(names: string[], target: string, seen: SeenEntries): str
 
 /**
  * Follows a target from a folder, through the links known so far. What it climbs out of by `..` is no link by now, and is
- * collected in `climbed` so that it never becomes one; hence a later link cannot change where this one leads.
+ * collected in `climbed`, with its parents, so that none of it becomes one: a later link cannot change where this leads.
  */
 function targetProblem(folder: string[], target: string, seen: SeenEntries, climbed: Set<string>): string | undefined {
-  const place = [...folder]
+  let place = folder.join('/')
   const ahead = [target]
   let chain = 0
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
@@ -113,18 +130,20 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
     const names = namesOf(next.replaceAll('\\', '/'))
     for (const [n, name] of names.entries()) {
       if (name === '..') {
-        if (place.length === 0) return `links out of the archive to ${target}`
-        addWithParents(climbed, place)
-        place.pop()
+        if (place === '') return `links out of the archive to ${target}`
+        addWithParents(climbed, folded(place))
+        place = place.slice(0, Math.max(0, place.lastIndexOf('/')))
         continue
       }
-      place.push(name)
-      const link = seen.links.get(folded(place))
-      if (link === undefined) continue
+      const child = place === '' ? name : `${place}/${name}`
+      const link = seen.links.get(folded(child))
+      if (link === undefined) {
+        place = child
+        continue
+      }
       // Which of the two a name means differs between file systems, so that neither answer would be safe.
-      if (link.path !== place.join('/')) return `links to ${target} past ${link.path}, a link of another spelling`
+      if (link.path !== child) return `links to ${target} past ${link.path}, a link of another spelling`
       if (++chain > MAX_CHAIN) return `links to ${target} through more than ${MAX_CHAIN} links`
-      place.pop()
       const rest = names.slice(n + 1).join('/')
       if (rest !== '') ahead.push(rest)
       ahead.push(link.target)
@@ -134,20 +153,12 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
   return undefined
 }
 
-/** Parents too: a link in place of any of them would move the whole path. */
-function addWithParents(paths: Set<string>, names: string[]) {
-  for (let count = names.length; count > 0; count--) {
-    const path = folded(names.slice(0, count))
-    if (paths.has(path)) return
-    paths.add(path)
-  }
-}
-
 /** A hard link names its target from the archive's root. One to a symlink would move that link to another folder. */
 function hardLinkProblem(target: string, seen: SeenEntries): string | undefined {
   if (target === '') return 'links to no valid path'
   const problem = pathProblem(target)
   if (problem !== undefined) return `links to ${target}, which ${problem}`
-  if (linkOnTheWay(namesOf(target), seen) !== undefined) return `links to ${target}, which is or passes through a link`
+  if (linkOnTheWay(folded(namesOf(target).join('/')), seen) !== undefined)
+    return `links to ${target}, which is or passes through a link`
   return undefined
 }

@@ -7,7 +7,8 @@ import { tagBindingsRelation } from './tags.ts'
 export const activityDuration = z
   .string()
   .refine((text) => /^\d{1,4}[dh]$/.test(text), {
-    error: "Auto destroy activity duration has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
+    error:
+      "Auto destroy activity duration has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
   })
   .nullish()
 

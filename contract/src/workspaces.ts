@@ -20,7 +20,10 @@ export const engineVersion = z
       `${JSON.stringify(issue.input)} is no version: it must be latest, a version such as 1.11.4, or a constraint such as ~> 1.11`,
   })
 
-const folder = z.string().max(1000).regex(/^[^\0]*$/, 'must not contain null bytes')
+const folder = z
+  .string()
+  .max(1000)
+  .regex(/^[^\0]*$/, 'must not contain null bytes')
 
 const attributes = z.object({
   name: resourceName('Name'),
@@ -52,7 +55,10 @@ const attributes = z.object({
   'inherits-project-auto-destroy': z.boolean().nullish(),
   'migration-environment': z.string().max(255).nullish(),
   'source-name': z.string().max(255).nullish(),
-  'source-url': z.url({ protocol: /^https?$/ }).max(2000).nullish(),
+  'source-url': z
+    .url({ protocol: /^https?$/ })
+    .max(2000)
+    .nullish(),
   'vcs-repo': z
     .unknown()
     .refine((value) => value === null || value === undefined, {

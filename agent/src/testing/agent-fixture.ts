@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { spawnSync } from 'node:child_process'
 import { describe, onTestFinished } from 'vitest'
 import { runAgent, type AgentOptions } from '../agent.ts'
-import { AGENT_TOKEN, archiveOf, startProtocolServer, type ProtocolServer } from './protocol-server.ts'
+import { archiveOf } from './archive.ts'
+import { AGENT_TOKEN, startProtocolServer, type ProtocolServer } from './protocol-server.ts'
 
 const terraform = spawnSync('terraform', ['version'], { env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' } })
 
@@ -53,8 +54,8 @@ export async function startAgent(server: ProtocolServer, overrides: Partial<Agen
 }
 
 /** A protocol server that ends with the test. */
-export async function startServer(): Promise<ProtocolServer> {
-  const server = await startProtocolServer()
+export async function startServer(tls?: { cert: string; key: string }): Promise<ProtocolServer> {
+  const server = await startProtocolServer(tls)
   onTestFinished(() => server[Symbol.asyncDispose]())
   return server
 }

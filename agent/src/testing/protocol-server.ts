@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { once } from 'node:events'
-import { Header } from 'tar'
-import { gzipSync } from 'node:zlib'
 import {
   AGENT_API,
   agentJob,
@@ -26,8 +25,8 @@ export type TestJob = {
   finished: Promise<FinishJob>
   log: () => string
   artifacts: Map<ArtifactKind, Buffer>
-  /** Resolves as soon as the log holds this text. */
-  logged: (text: string) => Promise<void>
+  /** Resolves as soon as the log matches. */
+  logged: (pattern: RegExp) => Promise<void>
   /** Answers the next heartbeat, the one under way included. */
   command: (command: Command) => void
   /** From now on the job's token is refused, as after a lost lease. */
@@ -71,7 +70,7 @@ export type ProtocolServer = AsyncDisposable & {
  * an engine calls while it works. For tests of the agent: what the real server adds (leases in a database, permissions) is
  * tested there.
  */
-export async function startProtocolServer(): Promise<ProtocolServer> {
+export async function startProtocolServer(tls?: { cert: string; key: string }): Promise<ProtocolServer> {
   const jobs = new Map<string, JobRecord>()
   const queue: JobRecord[] = []
   const waiting: ((job: JobRecord | undefined) => void)[] = []
@@ -80,13 +79,14 @@ export async function startProtocolServer(): Promise<ProtocolServer> {
   )
   let registrations = 0
   let sequence = 0
-  let server = createServer(handle)
+  const listener = () => (tls === undefined ? createServer(handle) : createHttpsServer(tls, handle))
+  let server: Server = listener()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the test server has no port')
   const { port } = address
-  const url = `http://127.0.0.1:${port}`
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
 
   function handle(request: IncomingMessage, response: ServerResponse) {
     answer(request, response).catch((error: unknown) => {
@@ -187,7 +187,7 @@ export async function startProtocolServer(): Promise<ProtocolServer> {
       await close(server)
     },
     async resume() {
-      server = createServer(handle)
+      server = listener()
       server.listen(port, '127.0.0.1')
       await once(server, 'listening')
     },
@@ -275,10 +275,10 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     released: released.promise,
     resolveReleased: released.resolve,
     log: () => record.bytes.toString(),
-    logged(text) {
+    logged(pattern) {
       return new Promise((resolve) => {
         const check = () => {
-          if (!record.log().includes(text)) return
+          if (!pattern.test(record.log())) return
           record.onLog.delete(check)
           resolve()
         }
@@ -306,21 +306,4 @@ async function close(server: Server) {
 
 function sendJson(response: ServerResponse, document: unknown, status = 200) {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document))
-}
-
-/** A tar.gz of these files; an entry written by hand, so that one may also be a link or have a path that leaves the folder. */
-export function archiveOf(files: Record<string, string | { link: string }>): Buffer {
-  const blocks = Object.entries(files).flatMap(([path, content]) => {
-    const bytes = Buffer.from(typeof content === 'string' ? content : '')
-    const header = new Header({
-      path,
-      mode: 0o644,
-      size: bytes.length,
-      mtime: new Date(0),
-      ...(typeof content === 'string' ? { type: 'File' } : { type: 'SymbolicLink', linkpath: content.link }),
-    })
-    header.encode()
-    return [header.block ?? Buffer.alloc(0), bytes, Buffer.alloc((512 - (bytes.length % 512)) % 512)]
-  })
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]))
 }

@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-type StoredState = { id: string; serial: number; md5: string; raw: Buffer | undefined; runId: string | undefined }
+type StoredState = {
+  id: string
+  workspaceId: string
+  serial: number
+  md5: string
+  raw: Buffer | undefined
+  runId: string | undefined
+}
 
 export type WorkspaceApi = {
   answer: (
@@ -10,6 +17,7 @@ export type WorkspaceApi = {
   ) => Promise<void>
   /** Every state version of every workspace, oldest first. */
   states: StoredState[]
+  /** What the workspace `net` has now. */
   current: () =>
     | { serial: number; resources: { type: string; name: string }[]; outputs: Record<string, unknown> }
     | undefined
@@ -21,7 +29,7 @@ export type WorkspaceApi = {
   snapshotInterval: number | undefined
 }
 
-/** The endpoints of the public API that an engine calls inside a run: one workspace, its state versions, nothing else. */
+/** The endpoints of the public API that an engine calls inside a run: workspaces of any name, and their state versions. */
 export function createWorkspaceApi(findJob: (token: string | undefined) => unknown): WorkspaceApi {
   const api: WorkspaceApi = {
     states: [],
@@ -30,7 +38,7 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     snapshotInterval: undefined,
     answer,
     current() {
-      const raw = api.states.findLast((state) => state.raw !== undefined)?.raw
+      const raw = findCurrent('ws-acme-net')?.raw
       return raw === undefined ? undefined : JSON.parse(raw.toString())
     },
   }
@@ -72,17 +80,20 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     }
     const workspace = /^GET \/api\/v2\/organizations\/\w+\/workspaces\/([\w-]+)$/.exec(route)
     if (workspace !== null) return void send({ data: workspaceResource(workspace[1] ?? '') })
-    if (/^GET .*\/current-state-version$/.test(route)) {
-      const current = api.states.findLast((state) => state.raw !== undefined)
+    const currentOf = /^GET .*\/workspaces\/([\w-]+)\/current-state-version$/.exec(route)
+    if (currentOf !== null) {
+      const current = findCurrent(currentOf[1])
       if (current === undefined) return void send({ errors: [{ status: '404', title: 'not found' }] }, 404)
       return void send({ data: stateResource(current, url) })
     }
-    if (/^POST .*\/state-versions$/.test(route)) {
+    const createIn = /^POST .*\/workspaces\/([\w-]+)\/state-versions$/.exec(route)
+    if (createIn !== null) {
       if (api.refuseState !== undefined)
         return void send({ errors: [{ title: 'refused by the test' }] }, api.refuseState)
       const { data } = JSON.parse(body.toString())
       const state: StoredState = {
         id: `sv-${api.states.length + 1}`,
+        workspaceId: createIn[1] ?? '',
         serial: data.attributes.serial,
         md5: data.attributes.md5,
         raw: undefined,
@@ -95,6 +106,10 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     const state = api.states.find(({ id }) => id === stored?.[1])
     if (state !== undefined) return void send({ data: stateResource(state, url) })
     send({ errors: [{ status: '404', title: `the test server has no ${route}` }] }, 404)
+  }
+
+  function findCurrent(workspaceId: string | undefined) {
+    return api.states.findLast((state) => state.workspaceId === workspaceId && state.raw !== undefined)
   }
 
   return api

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { forbidden } from '../errors.ts'
 import type { Actor, UserActor } from './actor.ts'
 import {
   type Facts,
@@ -71,7 +70,10 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
  * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
  * beside each row, and takes the rest of the facts from the organization.
  */
-export function grantsColumn(actor: Actor, subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> }) {
+export function grantsColumn(
+  actor: Actor,
+  subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> },
+) {
   if (actor.kind !== 'user') return sql<GrantsColumn>`null::jsonb`
   return sql<GrantsColumn>`jsonb_build_object('projects', ${projectGrants(actor, subject.projectId)},
     'workspaces', ${workspaceGrants(actor, subject.workspaceId)})`
@@ -118,6 +120,7 @@ export function readFacts(
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],
+        lacksSecondFactor: row.facts?.lacks_second_factor ?? false,
       }
     case 'agent':
     case 'audit-trails':
@@ -132,15 +135,6 @@ export function seesEveryWorkspace(facts: Facts) {
   const { standing, access } = facts
   if (standing === 'member') return access.has('manage_workspaces') || access.has('read_workspaces')
   return standing === 'system' || standing === 'owner' || standing === 'organization-token'
-}
-
-/**
- * Refuses members without a second factor in an organization that demands one. Every guard calls it once it knows that
- * the actor may see the resource; people who sign in elsewhere, and tokens of teams and organizations, are not asked.
- */
-export function checkSecondFactor(row: { facts: FactsColumn }) {
-  if (!row.facts?.lacks_second_factor) return
-  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
 }
 
 /** SQL condition: the actor may see the workspace `w` (an alias of `workspaces` in the query). */

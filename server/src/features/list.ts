@@ -2,12 +2,15 @@ import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { agentJobRoutes } from './agent-jobs/routes.ts'
 import { agentPoolRoutes } from './agent-pools/routes.ts'
 import { agentRoutes } from './agents/routes.ts'
 import { applyRoutes } from './applies/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { configurationVersionRoutes } from './configuration-versions/routes.ts'
+import { dataRetentionJobs } from './data-retention/jobs.ts'
+import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -29,6 +32,7 @@ import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { taskResultRoutes } from './task-results/routes.ts'
 import { taskStageRoutes } from './task-stages/routes.ts'
+import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
@@ -43,13 +47,17 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   healthRoutes,
   accountRoutes,
+  adminOrganizationRoutes,
+  adminUserRoutes,
   agentJobRoutes,
   agentPoolRoutes,
   agentRoutes,
+  anyTokenRoutes,
   applyRoutes,
   avatarRoutes,
   configurationVersionRoutes,
   consumerRoutes,
+  dataRetentionRoutes,
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
@@ -79,4 +87,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]

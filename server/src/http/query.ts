@@ -26,5 +26,8 @@ export function readSort<Name extends string>(query: Record<string, unknown>, na
   const descending = text.startsWith('-')
   const name = names.find((name) => name === text.replace(/^-/, ''))
   if (name !== undefined) return { name, descending }
-  throw invalidParameter(`sort is ${JSON.stringify(text)}, it must be one of ${names.join(', ')}, or one with a - before it`, 'sort')
+  throw invalidParameter(
+    `sort is ${JSON.stringify(text)}, it must be one of ${names.join(', ')}, or one with a - before it`,
+    'sort',
+  )
 }

@@ -42,9 +42,7 @@ export const organizationRoutes: Routes = (http) => {
     return noContent()
   })
   http.get('/organizations/:organization/entitlement-set', async (req) => {
-    return ok(
-      entitlementSetResource(await requireOrganization(req.ctx, req.params.organization, 'organization:read')),
-    )
+    return ok(entitlementSetResource(await requireOrganization(req.ctx, req.params.organization, 'organization:read')))
   })
 }
 

@@ -56,9 +56,13 @@ export async function listProjects(
   { limit, offset, descending }: { limit: number; offset: number; descending: boolean },
 ) {
   const matches = sql<boolean>`p.organization_id = ${filter.organizationId}
-    ${filter.userId === undefined ? sql`` : sql`and p.id in (
+    ${
+      filter.userId === undefined
+        ? sql``
+        : sql`and p.id in (
       select g.project_id from team_projects g join team_members m on m.team_id = g.team_id
-       where m.user_id = ${filter.userId})`}
+       where m.user_id = ${filter.userId})`
+    }
     ${filter.names === undefined ? sql`` : sql`and lower(p.name) = any(${filter.names.map((name) => name.toLowerCase())})`}
     ${filter.q === undefined ? sql`` : sql`and p.name ilike ${containing(filter.q)}`}`
   const direction = descending ? 'desc' : 'asc'

@@ -8,7 +8,14 @@ import {
 import { created, listAll, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { readText } from '../../http/query.ts'
-import { addWorkspacesToTag, addWorkspaceTags, deleteTags, listTags, listWorkspaceTags, removeWorkspaceTags } from './flat.ts'
+import {
+  addWorkspacesToTag,
+  addWorkspaceTags,
+  deleteTags,
+  listTags,
+  listWorkspaceTags,
+  removeWorkspaceTags,
+} from './flat.ts'
 import { createReservedTagKey, deleteReservedTagKey, listReservedTagKeys, updateReservedTagKey } from './reserved.ts'
 import { effectiveTagBindingResource, reservedTagKeyResource, tagBindingResource, tagResource } from './resource.ts'
 import {

@@ -121,7 +121,12 @@ export type Tag = { tag_id: string; key: string; created_at: Date; instance_coun
 /** One page of an organization's flat tags with the number of workspaces that `visible` leaves, and the total. */
 export async function listTags(
   db: Db,
-  filter: { organizationId: string; q?: string | undefined; exclude?: string | undefined; visible: ReturnType<typeof sql> },
+  filter: {
+    organizationId: string
+    q?: string | undefined
+    exclude?: string | undefined
+    visible: ReturnType<typeof sql>
+  },
   { limit, offset }: { limit: number; offset: number },
 ) {
   const { rows } = await sql<Tag & { total: number }>`

@@ -50,3 +50,32 @@ export async function listUserTokens(db: Db, userId: string, page: Page) {
   ])
   return { rows, total: count.total }
 }
+
+type OrganizationKind = 'organization' | 'audit-trails'
+
+export async function findOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
+  return db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+}
+
+/** Whether there was one. */
+export async function deleteOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
+  const result = await db
+    .deleteFrom('tokens')
+    .where('organization_id', '=', organizationId)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+export async function deleteToken(db: Db, id: string) {
+  await db.deleteFrom('tokens').where('id', '=', id).execute()
+}
+
+export async function findToken(db: Db, id: string) {
+  return db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
+}

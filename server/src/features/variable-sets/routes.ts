@@ -17,7 +17,13 @@ import {
 import { included, INCLUDES } from './includes.ts'
 import { variableSetResource } from './resource.ts'
 import { listOrganizationSets, listProjectSets, listWorkspaceSets, requireVariableSet } from './service.ts'
-import { createSetVariable, deleteSetVariable, listSetVariables, showSetVariable, updateSetVariable } from './variables.ts'
+import {
+  createSetVariable,
+  deleteSetVariable,
+  listSetVariables,
+  showSetVariable,
+  updateSetVariable,
+} from './variables.ts'
 
 export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', { include: INCLUDES }, async (req) => {

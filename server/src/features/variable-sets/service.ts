@@ -39,7 +39,8 @@ async function readable(ctx: Ctx, organizationId: string, rows: readonly store.V
   return rows.flatMap((row): VariableSet[] => {
     const project = row.project_id === null ? undefined : byId.get(row.project_id)
     const manage = organization?.can.has('variable-sets:manage') || project?.has('variable-sets:manage')
-    const read = row.project_id === null ? organization?.can.has('variable-sets:read') : project?.has('variable-sets:read')
+    const read =
+      row.project_id === null ? organization?.can.has('variable-sets:read') : project?.has('variable-sets:read')
     return read || manage ? [{ ...row, canManage: manage ?? false }] : []
   })
 }

@@ -6,7 +6,13 @@ import * as store from './store.ts'
 import { openValue } from './values.ts'
 
 /** A variable as the agent hands it to the engine, in the clear. */
-export type RunVariable = { key: string; value: string; hcl: boolean; category: 'terraform' | 'env'; sensitive: boolean }
+export type RunVariable = {
+  key: string
+  value: string
+  hcl: boolean
+  category: 'terraform' | 'env'
+  sensitive: boolean
+}
 
 /**
  * The variables of a run, decrypted, each key of a category once by precedence. `runVariables` are the run's own: HCL

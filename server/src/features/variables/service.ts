@@ -1,11 +1,22 @@
 import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx } from '../../app.ts'
 import { forbidden, invalidParameter, notFound } from '../../errors.ts'
-import { listReadableWorkspaces, requireWorkspace, requireWorkspaceByName, type Workspace } from '../workspaces/service.ts'
+import {
+  listReadableWorkspaces,
+  requireWorkspace,
+  requireWorkspaceByName,
+  type Workspace,
+} from '../workspaces/service.ts'
 import * as store from './store.ts'
 import { changeVariable, insertVariable } from './values.ts'
 
-export { deleteVariable as deleteVariableOf, findVariable, listVariables, listVariablesOfSets } from './store.ts'
+export {
+  deleteVariable as deleteVariableOf,
+  findVariable,
+  listVariables,
+  listVariablesOfSets,
+  listVariablesOfWorkspaces,
+} from './store.ts'
 export type { VariableRow } from './store.ts'
 export { resolveRunVariables } from './resolve.ts'
 export { variableResource } from './resource.ts'

@@ -29,6 +29,17 @@ export async function listVariables(db: Db, owner: VariableOwner) {
   return db.selectFrom('variables').selectAll().where(of(owner)).orderBy('key').orderBy('category').execute()
 }
 
+/** The variables of several workspaces, which the caller may read. */
+export async function listVariablesOfWorkspaces(db: Db, workspaceIds: readonly string[]) {
+  return db
+    .selectFrom('variables')
+    .selectAll()
+    .where(sql<boolean>`workspace_id = any(${workspaceIds})`)
+    .orderBy('key')
+    .orderBy('category')
+    .execute()
+}
+
 /** The variables of several sets. */
 export async function listVariablesOfSets(db: Db, variableSetIds: readonly string[]) {
   return db

@@ -1,8 +1,4 @@
-import {
-  type CreateVariable,
-  type UpdateVariable,
-  variableKeyProblem,
-} from '@groundstate/contract/variables'
+import { type CreateVariable, type UpdateVariable, variableKeyProblem } from '@groundstate/contract/variables'
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'

@@ -48,6 +48,7 @@ export async function requireVisibleWorkspaces(
   const ids = identifiers.map(({ id }) => id)
   const visible = await store.findVisibleIds(ctx.db, ctx.actor, organizationId, ids)
   const missing = ids.findIndex((id) => !visible.has(id))
-  if (missing >= 0) throw invalid(`there is no workspace ${ids[missing]} in the organization`, `${pointer}/${missing}/id`)
+  if (missing >= 0)
+    throw invalid(`there is no workspace ${ids[missing]} in the organization`, `${pointer}/${missing}/id`)
   return ids
 }

@@ -22,7 +22,11 @@ export async function createWorkspace(ctx: Ctx, organizationName: string, input:
           permission: 'workspaces:create',
           pointer: '/data/relationships/project',
         })
-  const execution = changeExecution({ execution_mode: null, agent_pool_id: null }, defaultsOf(project), input.attributes)
+  const execution = changeExecution(
+    { execution_mode: null, agent_pool_id: null },
+    defaultsOf(project),
+    input.attributes,
+  )
   if (execution.agent_pool_id !== null) {
     await requireOrganizationPool(ctx, organization.id, execution.agent_pool_id, '/data/attributes/agent-pool-id')
   }

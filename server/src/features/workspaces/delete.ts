@@ -1,6 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { extractVersion } from '../state-versions/service.ts'
 import { lockedBy } from './lock.ts'
 import { mayForceDelete } from './resource.ts'
 import { requireWorkspaceBy } from './service.ts'
@@ -27,10 +28,18 @@ export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
 /** Deletes a workspace that manages nothing. Throws `conflict` in the words that clients look for when it is not safe. */
 export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  // What the state manages is counted in the background; who asks right after a destroy wants to know now.
+  if (workspace.current_state_version_id !== null) await extractVersion(ctx, workspace.current_state_version_id)
   await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
     if (locked.locked_by_type !== null) throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}`)
+    if (
+      locked.pending_state_version_id !== null ||
+      locked.current_state_version_id !== workspace.current_state_version_id
+    ) {
+      throw conflict(`the state of the workspace ${locked.name} is still being processed: try again in a moment`)
+    }
     if (locked.resource_count > 0) {
       throw conflict(
         `the workspace ${locked.name} is still managing resources (${locked.resource_count}): destroy them first`,

@@ -11,10 +11,8 @@ type Defaults = {
 
 /** Where a workspace's runs execute: its own settings, else its project's, else its organization's. */
 export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
-  const mode =
-    workspace.execution_mode ?? workspace.project_execution_mode ?? workspace.organization_execution_mode
-  const pool =
-    workspace.agent_pool_id ?? workspace.project_agent_pool_id ?? workspace.organization_agent_pool_id
+  const mode = workspace.execution_mode ?? workspace.project_execution_mode ?? workspace.organization_execution_mode
+  const pool = workspace.agent_pool_id ?? workspace.project_agent_pool_id ?? workspace.organization_agent_pool_id
   return { mode, agentPoolId: mode === 'agent' ? pool : null }
 }
 
@@ -45,7 +43,8 @@ export function changeExecution(current: ExecutionSettings, defaults: Defaults, 
     throw invalid("must not be specified unless using 'agent' execution mode", '/data/attributes/agent-pool-id')
   }
   const follows = overwrites?.['agent-pool'] === false || inherits
-  const pool = effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
+  const pool =
+    effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
   if (mode === 'agent' && pool === null) {
     throw invalid("must be specified when using 'agent' execution mode", '/data/attributes/agent-pool-id')
   }

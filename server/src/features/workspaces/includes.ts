@@ -2,8 +2,11 @@ import type { Relationship, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { listReadableOrganizations, organizationResource } from '../organizations/service.ts'
 import { listReadableProjects, projectResource } from '../projects/service.ts'
+import { listOutputsOf } from '../state-version-outputs/service.ts'
 import { effectiveTagBindingResource, listEffectiveTagBindings } from '../tags/service.ts'
-import { workspaceResource } from './resource.ts'
+import { includedUsers } from '../users/service.ts'
+import { listVariablesOfWorkspaces, variableResource } from '../variables/service.ts'
+import { workspaceOutputResource, workspaceResource } from './resource.ts'
 import type { Workspace } from './service.ts'
 
 /** What one include adds: resources, and the relationships by which each workspace (by id) names its own. */
@@ -33,6 +36,37 @@ const LOADERS = {
       ]),
     )
     return { resources: [...bindings.values()].flat().map(effectiveTagBindingResource), relationships }
+  },
+  locked_by: async (ctx, workspaces) => ({
+    resources: await includedUsers(
+      ctx,
+      workspaces.map((workspace) => (workspace.locked_by_type === 'user' ? workspace.locked_by_id : null)),
+    ),
+  }),
+  outputs: async (ctx, workspaces) => {
+    const readable = workspaces.filter((workspace) => workspace.can.has('state-outputs:read'))
+    const versions = readable.flatMap((workspace) => workspace.current_state_version_id ?? [])
+    const outputs = versions.length === 0 ? [] : await listOutputsOf(ctx, versions)
+    const byVersion = Map.groupBy(outputs, (output) => output.stateVersionId)
+    const relationships = new Map(
+      workspaces.map(({ id, current_state_version_id: version }) => {
+        const data = byVersion.get(version ?? '')?.map((output) => ({ id: output.id, type: 'workspace-outputs' }))
+        return [id, { outputs: { data: data ?? [] } }]
+      }),
+    )
+    return { resources: outputs.map(workspaceOutputResource), relationships }
+  },
+  vars: async (ctx, workspaces) => {
+    const readable = workspaces.filter((workspace) => workspace.can.has('variables:read'))
+    const variables = await listVariablesOfWorkspaces(ctx.db, ids(readable, 'id'))
+    const byWorkspace = Map.groupBy(variables, (variable) => variable.workspace_id)
+    const relationships = new Map(
+      workspaces.map(({ id }) => [
+        id,
+        { vars: { data: (byWorkspace.get(id) ?? []).map((variable) => ({ id: variable.id, type: 'vars' })) } },
+      ]),
+    )
+    return { resources: variables.map(variableResource), relationships }
   },
 } as const satisfies Record<string, Loader>
 

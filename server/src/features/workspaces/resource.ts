@@ -96,6 +96,22 @@ export function workspaceResource(workspace: Workspace, relationships: Record<st
   }
 }
 
+/** An output of the current state as workspaces include it: the value of a sensitive one is withheld. */
+export function workspaceOutputResource(output: {
+  id: string
+  name: string
+  sensitive: boolean
+  type: string
+  value: unknown
+}): Resource {
+  const { id, name, sensitive, type, value } = output
+  return {
+    id,
+    type: 'workspace-outputs',
+    attributes: { name, sensitive, 'output-type': type, value: sensitive ? null : value },
+  }
+}
+
 function toOne(id: string | null, type: string): { data: Identifier | null } {
   return { data: id === null ? null : { id, type } }
 }

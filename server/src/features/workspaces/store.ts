@@ -26,7 +26,9 @@ export function selectWorkspaces(db: Db) {
     ])
     .select(
       // A tag with a value has no place in a list of names.
-      sql<string[]>`array(select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`.as(
+      sql<
+        string[]
+      >`array(select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`.as(
         'tag_names',
       ),
     )

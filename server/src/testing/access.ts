@@ -1,0 +1,41 @@
+import type { Insertable } from 'kysely'
+import { transact } from '../db/db.ts'
+import type { Schema } from '../db/schema.gen.ts'
+import { insertTeam } from '../features/teams/service.ts'
+import type { TestApp } from './app.ts'
+import type { TestUser } from './factories.ts'
+
+let count = 0
+
+type Grants = {
+  members: readonly TestUser[]
+  organizationId: string
+  /** Permissions in the whole organization, `{ read_workspaces: true }`. */
+  organization?: Partial<Insertable<Schema['teams']>>
+  workspaces?: Record<string, Insertable<Schema['team_workspaces']>['access']>
+  projects?: Record<string, Insertable<Schema['team_projects']>['access']>
+}
+
+/** A team of `members` with access to workspaces and projects by id. Returns the team's id. */
+export async function createTeamWithAccess(app: TestApp, grants: Grants) {
+  count += 1
+  return transact(app.as(), async (ctx) => {
+    const now = ctx.now()
+    const teamId = await insertTeam(ctx, { organizationId: grants.organizationId, name: `team-${count}` })
+    if (grants.organization) {
+      await ctx.db.updateTable('teams').set(grants.organization).where('id', '=', teamId).execute()
+    }
+    for (const { id } of grants.members) {
+      await ctx.db.insertInto('team_members').values({ team_id: teamId, user_id: id, created_at: now }).execute()
+    }
+    for (const [id, access] of Object.entries(grants.workspaces ?? {})) {
+      const row = { id: ctx.newId('tws'), team_id: teamId, workspace_id: id, access, created_at: now }
+      await ctx.db.insertInto('team_workspaces').values(row).execute()
+    }
+    for (const [id, access] of Object.entries(grants.projects ?? {})) {
+      const row = { id: ctx.newId('tprj'), team_id: teamId, project_id: id, access, created_at: now }
+      await ctx.db.insertInto('team_projects').values(row).execute()
+    }
+    return teamId
+  })
+}
