@@ -8,6 +8,7 @@ import { migrate } from './db/migrate.ts'
 import { ensureAdmin } from './features/admin/service.ts'
 import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
+import { LOOPS } from './features/loops.ts'
 import { createServer } from './http/server.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import { loadTls } from './tls/tls.ts'
@@ -40,6 +41,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const ctx = { ...app, actor: SYSTEM }
   const admin = await ensureAdmin(ctx)
   if (works) await app.jobs.start(ctx, JOBS)
+  const loopStops = new AbortController()
+  const loops = works ? LOOPS.map(async (loop) => loop(ctx, loopStops.signal)) : []
 
   const agentStops = new AbortController()
   const agent =
@@ -65,6 +68,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   log.info('draining')
   agentStops.abort()
   await agent
+  loopStops.abort()
+  await Promise.all(loops)
   if (works) await app.jobs.stop(5000)
 }
 

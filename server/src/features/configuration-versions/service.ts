@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
-import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { readFacts } from '../../auth/facts.ts'
+import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -33,9 +33,9 @@ export async function requireConfigurationVersion(
     workspaceId: row.workspace_id,
     facts: column,
   })
+  checkTwoFactorPolicy(facts)
   const can = workspacePermissions(facts)
   if (!can.has('runs:read')) throw notFound('configuration version')
-  checkSecondFactor(row)
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
   return { ...version, can }
 }

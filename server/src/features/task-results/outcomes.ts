@@ -1,6 +1,6 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { workspacePermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy, workspacePermissions } from '../../auth/permissions.ts'
 import { notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 import * as store from './outcomes-store.ts'
@@ -18,7 +18,9 @@ export async function requireOutcome(ctx: Ctx, id: string): Promise<store.TaskOu
   if (!row) throw notFound('task result outcome')
   const { facts: column, ...outcome } = row
   const key = { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: column }
-  if (!workspacePermissions(readFacts(ctx.actor, key)).has('runs:read')) throw notFound('task result outcome')
+  const facts = readFacts(ctx.actor, key)
+  checkTwoFactorPolicy(facts)
+  if (!workspacePermissions(facts).has('runs:read')) throw notFound('task result outcome')
   return outcome
 }
 

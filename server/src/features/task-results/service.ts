@@ -1,6 +1,6 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import type { Tx } from '../../db/db.ts'
 import { forbidden, notFound } from '../../errors.ts'
@@ -23,7 +23,9 @@ export async function requireTaskResult(ctx: Ctx, id: string, permission: Worksp
   if (!row) throw notFound('task result')
   const { facts: column, ...result } = row
   const key = { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: column }
-  const can = workspacePermissions(readFacts(ctx.actor, key))
+  const facts = readFacts(ctx.actor, key)
+  const can = workspacePermissions(facts)
+  checkTwoFactorPolicy(facts)
   if (!can.has('runs:read')) throw notFound('task result')
   if (!can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)

@@ -1,7 +1,7 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import type { Tx } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../run-tasks/service.ts'
@@ -27,7 +27,9 @@ export async function requireTaskStage(ctx: Ctx, id: string, permission: Workspa
   if (!row) throw notFound('task stage')
   const { facts: column, ...stage } = row
   const key = { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: column }
-  const can = workspacePermissions(readFacts(ctx.actor, key))
+  const facts = readFacts(ctx.actor, key)
+  const can = workspacePermissions(facts)
+  checkTwoFactorPolicy(facts)
   if (!can.has('runs:read')) throw notFound('task stage')
   if (!can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
