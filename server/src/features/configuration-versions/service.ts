@@ -33,8 +33,8 @@ export async function requireConfigurationVersion(
     workspaceId: row.workspace_id,
     facts: column,
   })
-  checkTwoFactorPolicy(facts)
   const can = workspacePermissions(facts)
+  if (can.size > 0) checkTwoFactorPolicy(facts)
   if (!can.has('runs:read')) throw notFound('configuration version')
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
   return { ...version, can }

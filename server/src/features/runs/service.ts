@@ -29,7 +29,7 @@ export async function requireRun(
   const run = row && readable(ctx, row)
   if (!run) throw notFound('run')
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
-  checkTwoFactorPolicy(run.facts)
+  if (run.can.size > 0) checkTwoFactorPolicy(run.facts)
   if (!run.can.has('runs:read')) throw notFound('run')
   if (!run.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)
