@@ -8,25 +8,25 @@ export type TaskRow = Selectable<Schema['tasks']>
 
 function selectTasks(db: Db) {
   return db
-    .selectFrom('tasks as t')
-    .innerJoin('organizations as o', 'o.id', 't.organization_id')
-    .selectAll('t')
+    .selectFrom('tasks as task')
+    .innerJoin('organizations as o', 'o.id', 'task.organization_id')
+    .selectAll('task')
     .select(['o.name as organization_name', 'o.plan as organization_plan'])
 }
 
 /** A task, and the facts about its organization for `actor`. */
 export async function findTask(db: Db, actor: Actor, id: string) {
   return selectTasks(db)
-    .select(factsColumn(actor, { organizationId: sql`t.organization_id` }).as('facts'))
-    .where('t.id', '=', id)
+    .select(factsColumn(actor, { organizationId: sql`task.organization_id` }).as('facts'))
+    .where('task.id', '=', id)
     .executeTakeFirst()
 }
 
 export async function listTasks(db: Db, organizationId: string, window: { limit: number; offset: number }) {
   const rows = await selectTasks(db)
-    .where('t.organization_id', '=', organizationId)
-    .orderBy('t.name')
-    .orderBy('t.id')
+    .where('task.organization_id', '=', organizationId)
+    .orderBy('task.name')
+    .orderBy('task.id')
     .limit(window.limit)
     .offset(window.offset)
     .execute()
