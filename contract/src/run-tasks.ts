@@ -41,7 +41,9 @@ const taskAttributes = z.object({
     .nullish(),
 })
 const taskRelationships = z.object({
-  'agent-pool': z.object({ data: z.object({ type: z.literal('agent-pools'), id: z.string().min(1) }).nullable() }).optional(),
+  'agent-pool': z
+    .object({ data: z.object({ type: z.literal('agent-pools'), id: z.string().min(1) }).nullable() })
+    .optional(),
 })
 
 export const createTaskBody = requestBody('tasks', taskAttributes, taskRelationships)

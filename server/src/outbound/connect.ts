@@ -8,17 +8,16 @@ export class ForbiddenAddressError extends Error {
   override name = 'ForbiddenAddressError'
 }
 
-type LookupCallback = (
-  error: NodeJS.ErrnoException | null,
-  address: string | LookupAddress[],
-  family?: number,
-) => void
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
 
 /**
  * Connects only to addresses that `rule` allows. The name is resolved by this very connection and every one of its
  * addresses is checked, so that a name which changes its mind between check and use gains nothing.
  */
-export function guardedConnector(rule: AddressRule, options: { ca?: string[]; timeoutMs: number }): buildConnector.connector {
+export function guardedConnector(
+  rule: AddressRule,
+  options: { ca?: string[]; timeoutMs: number },
+): buildConnector.connector {
   const lookup = (hostname: string, lookupOptions: LookupOptions, callback: LookupCallback) => {
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
@@ -34,7 +33,7 @@ export function guardedConnector(rule: AddressRule, options: { ca?: string[]; ti
     allowH2: false,
     lookup,
     ...(options.ca && { ca: options.ca }),
-  } as buildConnector.BuildOptions) // the union of its three kinds of options has no `lookup` in common
+  })
   return (target, callback) => {
     // A literal address is connected to without a lookup.
     const literal = target.hostname.replace(/^\[(.+)\]$/, '$1')

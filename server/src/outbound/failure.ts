@@ -15,7 +15,8 @@ const WORDS: Record<string, string> = {
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed: give the task its ca-certificate',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate comes from an unknown authority: give the task its ca-certificate',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate comes from an unknown authority: give the task its ca-certificate',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'the certificate comes from an unknown authority: give the task its ca-certificate',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate comes from an unknown authority: give the task its ca-certificate',
   CERT_HAS_EXPIRED: 'the certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
@@ -28,7 +29,7 @@ export function failureWords(error: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
   if (code !== undefined && code in WORDS) return `${WORDS[code]} (${code})`
-  if (code?.startsWith('HPE_')) return `the answer is not HTTP (${code})`
+  if (cause.name === 'HTTPParserError') return `the answer is not HTTP (${cause.message})`
   if (code?.startsWith('ERR_SSL')) return `TLS could not be agreed on: ${cause.message}`
   return code === undefined ? cause.message : `${cause.message} (${code})`
 }

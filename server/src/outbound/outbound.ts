@@ -143,5 +143,7 @@ async function readStart(body: Dispatcher.ResponseData['body']) {
 }
 
 function answerHeaders(headers: Record<string, string | string[] | undefined>) {
-  return Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined))
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined),
+  )
 }

@@ -73,7 +73,12 @@ function fakeJob(app: TestApp, job: AgentJob): FakeJob {
     configuration: () => send('GET', '/configuration'),
     heartbeat: ({ waitMs = 0, seen = 'continue' } = {}) => send('POST', '/heartbeat', { waitMs, seen }),
     finish: (body = {}) =>
-      send('POST', '/finish', { status: 'finished', exitCode: 0, ...(job.kind === 'plan' && { hasChanges: true }), ...body }),
+      send('POST', '/finish', {
+        status: 'finished',
+        exitCode: 0,
+        ...(job.kind === 'plan' && { hasChanges: true }),
+        ...body,
+      }),
     release: () => send('POST', '/release'),
   }
 }

@@ -22,7 +22,11 @@ export async function createRunSetting(app: TestApp, attributes: Record<string, 
 
 export async function addWorkspace(
   app: TestApp,
-  { user, organization, attributes = {} }: { user: TestUser; organization: string; attributes?: Record<string, unknown> },
+  {
+    user,
+    organization,
+    attributes = {},
+  }: { user: TestUser; organization: string; attributes?: Record<string, unknown> },
 ): Promise<RunSetting> {
   const workspace = await createWorkspace(app, { organization, actor: user.actor, attributes })
   const version = await uploadConfiguration(app, { user, workspaceId: workspace.id })

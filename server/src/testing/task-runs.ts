@@ -79,7 +79,11 @@ export async function attachTask(
 export async function addTask(
   app: TestApp,
   setting: TaskSetting,
-  { stages, level = 'mandatory', ...attributes }: Record<string, unknown> & {
+  {
+    stages,
+    level = 'mandatory',
+    ...attributes
+  }: Record<string, unknown> & {
     stages: Stage[]
     level?: 'advisory' | 'mandatory'
   },
@@ -124,7 +128,11 @@ export async function readStages(app: TestApp, { user }: Pick<TaskSetting, 'user
 }
 
 /** Waits until the run is in the status, by its announcements. */
-export async function runReaches(app: TestApp, setting: Pick<RunSetting, 'user'>, { run, status }: { run: string; status: string }) {
+export async function runReaches(
+  app: TestApp,
+  setting: Pick<RunSetting, 'user'>,
+  { run, status }: { run: string; status: string },
+) {
   using topic = app.signals.subscribe(`run:${run}`)
   for (;;) {
     const now = (await readRun(app, setting, run)).attributes.status

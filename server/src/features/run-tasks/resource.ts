@@ -3,7 +3,10 @@ import type { TaskRow } from './store.ts'
 import type { WorkspaceTaskRow } from './workspace-tasks-store.ts'
 
 /** A run task; its key never leaves. `attached` are the workspace tasks that the caller may see. */
-export function taskResource(task: TaskRow & { organization_name: string }, attached: readonly { id: string }[]): Resource {
+export function taskResource(
+  task: TaskRow & { organization_name: string },
+  attached: readonly { id: string }[],
+): Resource {
   const self = `/api/v2/tasks/${task.id}`
   return {
     id: task.id,

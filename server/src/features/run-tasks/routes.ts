@@ -5,7 +5,16 @@ import { created, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
 import { taskResource, workspaceTaskResource } from './resource.ts'
-import { createTask, deleteTask, listAttachments, listTasks, requireTask, type Task, testTask, updateTask } from './service.ts'
+import {
+  createTask,
+  deleteTask,
+  listAttachments,
+  listTasks,
+  requireTask,
+  type Task,
+  testTask,
+  updateTask,
+} from './service.ts'
 import { taskTestResource } from './test-resource.ts'
 
 const include = ['workspace_tasks', 'workspace_tasks.workspace']

@@ -205,7 +205,9 @@ export async function listEffectiveTasks(
         ...(row.global_enabled && row.global_stages.includes(stage) ? [row.global_enforcement_level] : []),
       ]
       if (levels.length === 0) return []
-      return [{ stage, enforcementLevel: levels.includes('mandatory') ? ('mandatory' as const) : ('advisory' as const) }]
+      return [
+        { stage, enforcementLevel: levels.includes('mandatory') ? ('mandatory' as const) : ('advisory' as const) },
+      ]
     }),
   }))
 }

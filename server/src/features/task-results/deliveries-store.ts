@@ -7,7 +7,10 @@ export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
 export type Claim = { id: string; attempt: number }
 
 /** Leases requests that are due, so that each is sent by one process; those of a process that died fall due again. */
-export async function claimDeliveries(db: Db, { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number }) {
+export async function claimDeliveries(
+  db: Db,
+  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
+) {
   const { rows } = await sql<Claim>`update task_results r
        set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
       from (select id from task_results
@@ -47,7 +50,10 @@ export async function findRequestFacts(db: Db, id: string) {
     .executeTakeFirst()
 }
 
-export type NewDelivery = Omit<TaskDeliveryRow, 'request_headers' | 'response_headers' | 'task_result_id' | 'attempt'> & {
+export type NewDelivery = Omit<
+  TaskDeliveryRow,
+  'request_headers' | 'response_headers' | 'task_result_id' | 'attempt'
+> & {
   request_headers: Record<string, string>
   response_headers: Record<string, string | string[]> | null
 }

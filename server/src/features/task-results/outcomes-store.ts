@@ -16,7 +16,11 @@ export type NewOutcome = {
 }
 
 /** Adds outcomes to a result; one that it has already, by `outcome_id`, takes on what is new and keeps the rest. */
-export async function mergeOutcomes(tx: Tx, resultId: string, { rows, now }: { rows: readonly NewOutcome[]; now: Date }) {
+export async function mergeOutcomes(
+  tx: Tx,
+  resultId: string,
+  { rows, now }: { rows: readonly NewOutcome[]; now: Date },
+) {
   const column = <K extends keyof NewOutcome>(name: K) => rows.map((row) => row[name])
   await sql`with given as (
       select * from unnest(${column('id')}::text[], ${column('outcome_id')}::text[], ${column('description')}::text[],

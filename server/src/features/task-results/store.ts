@@ -86,7 +86,9 @@ export async function insertResults(db: Db, runId: string, { rows, now }: { rows
     select x.id, x.task_stage_id, ${runId}, x.stage, x.task_id, x.task_name, x.task_url, x.workspace_task_id,
            x.agent_pool_id, x.enforcement_level, ${stamp('pending', now)}, ${now}, ${now}
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x(id text, task_stage_id text, stage text, task_id text,
-           task_name text, task_url text, workspace_task_id text, agent_pool_id text, enforcement_level text)`.execute(db)
+           task_name text, task_url text, workspace_task_id text, agent_pool_id text, enforcement_level text)`.execute(
+    db,
+  )
 }
 
 /** The results of a stage that is about to begin, and whether their tasks are still to be asked. */
@@ -108,11 +110,7 @@ export async function listResultsToStart(tx: Tx, stageId: string) {
 export type Start = { id: string; tokenId: string; hash: Buffer; sealed: Buffer }
 
 /** Gives each result its token and puts its request up for delivery. */
-export async function startResults(
-  tx: Tx,
-  starts: readonly Start[],
-  { now, deadline }: { now: Date; deadline: Date },
-) {
+export async function startResults(tx: Tx, starts: readonly Start[], { now, deadline }: { now: Date; deadline: Date }) {
   const column = <K extends keyof Start>(name: K) => starts.map((start) => start[name])
   await sql`with started as (
       update task_results r
@@ -136,7 +134,12 @@ export async function skipResults(tx: Tx, skips: readonly { id: string; message:
      where r.id = x.id`.execute(tx)
 }
 
-export type Ending = { status: 'passed' | 'failed' | 'errored'; message?: string | null; url?: string | null; now: Date }
+export type Ending = {
+  status: 'passed' | 'failed' | 'errored'
+  message?: string | null
+  url?: string | null
+  now: Date
+}
 
 /** Ends a result that is open and lets its token die; undefined when it has ended already. */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {

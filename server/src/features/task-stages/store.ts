@@ -40,14 +40,22 @@ export async function listStatuses(db: Db, runId: string) {
 }
 
 export async function insertStages(db: Db, rows: readonly Insertable<Schema['task_stages']>[]) {
-  await db.insertInto('task_stages').values([...rows]).execute()
+  await db
+    .insertInto('task_stages')
+    .values([...rows])
+    .execute()
 }
 
 /** Moves a stage that is in the status `from`; undefined when it is not. */
 export async function moveStage(
   tx: Tx,
   id: string,
-  { from, to, message, now }: { from: TaskStageRow['status']; to: TaskStageRow['status']; message: string | null; now: Date },
+  {
+    from,
+    to,
+    message,
+    now,
+  }: { from: TaskStageRow['status']; to: TaskStageRow['status']; message: string | null; now: Date },
 ) {
   const { rows } = await sql<{ run_id: string; stage: string }>`update task_stages
        set status = ${to}, message = coalesce(${message}, message), updated_at = ${now},
