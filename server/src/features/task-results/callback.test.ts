@@ -14,7 +14,7 @@ test('a run waits at a stage for the verdict of its task, and goes on with it', 
   const before = await setting.receiver.received(1)
   expect((await readRun(app, setting, run)).attributes.status).toBe('pre_plan_running')
   expect((await callBack(app, before.payload, { status: 'passed' })).status).toBe(200)
-  await work(setting.agent)
+  await work(setting.agent, run)
   const after = await setting.receiver.received(2)
   expect(after.payload.stage).toBe('post_plan')
   await callBack(app, after.payload, { status: 'failed', message: 'too expensive' })

@@ -20,7 +20,7 @@ export const taskResultRoutes: Routes = (http) => {
   })
 
   // Read as a stream, so that nobody without a token makes the server take in megabytes.
-  http.patch('/task-results/:id/callback', { upload: true, maxBytes: MAX_CALLBACK_BYTES }, async (req) => {
+  http.patch('/task-results/:id/callback', { forTask: true, upload: true, maxBytes: MAX_CALLBACK_BYTES }, async (req) => {
     checkCallbackToken(req.ctx, req.params.id)
     const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
     await callBack(req.ctx, req.params.id, body.data)
