@@ -127,6 +127,21 @@ export const SETTINGS = {
     doc: 'whether people may sign in with a password',
     shown: 'on',
   },
+  HTTPS_PROXY: {
+    schema: z.url().optional(),
+    doc: 'proxy for requests to run tasks at https addresses',
+    shown: 'HTTPS_PROXY',
+  },
+  HTTP_PROXY: {
+    schema: z.url().optional(),
+    doc: 'proxy for requests to run tasks at http addresses',
+    shown: 'HTTP_PROXY',
+  },
+  NO_PROXY: {
+    schema: z.string().optional(),
+    doc: 'hosts that are called without a proxy, separated by commas',
+    shown: 'NO_PROXY',
+  },
   RATE_LIMIT: {
     schema: integer(0, 1_000_000).optional(),
     doc: 'requests a second for each token; 0 is off',
@@ -157,6 +172,14 @@ export class ConfigError extends StartError {}
 /** The name of a setting in code, `DATA_DIR` → `dataDir`. */
 export function settingKey(name: string) {
   return name.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Settings that are taken from the environment's usual variable of that name, in either case, when ours is not set. */
+export const USUAL_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const satisfies readonly SettingName[]
+
+/** Whether the server can be reached from this machine only. */
+export function isLoopbackHost(host: string) {
+  return /^(127\.|::1$|localhost$)/.test(host)
 }
 
 /** The flag of a setting on the command line, `DATA_DIR` → `--data-dir`. */

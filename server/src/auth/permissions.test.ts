@@ -211,7 +211,12 @@ describe('a team', () => {
     ['a member, of a secret one', member(), secret, ''],
     ['a member, of a visible one', member(), visible, 'team:read'],
     ['one of it', member(), { ...secret, isMember: true }, 'team:read tokens:manage'],
-    ["one of it that keeps tokens from its members", member(), { ...secret, isMember: true, allowsMemberTokens: false }, 'team:read'],
+    [
+      'one of it that keeps tokens from its members',
+      member(),
+      { ...secret, isMember: true, allowsMemberTokens: false },
+      'team:read',
+    ],
     ['its own token', member(), { ...secret, isMember: true, isPerson: false }, 'team:read'],
     ['access to secret teams', access('access_secret_teams'), secret, 'team:read'],
     ['manage membership', access('manage_membership'), visible, 'team:read members:manage'],

@@ -23,6 +23,8 @@ import { planJobs } from './plans/jobs.ts'
 import { planRoutes } from './plans/routes.ts'
 import { projectAccessRoutes } from './project-access/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { taskRoutes } from './run-tasks/routes.ts'
+import { workspaceTaskRoutes } from './run-tasks/workspace-task-routes.ts'
 import { runEventRoutes } from './runs/event-routes.ts'
 import { runJobs } from './runs/jobs.ts'
 import { runRoutes } from './runs/routes.ts'
@@ -32,6 +34,8 @@ import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
 import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { taskResultRoutes } from './task-results/routes.ts'
+import { taskStageRoutes } from './task-stages/routes.ts'
 import { teamAccessRoutes } from './team-access/routes.ts'
 import { teamRoutes } from './teams/routes.ts'
 import { anyTokenRoutes } from './tokens/any-token-routes.ts'
@@ -46,6 +50,8 @@ import { workspaceRoutes } from './workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
 export const ROUTES: readonly Routes[] = [
+  discoveryRoutes,
+  healthRoutes,
   accountRoutes,
   adminOrganizationRoutes,
   adminUserRoutes,
@@ -59,8 +65,6 @@ export const ROUTES: readonly Routes[] = [
   configurationVersionRoutes,
   consumerRoutes,
   dataRetentionRoutes,
-  discoveryRoutes,
-  healthRoutes,
   membershipRoutes,
   oauthRoutes,
   organizationRoutes,
@@ -76,6 +80,9 @@ export const ROUTES: readonly Routes[] = [
   stateVersionRoutes,
   tagBindingRoutes,
   tagRoutes,
+  taskResultRoutes,
+  taskRoutes,
+  taskStageRoutes,
   teamAccessRoutes,
   teamRoutes,
   teamTokenRoutes,
@@ -87,7 +94,16 @@ export const ROUTES: readonly Routes[] = [
   variableSetScopeRoutes,
   variableSetVariableRoutes,
   workspaceRoutes,
+  workspaceTaskRoutes,
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...auditTrailJobs, ...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [
+  ...auditTrailJobs,
+  ...dataRetentionJobs,
+  ...oauthJobs,
+  ...planJobs,
+  ...runJobs,
+  ...sessionJobs,
+  ...stateVersionJobs,
+]

@@ -67,8 +67,13 @@ export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, p
   return store.listConfigurationVersions(ctx.db, { workspaceId: workspace.id, page })
 }
 
-/** The archive of a version, for people who may see how it came to be. */
+/** The archive of a version, for people who may see how it came to be, and for the tasks of a run that is made of it. */
 export async function openConfiguration(ctx: Ctx, id: string): Promise<{ content: Readable; size: number | null }> {
+  if (ctx.actor.kind === 'task') {
+    const version = await requireConfigurationOfRun(ctx, ctx.actor.runId)
+    if (version.id !== id) throw notFound('configuration version')
+    return openArchive(ctx, version)
+  }
   return openArchive(ctx, await requireConfigurationVersion(ctx, id, 'runs:read'))
 }
 

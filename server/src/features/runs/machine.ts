@@ -254,7 +254,7 @@ export function consequences(run: MachineRun, path: readonly RunStatus[]): Conse
     if (status === 'apply_queued') result.enqueue = 'apply'
     if (isEnded(status)) {
       delete result.enqueue
-      result.cancelsStages = status !== 'applied' && status !== 'planned_and_finished'
+      result.cancelsStages = status !== 'applied'
       result.applied = status === 'applied'
     }
     // A job ends when its phase does; the one that a lost or handed back job makes room for is a new one.
