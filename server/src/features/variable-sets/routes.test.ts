@@ -131,14 +131,13 @@ test('sets reach workspaces by themselves, by their project and globally', async
   ]
 
   expect(attached.map((res) => res.status)).toEqual([204, 204])
+  const sorted = (...sets: readonly any[]) => sets.map((set) => set.attributes.name as string).sort()
   const name = (set: any) => set.attributes.name
-  expect(await names(`workspaces/${inside.id}/varsets`)).toEqual(
-    [name(global), name(byProject), name(owned)].toSorted(),
-  )
-  expect(await names(`workspaces/${outside.id}/varsets`)).toEqual([name(global), name(direct)].toSorted())
+  expect(await names(`workspaces/${inside.id}/varsets`)).toEqual(sorted(global, byProject, owned))
+  expect(await names(`workspaces/${outside.id}/varsets`)).toEqual(sorted(global, direct))
   expect(await names(`workspaces/${outside.id}/applicable-varsets`)).toContain(name(byProject))
   expect(await names(`workspaces/${outside.id}/applicable-varsets`)).not.toContain(name(owned))
-  expect(await names(`projects/${project.id}/varsets`)).toEqual([name(global), name(byProject), name(owned)].toSorted())
+  expect(await names(`projects/${project.id}/varsets`)).toEqual(sorted(global, byProject, owned))
   expect(await names(`projects/${project.id}/varsets?scope=owned`)).toEqual([name(owned)])
   const refused = await send(
     'POST',

@@ -18,6 +18,7 @@ for (const [name, tags] of [
   ['web-prod', ['app', 'prod']],
 ] as const) {
   const projectId = name === 'web-prod' ? production.id : undefined
+  app.clock.advance(1000)
   const workspace = await createWorkspace(app, {
     organization: acme.name,
     actor: owner.actor,
@@ -83,14 +84,19 @@ test.each([
   [`filter[project][id]=${production.id}`, ['web-prod']],
   ['filter[project][id]=prj-missing', []],
   ['filter[current-run][status]=applied', []],
-  ['sort=-current-run.created-at', undefined],
-  ['sort=latest-change-at', undefined],
+  ['sort=latest-change-at', all],
+  ['sort=-latest-change-at', all.toReversed()],
   ['junk=1&TagBindings=%7Ba%7D', all],
 ])('the query %j finds %j', async (query, expected) => {
   const found = await names(query)
 
-  if (expected) expect(found).toEqual(expected)
-  else expect(found.toSorted()).toEqual(all)
+  expect(found).toEqual(expected)
+})
+
+test('a list is sorted by the age of current runs', async () => {
+  const found = await names('sort=-current-run.created-at')
+
+  expect(found.toSorted()).toEqual(all)
 })
 
 test('pages do not overlap, and one past the end is empty', async () => {
