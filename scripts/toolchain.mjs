@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** The oldest Node that runs TypeScript sources without a flag. */
-const MINIMUM = [22, 18]
+/** The oldest Node that runs TypeScript sources without a flag and knows `using`. */
+const MINIMUM = [24, 0]
 
 /** A signal from the terminal reaches us twice when npm passes it on; within this time, in ms, it is the same one. */
 const SAME_SIGNAL = 500

@@ -6,8 +6,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const [major, minor] = process.versions.node.split('.').map(Number)
-if (major > 22 || (major === 22 && minor >= 18)) {
+if (Number(process.versions.node.split('.', 1)[0]) >= 24) {
   await import('../src/main.ts')
 } else {
   const child = spawn(findNode(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
@@ -23,7 +22,7 @@ function findNode() {
   try {
     return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin/node')
   } catch {
-    fail(`Node.js 22.18 or later is needed, this is ${process.version}, and the package ${name} is not installed`)
+    fail(`Node.js 24 or later is needed, this is ${process.version}, and the package ${name} is not installed`)
   }
 }
 

@@ -98,6 +98,13 @@ create table state_diffs (
 create index state_diffs_from_idx on state_diffs (from_id);
 alter table state_diffs alter column sealed set storage external;
 
+-- What the daily look at stored content found: [{id, reason}].
+create table content_checks (
+  checked_at timestamptz primary key,
+  checked integer not null,
+  damaged jsonb not null
+);
+
 -- As whom the engine writes state while it works for a run.
 insert into users (id, username, auth_method, is_service_account, created_at, updated_at)
 values ('user-GroundstateRuns1', 'groundstate-runs', 'token', true, now(), now());

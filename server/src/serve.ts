@@ -54,6 +54,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           log: createAgentLog(log),
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
+          ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
         })
       : Promise.resolve()
 

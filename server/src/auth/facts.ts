@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import { forbidden } from '../errors.ts'
 import type { Actor, UserActor } from './actor.ts'
 import {
   type Facts,
@@ -121,6 +120,7 @@ export function readFacts(
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],
+        lacksSecondFactor: row.facts?.lacks_second_factor ?? false,
       }
     case 'agent':
     case 'audit-trails':
@@ -135,15 +135,6 @@ export function seesEveryWorkspace(facts: Facts) {
   const { standing, access } = facts
   if (standing === 'member') return access.has('manage_workspaces') || access.has('read_workspaces')
   return standing === 'system' || standing === 'owner' || standing === 'organization-token'
-}
-
-/**
- * Refuses members without a second factor in an organization that demands one. Every guard calls it once it knows that
- * the actor may see the resource; people who sign in elsewhere, and tokens of teams and organizations, are not asked.
- */
-export function checkSecondFactor(row: { facts: FactsColumn }) {
-  if (!row.facts?.lacks_second_factor) return
-  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
 }
 
 /** SQL condition: the actor may see the workspace `w` (an alias of `workspaces` in the query). */

@@ -1,3 +1,5 @@
+import { forbidden } from '../errors.ts'
+
 /**
  * The permission model: pure functions from facts to sets of permissions. Routes, lists, jobs and the `permissions`
  * blocks of resources all ask these functions, and nothing else decides.
@@ -118,6 +120,8 @@ export type Facts = {
   access: ReadonlySet<OrganizationAccess>
   projectGrants: readonly ProjectGrant[]
   workspaceGrants: readonly WorkspaceGrant[]
+  /** The organization demands a second factor that the actor lacks: see `checkTwoFactorPolicy`. */
+  lacksSecondFactor?: boolean
 }
 export type Standing =
   | 'system'
@@ -133,6 +137,16 @@ export type Standing =
   | 'stranger'
 
 export const NO_FACTS: Facts = { standing: 'stranger', access: new Set(), projectGrants: [], workspaceGrants: [] }
+
+/**
+ * Refuses members without a second factor in an organization that demands one, and tells them why. People who sign in
+ * elsewhere, and tokens of teams and organizations, are not asked. A guard that forgets this leaves them the permission to
+ * see that the resource is there, and no other.
+ */
+export function checkTwoFactorPolicy(facts: Facts) {
+  if (!facts.lacksSecondFactor) return
+  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
+}
 
 const READ_ONLY_GRANT: WorkspaceGrant = {
   access: 'read',
@@ -219,6 +233,11 @@ const CONSUMER_RUN = new Set<WorkspacePermission>(['workspace:read', 'state-outp
 
 /** What the actor may do to the workspace that the facts are about; an empty set means that it may not see it. */
 export function workspacePermissions(facts: Facts): ReadonlySet<WorkspacePermission> {
+  const permissions = grantedWorkspace(facts)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['workspace:read']) : permissions
+}
+
+function grantedWorkspace(facts: Facts): ReadonlySet<WorkspacePermission> {
   switch (facts.standing) {
     case 'system':
     case 'owner':
@@ -256,6 +275,11 @@ export function workspacePermissions(facts: Facts): ReadonlySet<WorkspacePermiss
 
 /** What the actor may do to the project that the facts are about; an empty set means that it may not see it. */
 export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission> {
+  const permissions = grantedProject(facts)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['project:read']) : permissions
+}
+
+function grantedProject(facts: Facts): ReadonlySet<ProjectPermission> {
   switch (facts.standing) {
     case 'system':
     case 'owner':
@@ -296,6 +320,11 @@ export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission>
 
 /** What the actor may do to the organization that the facts are about; an empty set means that it may not see it. */
 export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationPermission> {
+  const permissions = grantedOrganization(facts)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['organization:read']) : permissions
+}
+
+function grantedOrganization(facts: Facts): ReadonlySet<OrganizationPermission> {
   switch (facts.standing) {
     case 'system':
     case 'owner':

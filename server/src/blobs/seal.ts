@@ -5,7 +5,7 @@ import { type BlobSecret, FrameReader, FrameWriter } from './frames.ts'
 /** Level 1: on state it is several times faster than gzip, and smaller. Big chunks save trips to the thread pool. */
 export const ZSTD_OPTIONS: ZstdOptions = {
   params: { [constants.ZSTD_c_compressionLevel]: 1 },
-  chunkSize: 256 * 1024,
+  chunkSize: 512 * 1024,
 }
 
 /**

@@ -44,11 +44,10 @@ export async function doctorCommand(config: Config): Promise<number> {
 }
 
 function checkNode(): Verdict {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const ok = major > 22 || (major === 22 && minor >= 18)
+  const ok = Number(process.versions.node.split('.', 1)[0]) >= 24
   return ok
     ? { ok, found: process.version }
-    : { ok, found: process.version, advice: 'Node 22.18 or later is needed: run `npm ci`, which brings one' }
+    : { ok, found: process.version, advice: 'Node 24 or later is needed: run `npm ci`, which brings one' }
 }
 
 async function checkEngine(config: Config): Promise<Verdict> {

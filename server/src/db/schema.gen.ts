@@ -80,6 +80,11 @@ export type Schema = {
     status_timestamps: OptionalJson
     workspace_id: string
   }
+  content_checks: {
+    checked: number
+    checked_at: Timestamp
+    damaged: Json
+  }
   data_retention_policies: {
     created_at: Timestamp
     delete_older_than_days: number | null

@@ -2,7 +2,10 @@ import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
+import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
+import { dataRetentionJobs } from './data-retention/jobs.ts'
+import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
@@ -29,19 +32,22 @@ export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
   healthRoutes,
   accountRoutes,
+  adminOrganizationRoutes,
+  adminUserRoutes,
   avatarRoutes,
   consumerRoutes,
+  dataRetentionRoutes,
+  oauthRoutes,
   organizationRoutes,
+  organizationTokenRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
   sessionRoutes,
-  tagBindingRoutes,
-  tagRoutes,
-  oauthRoutes,
-  organizationTokenRoutes,
-  teamTokenRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
+  tagBindingRoutes,
+  tagRoutes,
+  teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
@@ -53,4 +59,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...oauthJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...sessionJobs, ...stateVersionJobs]

@@ -1,12 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  hkdfSync,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** Sealed bytes that were changed, belong to another context, or were sealed with another secret. */
 export class SealError extends Error {
@@ -99,11 +91,6 @@ export function createSecrets(secret: Buffer): Secrets {
       return now < expiresAt ? { id, expiresAt } : { problem: 'expired' }
     },
   }
-}
-
-/** What is stored of an API token. Tokens are random and long, so a plain SHA-256 gives none of them away. */
-export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
 }
 
 function isSignature(signature: string, expected: Buffer) {

@@ -13,6 +13,8 @@ import type { TestApp } from './app.ts'
 export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }
 
 let count = 0
+/** Hashing takes long on purpose: a test file hashes each password once. */
+const hashes = new Map<string, Promise<string>>()
 
 /** Without a `password` the account has none, which saves the time of hashing it. */
 export async function createUser(
@@ -25,7 +27,7 @@ export async function createUser(
   const user = await insertUser(app.as(), {
     username,
     email,
-    passwordHash: input.password === undefined ? null : await hashPassword(input.password),
+    passwordHash: input.password === undefined ? null : await hashOnce(input.password),
     isSiteAdmin: input.isSiteAdmin ?? false,
   })
   const { token, text } = await createUserToken(app.as(), user.id, { description: 'test' })
@@ -38,6 +40,12 @@ export async function createUser(
     tokenId: token.id,
   }
   return { id: user.id, username, email, token: text, actor }
+}
+
+async function hashOnce(password: string) {
+  const hash = hashes.get(password) ?? hashPassword(password)
+  hashes.set(password, hash)
+  return hash
 }
 
 /** An organization of `owner`. */

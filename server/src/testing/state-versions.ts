@@ -3,7 +3,13 @@ import type { TestApp } from './app.ts'
 
 /** A raw state as the engine writes it, with `outputs` of strings and one resource for each name. */
 export function rawState(
-  input: { serial?: number; lineage?: string; outputs?: Record<string, unknown>; resources?: string[]; padding?: number } = {},
+  input: {
+    serial?: number
+    lineage?: string
+    outputs?: Record<string, unknown>
+    resources?: string[]
+    padding?: number
+  } = {},
 ) {
   const outputs = Object.entries(input.outputs ?? {}).map(([name, output]) => [
     name,

@@ -1,6 +1,11 @@
 import type { Ctx } from '../../app.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
-import { type Facts, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
+import { readFacts } from '../../auth/facts.ts'
+import {
+  checkTwoFactorPolicy,
+  type Facts,
+  type OrganizationPermission,
+  organizationPermissions,
+} from '../../auth/permissions.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
 import * as store from './store.ts'
@@ -36,7 +41,7 @@ type Found = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>
 function authorised(ctx: Ctx, row: Found | undefined, permission: OrganizationPermission) {
   const organization = row && readable(ctx, row)
   if (!organization) throw notFound('organization')
-  checkSecondFactor(row)
+  checkTwoFactorPolicy(organization.facts)
   if (!organization.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${organization.name}`)
   }

@@ -1,7 +1,7 @@
 import type { CreateProject, UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../app.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
-import { type Facts, type ProjectPermission, projectPermissions } from '../../auth/permissions.ts'
+import { readFacts } from '../../auth/facts.ts'
+import { checkTwoFactorPolicy, type Facts, type ProjectPermission, projectPermissions } from '../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
@@ -24,7 +24,7 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   const row = await store.findProject(ctx.db, ctx.actor, id)
   const project = row && readable(ctx, row)
   if (!project) throw notFound('project')
-  checkSecondFactor(row)
+  checkTwoFactorPolicy(project.facts)
   if (!project.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the project ${project.name}`)
   }

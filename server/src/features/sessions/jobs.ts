@@ -2,6 +2,6 @@ import { z } from 'zod'
 import { jobHandler, jobKind } from '../../jobs/jobs.ts'
 import { sweepSessions } from './service.ts'
 
-const sweep = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
+export const sweepJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 
-export const sessionJobs = [jobHandler(sweep, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]
+export const sessionJobs = [jobHandler(sweepJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]

@@ -14,7 +14,9 @@ export async function findOutput(db: Db, actor: Actor, id: string) {
     projectId: sql`w.project_id`,
     workspaceId: sql`w.id`,
   })
-  const { rows } = await sql<OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }>`
+  const { rows } = await sql<
+    OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }
+  >`
     select o.*, sv.status, w.id as workspace_id, w.organization_id, ${facts} as facts
       from state_version_outputs o
       join state_versions sv on sv.id = o.state_version_id

@@ -6,8 +6,8 @@ import { requireStateVersion } from './service.ts'
 import * as store from './store.ts'
 
 const DAY_MS = 86_400_000
-/** How long what was deleted can be restored, unless the request says otherwise. */
-const GRACE_DAYS = 7
+/** How long what was deleted can be restored unless the request says otherwise: a week, in ms. */
+export const GRACE_MS = 7 * DAY_MS
 
 /**
  * Marks the content of a version for the garbage collection, which takes it after `days`; until then it can be restored,
@@ -15,15 +15,16 @@ const GRACE_DAYS = 7
  *
  * Each throws `not-found` for everyone else, and `bad-request` for a transition that the status does not allow.
  */
-export async function softDeleteBackingData(ctx: Ctx, id: string, days: number = GRACE_DAYS) {
-  return transition(ctx, id, 'backing_data_soft_deleted', async (ctx, version) => {
+export async function softDeleteBackingData(ctx: Ctx, id: string, days?: number) {
+  const version = await transition(ctx, id, 'backing_data_soft_deleted', async (ctx, version) => {
     const now = ctx.now()
     await store.updateStateVersion(ctx.db, version.id, {
       status: 'backing_data_soft_deleted',
       soft_deleted_at: now,
-      purge_at: new Date(now.getTime() + days * DAY_MS),
+      purge_at: new Date(now.getTime() + (days === undefined ? GRACE_MS : days * DAY_MS)),
     })
   })
+  return { ...version, echoedDays: days }
 }
 
 export async function restoreBackingData(ctx: Ctx, id: string) {

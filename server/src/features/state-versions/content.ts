@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { App } from '../../app.ts'
+import { AppError } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
 import * as store from './store.ts'
 
@@ -52,7 +53,11 @@ function rowKey(id: string, kind: ContentKind) {
 export type Located = { id: string; raw_location: string | null; json_location: string | null }
 
 /** The content of a version as a buffer or a stream; undefined when it has none. Verified while it is read. */
-export async function openContent(app: App, version: Located, kind: ContentKind): Promise<Buffer | Readable | undefined> {
+export async function openContent(
+  app: App,
+  version: Located,
+  kind: ContentKind,
+): Promise<Buffer | Readable | undefined> {
   const location = kind === 'raw' ? version.raw_location : version.json_location
   if (location === null) return undefined
   if (location !== IN_ROW) return app.blobs.open(location)
@@ -77,4 +82,13 @@ export async function deleteContent(app: App, version: Located) {
   for (const location of [version.raw_location, version.json_location]) {
     if (location !== null && location !== IN_ROW) await app.blobs.delete(location)
   }
+}
+
+/**
+ * Deletes what was stored for a write that was refused. Any other error may hide a commit whose answer was lost: then the
+ * content stays, and is swept should no version name it.
+ */
+export async function dropRefused(app: App, contents: readonly (Stored | undefined)[], error: unknown) {
+  if (!(error instanceof AppError)) return
+  for (const stored of contents) if (stored && stored.sealed === undefined) await app.blobs.delete(stored.location)
 }

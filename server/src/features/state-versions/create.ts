@@ -1,11 +1,12 @@
 import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
+import type { Facts } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { lockWorkspaceRow, requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
-import { storeContent } from './content.ts'
+import { dropRefused, storeContent } from './content.ts'
 import { extractSmall, unprocessed } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
 import { checkHoldsLock } from './lock.ts'
@@ -41,8 +42,9 @@ export async function createStateVersion(ctx: Ctx, workspaceId: string, read: ()
   const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
   const input = read()
   const state = readNewState(ctx, input)
+  const surroundings = surroundingsOf(workspace)
   const known = await checkNewState(ctx, workspace, state)
-  if (known) return known
+  if (known) return { version: known, surroundings }
   const runId = await checkRun(ctx, workspace.id, input.relationships.run?.data.id)
 
   const id = ctx.newId('sv')
@@ -69,7 +71,20 @@ export async function createStateVersion(ctx: Ctx, workspaceId: string, read: ()
     createdAt: ctx.now(),
     extracted: raw ? extractSmall(ctx, raw.content, raw.header, state.outputs) : unprocessed(undefined, state.outputs),
   }
-  return appendVersion(ctx, workspace, version, (ctx, fresh) => checkNewState(ctx, fresh, state))
+  try {
+    const row = await appendVersion(ctx, workspace, version, (ctx, fresh) => checkNewState(ctx, fresh, state))
+    return { version: row, surroundings }
+  } catch (error) {
+    await dropRefused(ctx, [rawStored, jsonStored], error)
+    throw error
+  }
+}
+
+/** What of a version's workspace decides about how the version is shown. */
+export type Surroundings = { plan: string; vcs_repo: unknown; facts: Facts }
+
+export function surroundingsOf(workspace: Workspace): Surroundings {
+  return { plan: workspace.organization_plan, vcs_repo: workspace.vcs_repo, facts: workspace.facts }
 }
 
 /**

@@ -5,7 +5,9 @@ import type { Db } from '../../db/db.ts'
 export async function findDiff(db: Db, key: { fromId: string | null; toId: string; revision: number }) {
   const { rows } = await sql<{ sealed: Buffer }>`
     select sealed from state_diffs
-     where to_id = ${key.toId} and from_id is not distinct from ${key.fromId} and revision = ${key.revision}`.execute(db)
+     where to_id = ${key.toId} and from_id is not distinct from ${key.fromId} and revision = ${key.revision}`.execute(
+    db,
+  )
   return rows[0]?.sealed
 }
 

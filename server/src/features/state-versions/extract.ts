@@ -33,10 +33,7 @@ export type SealedOutput = {
 }
 
 /** Of a version whose content was not looked into yet, with the outputs that came along. */
-export function unprocessed(
-  header: StateHeader | undefined,
-  outputs: SealedOutput[] = [],
-): ExtractedState {
+export function unprocessed(header: StateHeader | undefined, outputs: SealedOutput[] = []): ExtractedState {
   return {
     ...EMPTY,
     format: header?.kind === 'state' ? header.version : null,
@@ -69,7 +66,8 @@ export function extractSmall(app: App, raw: Buffer, header: StateHeader, given: 
     return { ...extracted(app, extractState(JSON.parse(raw.toString('utf8'))), given) }
   } catch (error) {
     // A state whose inside can't be read is kept as it is; there is only nothing to show of it.
-    if (error instanceof AppError || error instanceof RangeError) return { ...unprocessed(header, given), processed: true }
+    if (error instanceof AppError || error instanceof RangeError)
+      return { ...unprocessed(header, given), processed: true }
     throw error
   }
 }
@@ -88,7 +86,13 @@ export function extracted(app: App, extraction: Extraction, given: readonly Seal
     providers: JSON.stringify(extraction.providers),
     resources: JSON.stringify(resources),
     instances: instances.length === 0 ? null : zstdCompressSync(JSON.stringify(instances)),
-    outputs: [...given, ...sealOutputs(app, extraction.outputs.filter((output) => !names.has(output.name)))],
+    outputs: [
+      ...given,
+      ...sealOutputs(
+        app,
+        extraction.outputs.filter((output) => !names.has(output.name)),
+      ),
+    ],
   }
 }
 

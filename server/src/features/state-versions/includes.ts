@@ -14,7 +14,12 @@ export const INCLUDES = ['created_by', 'run', 'run.created_by', 'run.configurati
 export async function includedWith(ctx: Ctx, versions: readonly PresentedRow[], includes: ReadonlySet<string>) {
   if (includes.size === 0) return undefined
   const found = await Promise.all([
-    includes.has('created_by') ? includedUsers(ctx, versions.map((version) => version.created_by_user_id)) : [],
+    includes.has('created_by')
+      ? includedUsers(
+          ctx,
+          versions.map((version) => version.created_by_user_id),
+        )
+      : [],
     includes.has('outputs') ? includedOutputs(ctx, versions) : [],
   ])
   const unique = new Map<string, Resource>()
@@ -23,6 +28,9 @@ export async function includedWith(ctx: Ctx, versions: readonly PresentedRow[], 
 }
 
 async function includedOutputs(ctx: Ctx, versions: readonly PresentedRow[]) {
-  const outputs = await listOutputsOf(ctx, versions.map((version) => version.id))
+  const outputs = await listOutputsOf(
+    ctx,
+    versions.map((version) => version.id),
+  )
   return outputs.map((output) => stateVersionOutputResource(output))
 }

@@ -8,6 +8,7 @@ type Lockable = Pick<Workspace, 'name' | 'locked_by_type' | 'locked_by_id' | 'lo
 export async function checkHoldsLock(ctx: Ctx, workspace: Lockable) {
   if (isLockedBy(workspace, ctx.actor)) return
   const state = await lockedBy(ctx, workspace)
-  const remedy = workspace.locked_by_id === null ? 'lock it before you write its state' : 'only they can write its state'
+  const remedy =
+    workspace.locked_by_id === null ? 'lock it before you write its state' : 'only they can write its state'
   throw conflict(`the workspace ${workspace.name} ${state}: ${remedy}`)
 }

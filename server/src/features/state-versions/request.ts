@@ -14,7 +14,7 @@ export type NewState = {
   md5: string
   lineage: string | null
   force: boolean
-  raw: { content: Buffer; header: StateHeader } | undefined
+  raw: { content: Buffer; header: ReadableHeader } | undefined
   json: Buffer | undefined
   outputs: SealedOutput[]
 }
@@ -25,17 +25,22 @@ export function readNewState(ctx: Ctx, { attributes }: CreateStateVersion): NewS
   // An empty text is what clients send for content that is still to come.
   const content = attributes.state ? decoded(attributes.state, 'state') : undefined
   const json = attributes['json-state'] ? decoded(attributes['json-state'], 'json-state') : undefined
-  const outputs = attributes['json-state-outputs'] ? decoded(attributes['json-state-outputs'], 'json-state-outputs') : undefined
+  const outputs = attributes['json-state-outputs']
+    ? decoded(attributes['json-state-outputs'], 'json-state-outputs')
+    : undefined
   const raw = content && { content, header: checkContent(ctx, content, md5Of(content), state, ATTRIBUTES) }
   return {
     ...state,
-    lineage: state.lineage ?? (raw && raw.header.kind !== 'invalid' ? (raw.header.lineage ?? null) : null),
+    lineage: state.lineage ?? raw?.header.lineage ?? null,
     force: attributes.force ?? false,
     raw,
     json,
     outputs: outputs ? readOutputs(ctx, outputs) : [],
   }
 }
+
+/** The header of a state, or of OpenTofu's encrypted envelope around one. */
+export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
 
 /**
  * Checks a raw state against what was declared for it; `pointer` is where the declaration stood, undefined for an upload.
@@ -47,7 +52,7 @@ export function checkContent(
   md5: string,
   declared: { serial: number; md5: string; lineage: string | null },
   pointer?: string,
-): StateHeader {
+): ReadableHeader {
   const at = (name: string) => (pointer === undefined ? undefined : `${pointer}/${name}`)
   if (md5 !== declared.md5) {
     throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))

@@ -3,6 +3,7 @@ import type { App } from '../../app.ts'
 import { API_PREFIX } from '../../http/http.ts'
 import { objectUrl } from './objects.ts'
 import type { PresentedRow } from './store.ts'
+import type { WorkspaceResource } from './workspace-resources.ts'
 
 /** What a version shows beside its own row. */
 export type Shown = {
@@ -10,6 +11,8 @@ export type Shown = {
   commit?: { sha: string | null; url: string | null } | undefined
   /** Whether the caller may see metered usage. */
   seesBilling?: boolean
+  /** What the caller asked for when it soft-deleted the version. */
+  deleteOlderThanDays?: number | undefined
 }
 
 /** Spec §2.4. Both names of the engine's version are given: the neutral one, and the one that existing clients read. */
@@ -20,7 +23,8 @@ export function stateVersionResource(
 ): Resource {
   const { id } = row
   const isReadable = row.status === 'finalized'
-  const url = (kind: Parameters<typeof objectUrl>[1], condition: boolean) => (condition ? objectUrl(app, kind, id) : null)
+  const url = (kind: Parameters<typeof objectUrl>[1], condition: boolean) =>
+    condition ? objectUrl(app, kind, id) : null
   return {
     id,
     type: 'state-versions',
@@ -43,6 +47,7 @@ export function stateVersionResource(
       'engine-version': row.engine_version,
       'terraform-version': row.engine_version,
       ...(shown.commit && { 'vcs-commit-sha': shown.commit.sha, 'vcs-commit-url': shown.commit.url }),
+      ...(shown.deleteOlderThanDays !== undefined && { 'delete-older-than-n-days': shown.deleteOlderThanDays }),
     },
     relationships: {
       run: { data: row.run_id === null ? null : { id: row.run_id, type: 'runs' } },
@@ -68,4 +73,24 @@ function hasJsonState(row: PresentedRow) {
   if (row.json_location === null) return false
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(row.engine_version ?? '') ?? []
   return major === undefined || Number(major) > 1 || (Number(major) === 1 && Number(minor) >= 3)
+}
+
+/** One instance of a resource, as the public API lists those of a workspace. */
+export function workspaceResourceResource(instance: WorkspaceResource): Resource {
+  const since = instance.since.toISOString()
+  return {
+    id: instance.id,
+    type: 'resources',
+    attributes: {
+      address: instance.address,
+      name: instance.name,
+      'created-at': since,
+      'updated-at': since,
+      module: instance.module,
+      provider: instance.provider,
+      'provider-type': instance.type,
+      'modified-by-state-version-id': instance.stateVersionId,
+      'name-index': instance.nameIndex,
+    },
+  }
 }

@@ -5,7 +5,7 @@ import { invalid, notFound } from '../../errors.ts'
 import { lockWorkspaceRow } from '../workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
 import { md5Of, readContent, storeContent } from './content.ts'
-import { creatorId, requireStateWorkspace } from './create.ts'
+import { creatorId, requireStateWorkspace, surroundingsOf } from './create.ts'
 import { extractSmall, resealOutputs } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
 import { checkHoldsLock } from './lock.ts'
@@ -28,17 +28,18 @@ export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: 
   checkTarget(await store.findVersion(ctx.db, targetId), workspace.id)
   await checkHoldsLock(ctx, workspace)
 
-  return transact(ctx, async (ctx) => {
+  const version = await transact(ctx, async (ctx) => {
     const locked = await lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
     await checkHoldsLock(ctx, locked)
     const target = checkTarget(await store.findVersion(ctx.db, targetId), locked.id)
-    const version = await copyOf(ctx, target, (await store.findHighestSerial(ctx.db, locked.id)) + 1)
-    const row = await insertStateVersion(ctx.db, locked, { ...version, lockHolderId: locked.locked_by_id })
+    const copy = await copyOf(ctx, target, (await store.findHighestSerial(ctx.db, locked.id)) + 1)
+    const row = await insertStateVersion(ctx.db, locked, { ...copy, lockHolderId: locked.locked_by_id })
     if (!row) throw new Error(`the row of workspace ${locked.id} changed under its lock`)
-    if (!version.extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id: version.id })
+    if (!copy.extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id: copy.id })
     return row
   })
+  return { version, surroundings: surroundingsOf(workspace) }
 }
 
 function checkTarget(target: store.PresentedRow | undefined, workspaceId: string) {

@@ -1,60 +1,97 @@
 import { createStateVersionBody, rollbackStateVersionBody, softDeleteBody } from '@groundstate/contract/state-versions'
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { type Answer, bytes, created, listPage, ok } from '../../http/answers.ts'
+import type { Ctx } from '../../app.ts'
+import { type Answer, bytes, created, document, json, listPage } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { parseBody } from '../../http/validation.ts'
+import { INCLUDES } from './includes.ts'
 import { OBJECT_PATH } from './objects.ts'
-import { stateVersionResource } from './resource.ts'
+import { stateVersionDocuments } from './presentation.ts'
+import { workspaceResourceResource } from './resource.ts'
 import {
   createStateVersion,
+  diffStateVersion,
   downloadContent,
   listStateVersions,
+  listWorkspaceResources,
   MAX_CONTENT_BYTES,
+  permanentlyDeleteBackingData,
+  restoreBackingData,
+  rollbackStateVersion,
   showCurrentStateVersion,
   showStateVersion,
+  softDeleteBackingData,
+  type StateVersion,
   uploadContent,
 } from './service.ts'
 
-/** Seconds between the snapshots that a command line stores while it applies; it reads them off any of these answers. */
-const SNAPSHOT_INTERVAL = '30'
-
-function withSnapshots(answer: Answer): Answer {
-  return { ...answer, headers: { 'x-terraform-snapshot-interval': SNAPSHOT_INTERVAL } }
-}
+/**
+ * Seconds between the snapshots that a command line stores while it applies. It reads them off any of these answers, if
+ * their type is that of JSON:API.
+ */
+const SNAPSHOTS = { 'x-terraform-snapshot-interval': '30' }
 
 export const stateVersionRoutes: Routes = (http) => {
   http.post(
     '/workspaces/:workspaceId/state-versions',
     { body: z.unknown(), maxBytes: MAX_CONTENT_BYTES },
     async (req) => {
-      const version = await createStateVersion(req.ctx, req.params.workspaceId, () => {
-        return parseBody(createStateVersionBody, req.body).data
-      })
-      return withSnapshots(created(stateVersionResource(req.ctx, version)))
+      const read = () => parseBody(createStateVersionBody, req.body).data
+      const { version, surroundings } = await createStateVersion(req.ctx, req.params.workspaceId, read)
+      const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)
+      return { ...created(first(resources)), headers: SNAPSHOTS }
     },
   )
 
-  http.get('/state-versions', async (req) => {
+  http.patch('/workspaces/:workspaceId/state-versions', { body: z.unknown() }, async (req) => {
+    const read = () => parseBody(rollbackStateVersionBody, req.body).data
+    const { version, surroundings } = await rollbackStateVersion(req.ctx, req.params.workspaceId, read)
+    const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)
+    return { ...created(first(resources)), headers: SNAPSHOTS }
+  })
+
+  http.get('/state-versions', { include: INCLUDES }, async (req) => {
     const page = req.page()
     const filter = {
       organization: req.query['filter[organization][name]'],
       workspace: req.query['filter[workspace][name]'],
       status: req.query['filter[status]'],
     }
-    const { rows, total } = await listStateVersions(req.ctx, filter, page)
-    const resources = rows.map((row) => stateVersionResource(req.ctx, row))
-    return withSnapshots(listPage({ url: req.url, page }, { rows: resources, total }))
+    const { rows, total, surroundings } = await listStateVersions(req.ctx, filter, page)
+    const { resources, included } = await stateVersionDocuments(req.ctx, rows, surroundings, req.includes)
+    return { ...listPage({ url: req.url, page }, { rows: resources, total }, included), headers: SNAPSHOTS }
   })
 
-  http.get('/workspaces/:workspaceId/current-state-version', async (req) => {
-    const version = await showCurrentStateVersion(req.ctx, req.params.workspaceId)
-    return withSnapshots(ok(stateVersionResource(req.ctx, version)))
+  http.get('/workspaces/:workspaceId/current-state-version', { include: INCLUDES }, async (req) => {
+    return shown(req.ctx, await showCurrentStateVersion(req.ctx, req.params.workspaceId), req.includes)
   })
 
-  http.get('/state-versions/:id', async (req) => {
-    const version = await showStateVersion(req.ctx, req.params.id)
-    return withSnapshots(ok(stateVersionResource(req.ctx, version)))
+  http.get('/state-versions/:id', { include: INCLUDES }, async (req) => {
+    return shown(req.ctx, await showStateVersion(req.ctx, req.params.id), req.includes)
+  })
+
+  http.get('/state-versions/:id/diff', async (req) => {
+    return json({ data: await diffStateVersion(req.ctx, req.params.id, req.query['from']) })
+  })
+
+  http.post('/state-versions/:id/actions/soft_delete_backing_data', { body: softDeleteBody }, async (req) => {
+    return shown(req.ctx, await softDeleteBackingData(req.ctx, req.params.id, req.body))
+  })
+
+  http.post('/state-versions/:id/actions/restore_backing_data', async (req) => {
+    return shown(req.ctx, await restoreBackingData(req.ctx, req.params.id))
+  })
+
+  http.post('/state-versions/:id/actions/permanently_delete_backing_data', async (req) => {
+    return shown(req.ctx, await permanentlyDeleteBackingData(req.ctx, req.params.id))
+  })
+
+  http.get('/workspaces/:workspaceId/resources', async (req) => {
+    const page = req.page()
+    const filter = { q: req.query['q'], sort: req.query['sort'] }
+    const { rows, total } = await listWorkspaceResources(req.ctx, req.params.workspaceId, filter, page)
+    return listPage({ url: req.url, page }, { rows: rows.map(workspaceResourceResource), total })
   })
 
   http.put(
@@ -70,4 +107,19 @@ export const stateVersionRoutes: Routes = (http) => {
     const { content, size } = await downloadContent(req.ctx, req.params.objectId)
     return bytes(content, 'application/octet-stream', size)
   })
+}
+
+function first<T>(resources: readonly T[]): T {
+  const [resource] = resources
+  if (resource === undefined) throw new Error('one version was presented as none')
+  return resource
+}
+
+async function shown(
+  ctx: Ctx,
+  version: StateVersion & { echoedDays?: number | undefined },
+  includes?: ReadonlySet<string>,
+): Promise<Answer> {
+  const { resources, included } = await stateVersionDocuments(ctx, [version], version, includes)
+  return { status: 200, document: document(first(resources), included), headers: SNAPSHOTS }
 }

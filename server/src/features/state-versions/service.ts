@@ -5,12 +5,14 @@ import type { Tx } from '../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
 import { requireWorkspaceByName } from '../workspaces/service.ts'
+import { type Surroundings, surroundingsOf } from './create.ts'
 import * as store from './store.ts'
 
 export { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
 export { createStateVersion, requireStateWorkspace } from './create.ts'
 export { outputContext } from './extract.ts'
 export { extractVersion } from './extract-job.ts'
+export { deleteBeyondFreePlan, purgeDeleted, softDeleteOlderThan } from './retention.ts'
 export { rollbackStateVersion } from './rollback.ts'
 export { diffStateVersion } from './state-diff.ts'
 export { downloadContent, MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
@@ -41,11 +43,7 @@ export async function showCurrentStateVersion(ctx: Ctx, workspaceId: string) {
   )
 }
 
-function authorised(
-  ctx: Ctx,
-  row: store.FoundStateVersion | undefined,
-  permission: WorkspacePermission,
-): StateVersion {
+function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permission: WorkspacePermission): StateVersion {
   if (!row) throw notFound('state version')
   const { organization_id: organizationId, workspace_id: workspaceId } = row
   const facts = readFacts(ctx.actor, { organizationId, workspaceId, facts: row.facts })
@@ -58,7 +56,7 @@ export async function listStateVersions(
   ctx: Ctx,
   filter: { organization: unknown; workspace: unknown; status: unknown },
   page: Page,
-): Promise<Paged<store.PresentedRow>> {
+): Promise<Paged<store.PresentedRow> & { surroundings: Surroundings }> {
   const organization = requiredFilter('filter[organization][name]', filter.organization)
   const name = requiredFilter('filter[workspace][name]', filter.workspace)
   const status = readStatus(filter.status)
@@ -68,7 +66,7 @@ export async function listStateVersions(
     store.listStateVersions(ctx.db, workspace.id, { page, status }),
     status === undefined ? workspace.state_version_count : store.countStateVersions(ctx.db, workspace.id, status),
   ])
-  return { rows, total }
+  return { rows, total, surroundings: surroundingsOf(workspace) }
 }
 
 function requiredFilter(name: string, value: unknown) {

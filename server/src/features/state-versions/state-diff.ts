@@ -19,14 +19,18 @@ export async function diffStateVersion(ctx: Ctx, id: string, fromId: unknown): P
   const to = await requireStateVersion(ctx, id)
   const from = await earlier(ctx, to, fromId)
   for (const version of [from, to]) {
-    if (version && version.status !== 'finalized') throw invalid(`${version.id} is ${version.status}, it has no content`)
+    if (version && version.status !== 'finalized')
+      throw invalid(`${version.id} is ${version.status}, it has no content`)
   }
   const key = { fromId: from?.id ?? null, toId: to.id, revision: REVISION }
   const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
   const known = await findDiff(ctx.db, key)
   if (known) return JSON.parse(ctx.blobs.unsealBuffer(sealKey, known).toString('utf8'))
 
-  const [before, after] = await Promise.all([from ? comparable(ctx, from) : Buffer.from(EMPTY_STATE), comparable(ctx, to)])
+  const [before, after] = await Promise.all([
+    from ? comparable(ctx, from) : Buffer.from(EMPTY_STATE),
+    comparable(ctx, to),
+  ])
   const outcome = await ctx.workers.diff(before, after)
   if (!outcome.ok) throw invalid(outcome.reason)
   const sealed = ctx.blobs.sealBuffer(sealKey, Buffer.from(JSON.stringify(outcome.value)))

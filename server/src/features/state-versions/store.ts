@@ -182,11 +182,7 @@ export async function findHighestSerial(db: Db, workspaceId: string) {
 }
 
 export async function findInstances(db: Db, id: string) {
-  return db
-    .selectFrom('state_versions')
-    .select(['instances', 'created_at'])
-    .where('id', '=', id)
-    .executeTakeFirst()
+  return db.selectFrom('state_versions').select(['instances', 'created_at']).where('id', '=', id).executeTakeFirst()
 }
 
 export async function listOutputRows(db: Db, id: string) {

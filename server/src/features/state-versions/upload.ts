@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
-import { conflict, invalid, notFound } from '../../errors.ts'
+import { BlobTooLargeError } from '../../blobs/errors.ts'
+import { conflict, notFound, tooLarge } from '../../errors.ts'
 import { finalizeStateVersion } from './append.ts'
-import { type ContentKind, openContent, storeContent } from './content.ts'
+import { type ContentKind, dropRefused, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
 import { extractSmall } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
 import { openObjectId } from './objects.ts'
@@ -23,8 +24,13 @@ export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
  */
 export async function uploadContent(ctx: Ctx, objectId: string, body: Readable) {
   const object = openObjectId(ctx, objectId)
-  if (object?.kind === 'raw-upload') return uploadRaw(ctx, object.id, body)
-  if (object?.kind === 'json-upload') return uploadJson(ctx, object.id, body)
+  try {
+    if (object?.kind === 'raw-upload') return await uploadRaw(ctx, object.id, body)
+    if (object?.kind === 'json-upload') return await uploadJson(ctx, object.id, body)
+  } catch (error) {
+    if (error instanceof BlobTooLargeError) throw tooLarge(`a state may have ${MAX_CONTENT_BYTES} bytes at most`)
+    throw error
+  }
   throw notFound('upload')
 }
 
@@ -33,7 +39,6 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
   const { content, stored } = await receive(ctx, id, 'raw', body)
   try {
     const header = checkContent(ctx, content, stored.md5, version)
-    if (header.kind === 'invalid') throw invalid(`the state ${header.reason}`)
     const extracted = extractSmall(ctx, content, header, [])
     const finalized = {
       id,
@@ -46,7 +51,11 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
       rawSealed: stored.sealed,
       extracted,
     }
-    const checked = { id: version.workspace_id, state_revision: version.state_revision, locked_by_id: version.locked_by_id }
+    const checked = {
+      id: version.workspace_id,
+      state_revision: version.state_revision,
+      locked_by_id: version.locked_by_id,
+    }
     if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, finalized))) return
     await transact(ctx, async (ctx) => {
       await store.lockWorkspaceOf(ctx.db, id)
@@ -56,7 +65,7 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
       if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id })
     })
   } catch (error) {
-    if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
+    await dropRefused(ctx, [stored], error)
     throw error
   }
 }
@@ -84,22 +93,49 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
   }
   // Whoever has taken the lock since may have read the state: a late upload would change it under their hands.
   if (version.locked_by_id !== null && version.locked_by_id !== version.lock_holder_id) {
-    throw conflict(`the workspace is locked by ${version.locked_by_type} ${version.locked_by_id} since ${id} was created`)
+    throw conflict(
+      `the workspace is locked by ${version.locked_by_type} ${version.locked_by_id} since ${id} was created`,
+    )
   }
   return version
 }
 
-/** Reads an upload to its end: into memory and a row while it is small, else through to a blob. */
+/**
+ * Reads an upload to its end: small content ends up sealed for a row, large content goes through to a blob as it comes.
+ * The raw state is kept in memory too, for its header.
+ */
 async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) {
   const pieces: Buffer[] = []
   let size = 0
-  for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += piece.length
-    pieces.push(piece)
+  // To leave the stream early must not destroy it: the request could no longer be answered.
+  const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  while (size <= ROW_BYTES) {
+    const next = await source.next()
+    if (next.done) {
+      const content = Buffer.concat(pieces, size)
+      return { content, stored: sealContent(ctx, id, kind, content) }
+    }
+    pieces.push(next.value)
+    size += next.value.length
   }
-  const content = Buffer.concat(pieces, size)
-  return { content, stored: await storeContent(ctx, id, kind, content) }
+  const location = newBlobKey(id, kind)
+  const begun = [...pieces]
+  const { md5, size: total } = await ctx.blobs.put(
+    location,
+    (async function* () {
+      yield* begun
+      for await (const piece of source) {
+        if (kind === 'raw') pieces.push(piece)
+        yield piece
+      }
+    })(),
+    { maxBytes: MAX_CONTENT_BYTES },
+  )
+  const content = kind === 'raw' ? Buffer.concat(pieces, total) : EMPTY
+  return { content, stored: { location, sealed: undefined, size: total, md5 } }
 }
+
+const EMPTY = Buffer.alloc(0)
 
 /** What a signed download URL opens: the content as it was stored. Throws `not-found`. */
 export async function downloadContent(ctx: Ctx, objectId: string) {

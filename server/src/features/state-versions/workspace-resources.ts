@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { zstdDecompressSync } from 'node:zlib'
 import type { Ctx } from '../../app.ts'
 import { badRequest } from '../../errors.ts'
@@ -8,7 +9,7 @@ import { requireStateWorkspace } from './create.ts'
 import * as store from './store.ts'
 
 /** One instance of a resource in a workspace's current state, and the version that it is from. */
-export type WorkspaceResource = ExtractedInstance & { stateVersionId: string; since: Date }
+export type WorkspaceResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
 
 const SORTS = {
   name: (instance) => instance.name,
@@ -39,9 +40,19 @@ export async function listWorkspaceResources(
   matching.sort((a, b) => sort.direction * compare(sort.by(a), sort.by(b)) || compare(a.address, b.address))
   const rows = matching.slice(pageOffset(page), pageOffset(page) + page.size)
   return {
-    rows: rows.map((instance) => ({ ...instance, stateVersionId: id, since: version.created_at })),
+    rows: rows.map((instance) => ({
+      ...instance,
+      id: resourceId(workspaceId, instance.address),
+      stateVersionId: id,
+      since: version.created_at,
+    })),
     total: matching.length,
   }
+}
+
+/** The same for as long as the instance keeps its address. */
+function resourceId(workspaceId: string, address: string) {
+  return `wsr-${createHash('sha256').update(`${workspaceId}/${address}`).digest('hex').slice(0, 16)}`
 }
 
 function compare(a: string, b: string) {
@@ -49,8 +60,12 @@ function compare(a: string, b: string) {
 }
 
 function readSort(value: unknown) {
-  const [, name, direction] = /^(\w+)(?::(asc|desc))?$/.exec(typeof value === 'string' && value !== '' ? value : 'name') ?? []
+  const [, name, direction] =
+    /^(\w+)(?::(asc|desc))?$/.exec(typeof value === 'string' && value !== '' ? value : 'name') ?? []
   const by = name !== undefined && name in SORTS ? SORTS[name as keyof typeof SORTS] : undefined
   if (by) return { by, direction: direction === 'desc' ? -1 : 1 }
-  throw badRequest(`sort is ${JSON.stringify(value)}, it must be one of ${Object.keys(SORTS).join(', ')} with :asc or :desc`, 'sort')
+  throw badRequest(
+    `sort is ${JSON.stringify(value)}, it must be one of ${Object.keys(SORTS).join(', ')} with :asc or :desc`,
+    'sort',
+  )
 }

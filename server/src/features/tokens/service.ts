@@ -1,1 +1,5 @@
-export { createUserToken, ensureUserToken, revokeToken } from './user-tokens.ts'
+export { type IssuedToken } from './issue.ts'
+export { createOrganizationToken } from './organization-tokens.ts'
+export { tokenResource } from './resource.ts'
+export { createLegacyTeamToken, createTeamToken, requireTeamForTokens } from './team-tokens.ts'
+export { createUserToken, ensureUserToken, requireTokenOwner, revokeToken } from './user-tokens.ts'

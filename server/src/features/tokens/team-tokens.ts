@@ -1,7 +1,7 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
-import { organizationPermissions } from '../../auth/permissions.ts'
+import { readFacts } from '../../auth/facts.ts'
+import { checkTwoFactorPolicy, organizationPermissions } from '../../auth/permissions.ts'
 import { isUniqueViolation } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -19,13 +19,14 @@ export { TEAM_TOKEN_SORTS, type TeamTokenSort } from './team-token-store.ts'
 export async function requireTeamForTokens(ctx: Ctx, teamId: string) {
   const team = await store.findTeam(ctx.db, ctx.actor, teamId)
   if (!team) throw notFound('team')
-  const can = organizationPermissions(readFacts(ctx.actor, { organizationId: team.organization_id, facts: team.facts }))
+  const facts = readFacts(ctx.actor, { organizationId: team.organization_id, facts: team.facts })
+  const can = organizationPermissions(facts)
   const managesTeams = can.has('teams:manage') || can.has('tokens:manage')
   const isVisible =
     can.has('organization:read') &&
     (team.is_member || team.visibility === 'organization' || can.has('teams:read-all') || managesTeams)
   if (!isVisible) throw notFound('team')
-  checkSecondFactor(team)
+  checkTwoFactorPolicy(facts)
   const isPerson = ctx.actor.kind === 'user' && ctx.actor.teamId === undefined
   const isAllowed =
     can.has('tokens:manage') ||

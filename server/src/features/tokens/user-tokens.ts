@@ -11,7 +11,7 @@ import * as store from './store.ts'
  * Checks that the actor may see and make the API tokens of a user: the user themself, not by a team's token, or a site
  * administrator. Throws `not-found` otherwise, as for a user who does not exist.
  */
-async function requireTokenOwner(ctx: Ctx, userId: string) {
+export async function requireTokenOwner(ctx: Ctx, userId: string) {
   const { actor } = ctx
   const isAllowed =
     actor.kind === 'system' ||

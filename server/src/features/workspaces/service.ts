@@ -1,6 +1,11 @@
 import type { Ctx } from '../../app.ts'
-import { checkSecondFactor, readFacts } from '../../auth/facts.ts'
-import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { readFacts } from '../../auth/facts.ts'
+import {
+  checkTwoFactorPolicy,
+  type Facts,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
 
@@ -42,7 +47,7 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
-  checkSecondFactor(row)
+  checkTwoFactorPolicy(workspace.facts)
   if (!workspace.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${workspace.name}`)
   }
@@ -61,5 +66,8 @@ export function readableWorkspace(ctx: Ctx, row: Found): Workspace | undefined {
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
   if (ids.length === 0) return []
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
-  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readableWorkspace(ctx, row) ?? [])))
+  return rows.flatMap((row) => {
+    const workspace = readableWorkspace(ctx, row)
+    return workspace && !workspace.facts.lacksSecondFactor ? workspace : []
+  })
 }

@@ -1,0 +1,240 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { AGENT_TOKEN } from './testing/protocol-server.ts'
+import { processIsAlive } from './testing/processes.ts'
+import {
+  configuration,
+  describeWithTerraform,
+  ONE_RESOURCE,
+  startAgent,
+  startServer,
+  temporaryFolder,
+} from './testing/agent-fixture.ts'
+
+const WAITING = configuration(`resource "terraform_data" "a" {
+  provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
+}`)
+
+test('a claim waits at the server for every free slot', async () => {
+  const server = await startServer()
+
+  await startAgent(server, { concurrency: 3 })
+
+  await expect.poll(() => server.claims()).toBe(3)
+})
+
+test('a token that the server refuses ends the agent', async () => {
+  const server = await startServer()
+
+  const agent = await startAgent(server, { token: 'wrong' })
+
+  await expect(agent.ended).rejects.toThrow('answered 401')
+})
+
+test('an agent that stops without work ends at once', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { concurrency: 2 })
+  await expect.poll(() => server.claims()).toBe(2)
+
+  agent.stop()
+
+  await agent.ended
+})
+
+test('a job that comes to an agent as it stops is handed back', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server)
+  await expect.poll(() => server.claims()).toBe(1)
+
+  agent.stop()
+  const job = server.submit({ configuration: configuration('') })
+
+  await job.released
+  await agent.ended
+})
+
+test('a second agent in the same working folder is refused', async () => {
+  const server = await startServer()
+  const { workDir } = await startAgent(server)
+  await expect.poll(() => server.claims()).toBe(1)
+
+  const second = await startAgent(server, { workDir })
+
+  await expect(second.ended).rejects.toThrow('is used by another agent')
+})
+
+test('an engine that is not there is named in the outcome', async () => {
+  const server = await startServer()
+  await startAgent(server)
+
+  const planned = await server.submit({
+    configuration: configuration(''),
+    engine: { product: 'tofu', version: '1.10.0' },
+  }).finished
+
+  expect(planned).toMatchObject({ status: 'errored', message: expect.stringContaining('this agent has no OpenTofu') })
+})
+
+describeWithTerraform('an agent', () => {
+  test('trusts the authority that it is given, and so does its engine', async () => {
+    const folder = await temporaryFolder()
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test'.split(' ')
+    execFileSync('openssl', [...request, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+    })
+    const server = await startServer({ key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') })
+    await startAgent(server, { caFile: cert })
+
+    const planned = await server.submit({ configuration: configuration(ONE_RESOURCE) }).finished
+
+    expect(planned.status).toBe('finished')
+  })
+
+  test('runs with the engine that it has, and says so, unless it is to be strict', async () => {
+    const server = await startServer()
+    const lenient = await startAgent(server)
+    const job = { configuration: configuration(''), engine: { product: 'terraform', version: '1.2.3' } } as const
+
+    const plan = server.submit(job)
+    const planned = await plan.finished
+    lenient.stop()
+    await lenient.ended
+    await startAgent(server, { strictEngineVersion: true })
+    const refused = await server.submit(job).finished
+
+    expect(planned.status).toBe('finished')
+    expect(plan.log()).toContain('Terraform 1.2.3 is not on this agent: the run uses')
+    expect(refused).toMatchObject({
+      status: 'errored',
+      message: expect.stringContaining('Terraform 1.2.3 is not on this agent'),
+    })
+  })
+
+  test('does not lose a job when the server restarts', async () => {
+    const server = await startServer()
+    const agent = await startAgent(server)
+    const release = join(await temporaryFolder(), 'release')
+    const archive = configuration(`resource "terraform_data" "a" {
+      provisioner "local-exec" { command = "echo waiting$((0)); until test -e ${release}; do sleep 0.05; done; echo released" }
+    }`)
+    await server.submit({ runId: 'run-a', configuration: archive }).finished
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: archive })
+    await apply.logged(/waiting0/)
+
+    await server.pause()
+    await expect.poll(() => agent.logged).toContainEqual(expect.objectContaining({ message: 'request is sent again' }))
+    await server.resume()
+    spawn('touch', [release])
+    const applied = await apply.finished
+
+    expect(applied.status).toBe('finished')
+    expect(apply.log()).toMatch(/waiting[^]*released[^]*Apply complete/)
+  })
+
+  test('keeps the state of an apply that fails', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const archive = configuration(`resource "terraform_data" "good" {}
+    resource "terraform_data" "bad" {
+      depends_on = [terraform_data.good]
+      provisioner "local-exec" { command = "exit 3" }
+    }`)
+    await server.submit({ runId: 'run-a', configuration: archive }).finished
+
+    const applied = await server.submit({ kind: 'apply', runId: 'run-a', configuration: archive }).finished
+
+    expect(applied).toMatchObject({ status: 'errored', exitCode: 1 })
+    expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['bad', 'good'])
+  })
+
+  test('uploads the state that the engine could not store', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const archive = configuration(ONE_RESOURCE)
+    await server.submit({ runId: 'run-a', configuration: archive }).finished
+    server.api.refuseState = 422
+
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: archive })
+    const applied = await apply.finished
+
+    expect(applied.status).toBe('errored')
+    expect(JSON.parse(apply.artifacts.get('errored-state')?.toString() ?? '')).toMatchObject({
+      resources: [{ name: 'one' }],
+    })
+  })
+
+  test('leaves no folder, and no secret on disk, when a run has ended', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const archive = configuration(`${ONE_RESOURCE}\nvariable "v" { sensitive = true }`)
+    const secret = {
+      key: 'v',
+      value: 'topsecret',
+      hcl: false,
+      category: 'terraform',
+      sensitive: true,
+      level: 'override',
+    } as const
+    await server.submit({ runId: 'run-a', configuration: archive, variables: [secret] }).finished
+    const kept = await filesBelow(join(workDir, 'runs'))
+    const texts = await Promise.all(kept.map((path) => readFile(path, 'utf8')))
+
+    await server.submit({ kind: 'apply', runId: 'run-a', configuration: archive }).finished
+
+    expect(texts.filter((text) => text.includes('job-token'))).toEqual([])
+    expect(kept.filter((path) => path.includes('tfvars'))).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
+  })
+
+  test('that is killed leaves no engine behind, nor what the engine has started', async () => {
+    const server = await startServer()
+    const env = {
+      PATH: process.env['PATH'],
+      GROUNDSTATE_URL: server.url,
+      GROUNDSTATE_AGENT_TOKEN: AGENT_TOKEN,
+      GROUNDSTATE_WORK_DIR: await temporaryFolder(),
+    }
+    const script = join(import.meta.dirname, '../bin/groundstate-agent.mjs')
+    const agent = spawn(process.execPath, [script], { env, stdio: 'ignore' })
+    onTestFinished(() => void agent.kill('SIGKILL'))
+    await server.submit({ runId: 'run-a', configuration: WAITING }).finished
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: WAITING })
+    await apply.logged(/pid=\d/)
+    const pid = Number(/pid=(\d+)/.exec(apply.log())?.[1])
+    const engine = Number((await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ')[3])
+
+    agent.kill('SIGKILL')
+    await once(agent, 'exit')
+
+    await expect.poll(() => [pid, engine].filter(processIsAlive)).toEqual([])
+  })
+
+  test('as a process ends with the signal that asks it to', async () => {
+    const server = await startServer()
+    const env = {
+      PATH: process.env['PATH'],
+      GROUNDSTATE_URL: server.url,
+      GROUNDSTATE_AGENT_TOKEN: AGENT_TOKEN,
+      GROUNDSTATE_WORK_DIR: await temporaryFolder(),
+    }
+    const agent = spawn(process.execPath, [join(import.meta.dirname, '../bin/groundstate-agent.mjs')], {
+      env,
+      stdio: 'ignore',
+    })
+    await expect.poll(() => server.claims(), { timeout: 5_000 }).toBeGreaterThan(0)
+
+    agent.kill('SIGTERM')
+    const [code] = await once(agent, 'exit')
+
+    expect(code).toBe(0)
+  })
+})
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}

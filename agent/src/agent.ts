@@ -1,0 +1,201 @@
+import { once } from 'node:events'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { arch, platform } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { getCACertificates } from 'node:tls'
+import manifest from '../package.json' with { type: 'json' }
+import { claim, deregister, jobClient, openConnection, Refused, register, type Connection } from './client.ts'
+import { findEngine } from './engine.ts'
+import { createInitGate } from './init-gate.ts'
+import { runJob, type JobSettings } from './job.ts'
+import type { AgentLog } from './log.ts'
+import { openRunFolders } from './run-folder.ts'
+import { startWatchdog, type Watchdog } from './watchdog.ts'
+import { claimWorkDir } from './work-dir.ts'
+
+const CLAIM_MS = 25_000
+/** What the server gets to answer the claims that wait when the agent says goodbye, in ms. */
+const GOODBYE_MS = 2_000
+/** A claim that cannot succeed is not sent again at once, in ms. */
+const AFTER_ERROR_MS = 1_000
+/** A server that is away is mentioned no more often than this, in ms. */
+const MENTION_MS = 10_000
+const SWEEP_MS = 10 * 60_000
+
+export { createAgentLog } from './log.ts'
+
+export type AgentOptions = {
+  /** Base URL of the server, such as `https://groundstate.example.com`. */
+  serverUrl: string
+  /** Base of the public API as engines call it; by default `api/v2/` below the server. */
+  apiUrl?: string
+  /** An agent token of the pool. */
+  token: string
+  name: string
+  /** How many jobs run side by side. */
+  concurrency: number
+  /** Holds working folders and caches; one running agent each. */
+  workDir: string
+  /** A terraform or tofu binary, or a folder of them; PATH otherwise. */
+  enginePath?: string
+  /** Refuse jobs whose exact engine version is not there, in place of running them with another. */
+  strictEngineVersion?: boolean
+  /** Where a log is cut off, in bytes. */
+  logLimitBytes?: number
+  /** How long and how many folders wait for their apply. */
+  keepFoldersMs?: number
+  keepFolders?: number
+  log: AgentLog
+  /** A PEM file with the authority that has signed the server's certificate, beside those that are known anyway. */
+  caFile?: string
+  /** Ends the agent: it takes no more jobs, and those under way get to finish. */
+  signal: AbortSignal
+  /** Ends the jobs under way as well: plans are handed back, applies interrupted. */
+  forcefulSignal?: AbortSignal
+  /** What jobs get to finish after `signal`, as if `forcefulSignal` came then, in ms; as long as they need by default. */
+  drainTimeoutMs?: number
+}
+
+/**
+ * Runs an agent until its signal aborts and its jobs have ended. While a slot is free a claim waits at the server. Rejects
+ * when the server refuses the token, or when the working folder cannot be used.
+ */
+export async function runAgent(options: AgentOptions): Promise<void> {
+  const { token, log, signal } = options
+  const workDir = resolve(options.workDir)
+  await mkdir(workDir, { recursive: true, mode: 0o700 })
+  using stack = new DisposableStack()
+  stack.use(await claimWorkDir(workDir))
+  const watchdog = stack.use(startWatchdog((error) => log.error({ error }, 'the watchdog could not be started')))
+  const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)
+  const connection = openConnection(options.serverUrl, authorities, mentionRetries(log))
+
+  /** Aborts the claims that are left when the goodbye was not answered in time. */
+  const gone = new AbortController()
+  const failed = new AbortController()
+  const stopping = AbortSignal.any([signal, failed.signal])
+  const drained = new AbortController()
+  const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
+  const settings = await prepare(options, { workDir, connection, watchdog, authorities, forceful })
+  const sweeping = setInterval(() => void settings.workshop.folders.sweep(), SWEEP_MS)
+  stack.defer(() => clearInterval(sweeping))
+  try {
+    let registration = announce()
+    const loops = Array.from({ length: options.concurrency }, () => claimLoop().catch(fail))
+    const goodbye = sayGoodbye()
+    await Promise.all(loops)
+    gone.abort()
+    await goodbye
+    failed.signal.throwIfAborted()
+
+    function announce() {
+      const answer = register(connection, token, identity(options.name), stopping)
+      // The loops look at it; but all of them may be at work.
+      answer.catch(() => {})
+      return answer
+    }
+
+    function fail(error: unknown) {
+      if (!stopping.aborted) failed.abort(error)
+    }
+
+    async function claimLoop() {
+      while (!stopping.aborted) {
+        const current = registration
+        const { agentId } = await current
+        const warmRunIds = settings.workshop.folders.warmRunIds()
+        try {
+          const job = await claim(connection, token, agentId, { waitMs: CLAIM_MS, warmRunIds, signal: gone.signal })
+          if (job === undefined) continue
+          if (stopping.aborted) await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
+          else await runJob(connection, job, settings)
+        } catch (error) {
+          if (gone.signal.aborted) return
+          if (error instanceof Refused && [401, 403].includes(error.status)) throw error
+          if (error instanceof Refused && [404, 409, 410].includes(error.status)) {
+            // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
+            if (registration === current) registration = announce()
+          } else log.error({ error }, 'a claim failed')
+          await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
+        }
+      }
+    }
+
+    async function sayGoodbye() {
+      await aborted(stopping)
+      if (options.drainTimeoutMs !== undefined) {
+        const deadline = setTimeout(() => drained.abort(), options.drainTimeoutMs)
+        stack.defer(() => clearTimeout(deadline))
+      }
+      const registered = await registration.catch(() => undefined)
+      if (registered === undefined) return gone.abort()
+      const { agentId } = registered
+      const timeout = AbortSignal.timeout(GOODBYE_MS)
+      await deregister(connection, token, agentId, timeout).catch((error: unknown) => {
+        log.warn({ error }, 'the server did not hear that this agent stops')
+      })
+      await delay(timeout.aborted ? 0 : GOODBYE_MS, undefined, { signal: gone.signal }).catch(() => {})
+      gone.abort()
+    }
+  } finally {
+    await connection.dispatcher.close()
+  }
+}
+
+type Parts = {
+  workDir: string
+  connection: Connection
+  watchdog: Watchdog
+  authorities: string | undefined
+  forceful: AbortSignal
+}
+
+async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings> {
+  const { workDir, connection, watchdog, authorities, forceful } = parts
+  const pluginCache = join(workDir, 'plugins')
+  const schemaCache = join(workDir, 'schemas')
+  for (const folder of [pluginCache, schemaCache]) await mkdir(folder, { recursive: true, mode: 0o700 })
+  const folders = await openRunFolders(workDir, {
+    keepMs: options.keepFoldersMs ?? 24 * 3_600_000,
+    keepCount: options.keepFolders ?? 50,
+  })
+  const search = { enginePath: options.enginePath, strict: options.strictEngineVersion ?? false }
+  // Asks the engine for its version now, so that the first job need not wait for the answer.
+  void findEngine({ product: 'terraform', version: 'latest' }, search).catch(() => {})
+  const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
+  const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
+  if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
+  return {
+    workshop: { apiUrl, folders, watchdog, pluginCache, schemaCache, certificates, initGate: createInitGate() },
+    workDir,
+    search,
+    logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,
+    log: options.log,
+    forceful,
+  }
+}
+
+/** The file's authorities and those that are known anyway, as PEM. */
+async function readAuthorities(caFile: string): Promise<string> {
+  const own = await readFile(caFile, 'utf8')
+  return [...getCACertificates('default'), own].join('\n')
+}
+
+/** Mentions that the server is away, but not for every attempt of every loop. */
+function mentionRetries(log: AgentLog) {
+  let mentionedAt = -MENTION_MS
+  return (reason: string) => {
+    if (performance.now() - mentionedAt < MENTION_MS) return
+    mentionedAt = performance.now()
+    log.warn({ reason }, 'request is sent again')
+  }
+}
+
+function identity(name: string) {
+  return { name, version: manifest.version, os: platform(), arch: arch() }
+}
+
+async function aborted(signal: AbortSignal) {
+  if (!signal.aborted) await once(signal, 'abort')
+}

@@ -1,0 +1,221 @@
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent, request, type Dispatcher } from 'undici'
+import {
+  AGENT_API,
+  agentJob,
+  heartbeatAnswer,
+  logAnswer,
+  registeredAgent,
+  type AgentJob,
+  type ArtifactKind,
+  type FinishJob,
+  type JobCommand,
+} from '@groundstate/contract/agent'
+
+const FIRST_WAIT_MS = 50
+const LONGEST_WAIT_MS = 2_000
+/** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
+const ANSWER_MS = 30_000
+
+/** The server no longer knows this job as ours: its lease ran out, or its token is gone. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost'
+}
+
+/** The server answered with a status that sending again will not change. */
+export class Refused extends Error {
+  override name = 'Refused'
+  status: number
+
+  constructor(what: string, status: number, detail: string) {
+    super(`the server answered ${status} to ${what}${detail === '' ? '' : `: ${detail}`}`)
+    this.status = status
+  }
+}
+
+type Call = {
+  method: Dispatcher.HttpMethod
+  path: string
+  token: string
+  body?: string | Uint8Array | { file: string; size: number }
+  /** For how long the server was asked to hold the request, in ms. */
+  holdMs?: number
+  signal: AbortSignal
+}
+
+/** A kept-alive connection pool to one server; `onRetry` hears of every attempt that is made again. */
+export type Connection = { serverUrl: string; dispatcher: Agent; onRetry: (reason: string) => void }
+
+/** `authorities` is PEM that takes the place of the known certificate authorities. */
+export function openConnection(
+  serverUrl: string,
+  authorities: string | undefined,
+  onRetry: (reason: string) => void,
+): Connection {
+  const connect = { timeout: 10_000, ...(authorities === undefined ? {} : { ca: authorities }) }
+  const dispatcher = new Agent({ keepAliveTimeout: 30_000, connect, bodyTimeout: 120_000 })
+  return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry }
+}
+
+/**
+ * Sends a call, and sends it again after a transport error, a 429 or a 5xx until the signal aborts: every request of the
+ * protocol may be repeated, so that a server which restarts costs a job nothing but time.
+ */
+async function send(connection: Connection, call: Call): Promise<Dispatcher.ResponseData> {
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+    call.signal.throwIfAborted()
+    const reason = await attempt(connection, call)
+    if (typeof reason !== 'string') return reason
+    connection.onRetry(`${call.method} ${call.path}: ${reason}`)
+    await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: call.signal })
+  }
+}
+
+async function attempt(connection: Connection, call: Call): Promise<Dispatcher.ResponseData | string> {
+  try {
+    const response = await request(`${connection.serverUrl}${AGENT_API}${call.path}`, {
+      dispatcher: connection.dispatcher,
+      method: call.method,
+      headers: { authorization: `Bearer ${call.token}`, ...contentHeaders(call.body) },
+      body: isFile(call.body) ? createReadStream(call.body.file) : (call.body ?? null),
+      headersTimeout: (call.holdMs ?? 0) + ANSWER_MS,
+      signal: call.signal,
+    })
+    if (response.statusCode < 500 && response.statusCode !== 429) return response
+    await response.body.dump()
+    return `status ${response.statusCode}`
+  } catch (error) {
+    call.signal.throwIfAborted()
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function isFile(body: Call['body']): body is { file: string; size: number } {
+  return typeof body === 'object' && 'file' in body
+}
+
+function contentHeaders(body: Call['body']): Record<string, string> {
+  if (body === undefined) return {}
+  if (typeof body === 'string') return { 'content-type': 'application/json' }
+  const size = isFile(body) ? body.size : body.byteLength
+  return { 'content-type': 'application/octet-stream', 'content-length': String(size) }
+}
+
+async function requireStatus(call: Call, response: Dispatcher.ResponseData, wanted: readonly number[]) {
+  if (wanted.includes(response.statusCode)) return
+  const detail = (await response.body.text()).slice(0, 1_000)
+  throw new Refused(`${call.method} ${call.path}`, response.statusCode, detail)
+}
+
+type AgentIdentity = { name: string; version: string; os: string; arch: string }
+
+/** Announces an agent; its id holds until the server says otherwise. */
+export async function register(connection: Connection, token: string, agent: AgentIdentity, signal: AbortSignal) {
+  const call: Call = { method: 'POST', path: '/register', token, body: JSON.stringify(agent), signal }
+  const response = await send(connection, call)
+  await requireStatus(call, response, [200, 201])
+  return registeredAgent.parse(await response.body.json())
+}
+
+/** Waits up to `waitMs` for a job; undefined when none came. */
+export async function claim(
+  connection: Connection,
+  token: string,
+  agentId: string,
+  { waitMs, warmRunIds, signal }: { waitMs: number; warmRunIds: string[]; signal: AbortSignal },
+): Promise<AgentJob | undefined> {
+  const body = JSON.stringify({ waitMs, warmRunIds })
+  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, holdMs: waitMs, signal }
+  const response = await send(connection, call)
+  await requireStatus(call, response, [200, 204])
+  if (response.statusCode === 200) return agentJob.parse(await response.body.json())
+  await response.body.dump()
+  return undefined
+}
+
+export async function deregister(connection: Connection, token: string, agentId: string, signal: AbortSignal) {
+  const call: Call = { method: 'POST', path: `/agents/${agentId}/deregister`, token, signal }
+  const response = await send(connection, call)
+  await response.body.dump()
+}
+
+/** Whether a connection broke, as opposed to what was done with the bytes that came over it. */
+function isTransportError(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^(UND_ERR_|ECONN|EPIPE|ETIMEDOUT)/.test(code)
+}
+
+export type JobClient = ReturnType<typeof jobClient>
+
+/** The calls of one job. Each rejects with `LeaseLost` once the server has given the job up. */
+export function jobClient(connection: Connection, job: AgentJob) {
+  const { token } = job
+
+  async function sendForJob(call: Omit<Call, 'token'>, wanted: readonly number[]) {
+    const full = { ...call, path: `/jobs/${job.id}${call.path}`, token }
+    const response = await send(connection, full)
+    if (response.statusCode === 409 || response.statusCode === 401) {
+      await response.body.dump()
+      throw new LeaseLost(`the server answered ${response.statusCode} to ${call.method} ${full.path}`)
+    }
+    await requireStatus(full, response, wanted)
+    return response
+  }
+
+  /** Receives a body, again from its beginning when the connection breaks; undefined when there is none. */
+  async function receive<T>(path: string, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+      const response = await sendForJob({ method: 'GET', path, signal }, [200, 404])
+      if (response.statusCode === 404) {
+        await response.body.dump()
+        return undefined
+      }
+      try {
+        return await consume(response.body)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!isTransportError(error)) throw error
+        connection.onRetry(`GET ${path}: ${String(error)}`)
+        await delay(waitMs, undefined, { signal })
+      }
+    }
+  }
+
+  return {
+    async heartbeat(waitMs: number, seen: JobCommand, signal: AbortSignal): Promise<JobCommand> {
+      const body = JSON.stringify({ waitMs, seen })
+      const response = await sendForJob({ method: 'POST', path: '/heartbeat', body, holdMs: waitMs, signal }, [200])
+      return heartbeatAnswer.parse(await response.body.json()).command
+    },
+    async appendLog(offset: number, bytes: Uint8Array, signal: AbortSignal): Promise<number> {
+      const response = await sendForJob({ method: 'PUT', path: `/log?offset=${offset}`, body: bytes, signal }, [200])
+      return logAnswer.parse(await response.body.json()).size
+    },
+    async putArtifact(kind: ArtifactKind, body: Uint8Array | { file: string; size: number }, signal: AbortSignal) {
+      const response = await sendForJob({ method: 'PUT', path: `/artifacts/${kind}`, body, signal }, [200, 204])
+      await response.body.dump()
+    },
+    /** Undefined when the server has no such artifact. `consume` is called again when the connection breaks. */
+    getArtifact<T>(kind: ArtifactKind, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
+      return receive(`/artifacts/${kind}`, signal, consume)
+    },
+    async getConfiguration<T>(signal: AbortSignal, consume: (body: Readable) => Promise<T>): Promise<T> {
+      const result = await receive('/configuration', signal, async (body) => ({ value: await consume(body) }))
+      if (result === undefined) throw new Error('the server has no archive of this configuration version')
+      return result.value
+    },
+    async finish(body: FinishJob, signal: AbortSignal) {
+      const response = await sendForJob(
+        { method: 'POST', path: '/finish', body: JSON.stringify(body), signal },
+        [200, 204],
+      )
+      await response.body.dump()
+    },
+    async release(signal: AbortSignal) {
+      const response = await sendForJob({ method: 'POST', path: '/release', signal }, [200, 204])
+      await response.body.dump()
+    },
+  }
+}

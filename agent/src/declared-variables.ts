@@ -1,0 +1,127 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+/** The variables that a configuration declares, by name. */
+export type DeclaredVariables = Map<string, { ephemeral: boolean }>
+
+/**
+ * The variables of the root module in a folder. A quick reading that knows strings, comments and heredocs, no full parser: a
+ * file that is not valid adds nothing, and the engine will say what is wrong with it.
+ */
+export async function readDeclaredVariables(folder: string): Promise<DeclaredVariables> {
+  const names = (await readdir(folder)).filter((name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'))
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8')
+      return name.endsWith('.json') ? declaredInJson(text) : declaredInHcl(text)
+    }),
+  )
+  return new Map(files.flatMap((declared) => [...declared]))
+}
+
+const jsonBlocks = z.record(z.string(), z.unknown())
+const jsonVariables = z.object({ variable: z.union([jsonBlocks, z.array(jsonBlocks)]).optional() })
+const jsonVariable = z.object({ ephemeral: z.boolean().optional() })
+
+export function declaredInJson(text: string): DeclaredVariables {
+  const groups = parseBodies(text).flatMap(({ variable = [] }) => (Array.isArray(variable) ? variable : [variable]))
+  return new Map(
+    groups.flatMap((group) =>
+      Object.entries(group).map(([name, body]): [string, { ephemeral: boolean }] => {
+        const parsed = jsonVariable.safeParse(Array.isArray(body) ? body[0] : body)
+        return [name, { ephemeral: parsed.data?.ephemeral ?? false }]
+      }),
+    ),
+  )
+}
+
+function parseBodies(text: string) {
+  try {
+    // A body may be given as a list of bodies that are merged.
+    const parsed = z.union([jsonVariables, z.array(jsonVariables)]).safeParse(JSON.parse(text))
+    return parsed.success ? [parsed.data].flat() : []
+  } catch {
+    return []
+  }
+}
+
+/** What the reader stops at, in this order: comments, heredocs, strings, brackets, words. */
+const TOKEN = /#.*|\/\/.*|\/\*[^]*?\*\/|<<-?([\p{L}_][\p{L}\p{N}_-]*)\r?\n|"|[{}]|[\p{L}_][\p{L}\p{N}_-]*|=/gu
+
+export function declaredInHcl(text: string): DeclaredVariables {
+  const declared: DeclaredVariables = new Map()
+  let depth = 0
+  /** The last tokens of this nesting level: `variable`, `"name"` or `ephemeral`, `=`. */
+  let recent: string[] = []
+  let inside: string | undefined
+  const token = new RegExp(TOKEN)
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    const [found, heredoc] = match
+    if (found.startsWith('#') || found.startsWith('/')) continue
+    if (heredoc !== undefined) {
+      token.lastIndex = endOfHeredoc(text, token.lastIndex, heredoc)
+    } else if (found === '"') {
+      const end = endOfString(text, token.lastIndex)
+      recent.push(text.slice(token.lastIndex, end - 1))
+      token.lastIndex = end
+    } else if (found === '{') {
+      const [verb, name] = recent.slice(-2)
+      if (depth === 0 && verb === 'variable' && name !== undefined) {
+        inside = name
+        declared.set(name, { ephemeral: false })
+      }
+      depth += 1
+      recent = []
+    } else if (found === '}') {
+      depth -= 1
+      if (depth === 0) inside = undefined
+      recent = []
+    } else {
+      if (depth === 1 && inside !== undefined && found === 'true' && recent.slice(-2).join('') === 'ephemeral=') {
+        declared.set(inside, { ephemeral: true })
+      }
+      recent.push(found)
+    }
+  }
+  return declared
+}
+
+/** The position after a string's closing quote; strings may hold templates that hold strings. */
+function endOfString(text: string, start: number): number {
+  for (let at = start; at < text.length; at += 1) {
+    const char = text[at]
+    if (char === '"') return at + 1
+    if (char === '\\') at += 1
+    else if ((char === '$' || char === '%') && text[at + 1] === '{') {
+      // A doubled mark is an escape, no template.
+      if (text[at - 1] === char) at += 1
+      else at = endOfTemplate(text, at + 2) - 1
+    }
+  }
+  return text.length
+}
+
+function endOfTemplate(text: string, start: number): number {
+  let depth = 1
+  for (let at = start; at < text.length; at += 1) {
+    const char = text[at]
+    if (char === '"') at = endOfString(text, at + 1) - 1
+    else if (char === '{') depth += 1
+    else if (char === '}') {
+      depth -= 1
+      if (depth === 0) return at + 1
+    }
+  }
+  return text.length
+}
+
+function endOfHeredoc(text: string, start: number, mark: string): number {
+  for (let at = start; at < text.length;) {
+    const newline = text.indexOf('\n', at)
+    const end = newline === -1 ? text.length : newline
+    if (text.slice(at, end).trim() === mark) return end
+    at = end + 1
+  }
+  return text.length
+}

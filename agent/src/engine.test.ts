@@ -1,0 +1,66 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { findEngine } from './engine.ts'
+import { temporaryFolder } from './testing/agent-fixture.ts'
+
+async function installEngine(path: string, name: 'Terraform' | 'OpenTofu', version: string) {
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(
+    path,
+    `#!/bin/sh\nprintf '${name} v${version}\\non linux_amd64\\n\\nYour version is out of date!\\n'\n`,
+  )
+  await chmod(path, 0o755)
+}
+
+async function folderOfEngines() {
+  const folder = await temporaryFolder()
+  await installEngine(join(folder, 'terraform_1.9.8/terraform'), 'Terraform', '1.9.8')
+  await installEngine(join(folder, '1.10.5/terraform'), 'Terraform', '1.10.5')
+  await installEngine(join(folder, 'terraform_99.0.0-rc1'), 'Terraform', '99.0.0-rc1')
+  await installEngine(join(folder, 'tofu/1.10.0/tofu'), 'OpenTofu', '1.10.0')
+  return folder
+}
+
+test.for([
+  ['terraform', '1.9.8'],
+  ['terraform', '1.10.5'],
+  ['terraform', '99.0.0-rc1'],
+  ['tofu', '1.10.0'],
+] as const)('%s %s is found among the versions that lie side by side', async ([product, version]) => {
+  const enginePath = await folderOfEngines()
+
+  const found = await findEngine({ product, version }, { enginePath, strict: true })
+
+  expect(found).toMatchObject({ warning: undefined, engine: { product, version, platform: 'linux_amd64' } })
+})
+
+test('without a version the highest is taken', async () => {
+  const enginePath = await folderOfEngines()
+
+  const found = await findEngine({ product: 'terraform', version: 'latest' }, { enginePath, strict: true })
+
+  expect(found.engine.version).toBe('99.0.0-rc1')
+})
+
+test('another version is taken with a warning, or refused by a strict agent', async () => {
+  const enginePath = await folderOfEngines()
+  const wanted = { product: 'tofu', version: '1.6.0' } as const
+
+  const found = await findEngine(wanted, { enginePath, strict: false })
+
+  expect(found).toMatchObject({
+    engine: { version: '1.10.0' },
+    warning: expect.stringContaining('OpenTofu 1.6.0 is not on this agent'),
+  })
+  await expect(findEngine(wanted, { enginePath, strict: true })).rejects.toThrow('which has 1.10.0')
+})
+
+test('one binary may be named', async () => {
+  const enginePath = join(await temporaryFolder(), 'my-engine')
+  await installEngine(enginePath, 'OpenTofu', '1.9.0')
+
+  const found = await findEngine({ product: 'tofu', version: '1.9.0' }, { enginePath, strict: true })
+
+  expect(found.engine.product).toBe('tofu')
+})

@@ -1,0 +1,97 @@
+import type { AgentJob } from '@groundstate/contract/agent'
+import type { RunFolder } from './run-folder.ts'
+
+/** What the engine and its children need of the agent's own environment to reach the network; nothing else is handed on. */
+const INHERITED = [
+  'PATH',
+  'LANG',
+  'LC_ALL',
+  'TZ',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+]
+
+/** Terraform lets `import` blocks pass in a worker only when it believes in an agent of at least 1.10. */
+const AGENT_VERSION = '1.22.0'
+
+/** Read by the engine ahead of every command; they would break those of ours whose output we parse. */
+const TUNING = /^TF_(CLI_ARGS$|LOG)/
+
+type Shared = { pluginCache: string; certificates: string | undefined }
+
+export type EngineEnvironment = {
+  /** For init, plan and apply. */
+  run: Record<string, string>
+  /** For commands whose output is parsed. */
+  quiet: Record<string, string>
+  /** Workspace variables that were left out since they would take the run off its server. */
+  refused: string[]
+}
+
+/**
+ * The environment of a run's processes: the workspace's env variables, and what ties the engine to its server, which no
+ * variable may change. The agent's own environment is not part of it, but for PATH, locale, proxies and certificates.
+ */
+export function engineEnvironment(job: AgentJob, folder: RunFolder, workshop: Shared): EngineEnvironment {
+  const facts = {
+    TFC_RUN_ID: job.runId,
+    TFC_WORKSPACE_NAME: job.workspaceName,
+    TFC_WORKSPACE_SLUG: `${job.organizationName}/${job.workspaceName}`,
+    TFC_CONFIGURATION_VERSION_ID: job.configurationVersionId,
+    ...(job.projectName === undefined ? {} : { TFC_PROJECT_NAME: job.projectName }),
+  }
+  const controls = {
+    ...facts,
+    TFC_AGENT_VERSION: AGENT_VERSION,
+    TFE_RUN_ID: job.runId,
+    TF_FORCE_LOCAL_BACKEND: '1',
+    TF_CLI_CONFIG_FILE: folder.cliConfig,
+    TF_IN_AUTOMATION: '1',
+    TF_INPUT: '0',
+    TF_PLUGIN_CACHE_DIR: workshop.pluginCache,
+    // Without it a configuration that brings no lock file would download its providers again for every run.
+    TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: '1',
+    CHECKPOINT_DISABLE: '1',
+    TMPDIR: folder.tmp,
+  }
+  const certificates: Record<string, string> =
+    workshop.certificates === undefined ? {} : { SSL_CERT_FILE: workshop.certificates }
+  const own = { HOME: folder.home, ...certificates, ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
+  const variables = job.variables.filter(({ category }) => category === 'env')
+  const refused = variables.filter(({ key }) => isRefused(key, controls)).map(({ key }) => key)
+  const given = variables.filter(({ key, value }) => !refused.includes(key) && !value.includes('\0'))
+
+  // A configuration may declare a variable of a fact's name, as on the hosted service.
+  const factVariables = Object.fromEntries(Object.entries(facts).map(([key, value]) => [`TF_VAR_${key}`, value]))
+  const run = {
+    ...inherited(),
+    ...own,
+    ...factVariables,
+    ...Object.fromEntries(given.map(({ key, value }) => [key, value])),
+    ...controls,
+  }
+  const quiet = Object.fromEntries(Object.entries(run).filter(([key]) => !TUNING.test(key)))
+  return { run, quiet, refused }
+}
+
+function inherited(): Record<string, string> {
+  return Object.fromEntries(
+    INHERITED.flatMap((key) => {
+      const value = process.env[key]
+      return value === undefined ? [] : [[key, value]]
+    }),
+  )
+}
+
+function isRefused(key: string, controls: Record<string, string>): boolean {
+  if (key === '' || /[=\0]/.test(key)) return true
+  // Two names of the CLI configuration file, the cloud block's own variables, and the folder that the agent reads.
+  if (['TERRAFORM_CONFIG', 'TF_WORKSPACE', 'TF_DATA_DIR', 'TF_REATTACH_PROVIDERS'].includes(key)) return true
+  return key in controls || /^TF_(CLOUD_|TOKEN_groundstate)/.test(key)
+}

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AgentJob, JobCommand } from '@groundstate/contract/agent'
+import { LeaseLost, Refused, type JobClient } from './client.ts'
+import { Stopped } from './process.ts'
+
+const LONGEST_HOLD_MS = 25_000
+/** The least time between two heartbeats, in ms, for a server that does not hold them. */
+const SHORTEST_BEAT_MS = 250
+
+/** Ends the heartbeats; resolves when none is under way. */
+export type Lease = AsyncDisposable
+
+type LeaseEvents = { onCommand: (command: 'cancel' | 'force-cancel') => void; onLost: (reason: Stopped) => void }
+
+/**
+ * Keeps one heartbeat of a job waiting at the server, so that a command arrives at once.
+ *
+ * The lease counts from when the last answered heartbeat was sent: the server counts from when it came, so the agent is the
+ * first of the two to give up.
+ */
+export function holdLease(client: JobClient, job: AgentJob, { onCommand, onLost }: LeaseEvents): Lease {
+  const ended = new AbortController()
+  const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(job.leaseMs / 3))
+  let expiry = expireIn(job.leaseMs)
+
+  function expireIn(ms: number) {
+    return setTimeout(() => lose(`the server could not be reached for ${job.leaseMs} ms, the length of the lease`), ms)
+  }
+
+  function lose(why: string) {
+    ended.abort()
+    onLost(new Stopped('lease-lost', why))
+  }
+
+  async function beat() {
+    let seen: JobCommand = 'continue'
+    while (!ended.signal.aborted) {
+      const sentAt = performance.now()
+      const command: JobCommand = await client.heartbeat(holdMs, seen, ended.signal)
+      clearTimeout(expiry)
+      if (ended.signal.aborted) return
+      const elapsedMs = performance.now() - sentAt
+      expiry = expireIn(Math.max(0, job.leaseMs - elapsedMs))
+      if (command !== seen && command !== 'continue') onCommand(command)
+      else if (elapsedMs < SHORTEST_BEAT_MS)
+        await delay(SHORTEST_BEAT_MS - elapsedMs, undefined, { signal: ended.signal })
+      seen = command
+    }
+  }
+
+  const beating = beat().catch((error: unknown) => {
+    if (ended.signal.aborted) return
+    if (error instanceof LeaseLost || error instanceof Refused) return lose(error.message)
+    lose(`heartbeats failed: ${String(error)}`)
+  })
+
+  return {
+    async [Symbol.asyncDispose]() {
+      ended.abort()
+      await beating
+      clearTimeout(expiry)
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ENGINE_HOST } from './cli-config.ts'
+
+/** Override files are merged in the order of their names, so that the last one wins. */
+const FILE = 'zzzz_groundstate_override.tf.json'
+
+/**
+ * Points the configuration at its workspace on this server. A `cloud` block in an override file replaces whatever `cloud` or
+ * `backend` block the configuration has, and does no harm to one that has none.
+ */
+export async function writeOverride(workingFolder: string, workspace: { organization: string; name: string }) {
+  const cloud = {
+    hostname: ENGINE_HOST,
+    organization: workspace.organization,
+    workspaces: { name: workspace.name },
+  }
+  await writeFile(join(workingFolder, FILE), JSON.stringify({ terraform: { cloud } }))
+}
+
+/** State of the local backend, state and choices of an earlier init. */
+const REMAINS = ['terraform.tfstate', 'terraform.tfstate.d', '.terraform/terraform.tfstate', '.terraform/environment']
+
+/**
+ * Removes what an archive may carry of a life before this server: init would ask whether to move a local state here, or copy
+ * one from the store that it was configured for last, and the workspace that was selected is not this one.
+ */
+export async function forgetEarlierState(workingFolder: string) {
+  await Promise.all(REMAINS.map((name) => rm(join(workingFolder, name), { recursive: true, force: true })))
+}

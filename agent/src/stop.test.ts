@@ -1,0 +1,184 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { processIsAlive } from './testing/processes.ts'
+import {
+  configuration,
+  describeWithTerraform,
+  startAgent,
+  startServer,
+  temporaryFolder,
+} from './testing/agent-fixture.ts'
+
+/** Stores one resource, then waits in a second one whose shell says its process id. */
+const SLOW_APPLY = configuration(`
+resource "terraform_data" "first" {}
+resource "terraform_data" "slow" {
+  depends_on = [terraform_data.first]
+  provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
+}`)
+
+const PID = /pid=(\d+)/
+
+/** An engine that heeds no SIGINT. */
+async function deafEngine(): Promise<string> {
+  const path = join(await temporaryFolder(), 'terraform')
+  await writeFile(
+    path,
+    `#!/bin/sh
+case $1 in
+  version) printf 'Terraform v9.9.9\\non linux_amd64\\n' ;;
+  plan) trap '' INT; echo "pid=$$"; while :; do sleep 300; done ;;
+esac
+`,
+  )
+  await chmod(path, 0o755)
+  return path
+}
+
+async function startSlowApply(job: { graceMs?: number; timeLimitMs?: number; leaseMs?: number } = {}) {
+  const server = await startServer()
+  const agent = await startAgent(server)
+  await server.submit({ runId: 'run-a', configuration: SLOW_APPLY }).finished
+  const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: SLOW_APPLY, ...job })
+  await apply.logged(/pid=\d/)
+  const pid = Number(PID.exec(apply.log())?.[1])
+  return { server, agent, apply, pid }
+}
+
+async function startDeafPlan(job: { graceMs?: number; timeLimitMs?: number } = {}) {
+  const server = await startServer()
+  const agent = await startAgent(server, { enginePath: await deafEngine() })
+  const plan = server.submit({ configuration: configuration(''), ...job })
+  await plan.logged(/pid=\d/)
+  const pid = Number(PID.exec(plan.log())?.[1])
+  return { server, agent, plan, pid }
+}
+
+describeWithTerraform('an apply', () => {
+  test('that is canceled stores the state that it has reached', async () => {
+    const { server, apply, pid } = await startSlowApply()
+
+    apply.command('cancel')
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({ status: 'canceled', exitCode: 1 })
+    expect(server.api.current()?.resources.map(({ name }) => name)).toContain('first')
+    expect(apply.log()).toContain('Interrupt received')
+    expect(processIsAlive(pid)).toBe(false)
+  })
+
+  test('that is canceled by force ends at once, with all that it has started', async () => {
+    const { apply, pid } = await startSlowApply()
+
+    apply.command('force-cancel')
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({ status: 'canceled' })
+    expect(apply.log()).toContain('canceled by force')
+    expect(processIsAlive(pid)).toBe(false)
+  })
+
+  test('that takes longer than its limit is interrupted, and says so', async () => {
+    const { server, apply } = await startSlowApply({ timeLimitMs: 1_500 })
+
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('time limit of 1.5 s') })
+    expect(apply.log()).toContain('time limit of 1.5 s')
+    expect(server.api.current()?.resources.map(({ name }) => name)).toContain('first')
+  })
+
+  test('whose lease is lost is ended', async () => {
+    const { agent, apply, pid } = await startSlowApply()
+
+    apply.loseLease()
+
+    await expect.poll(() => processIsAlive(pid)).toBe(false)
+    await expect
+      .poll(() => agent.logged)
+      .toContainEqual(expect.objectContaining({ message: expect.stringContaining('job dropped') }))
+  })
+
+  test('is ended when the server is away for longer than its lease', async () => {
+    const { server, pid } = await startSlowApply({ leaseMs: 500, graceMs: 500 })
+
+    await server.pause()
+
+    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+    await server.resume()
+  })
+
+  test('whose agent must go is interrupted, and its state is stored', async () => {
+    const { server, agent, apply } = await startSlowApply()
+
+    agent.stop()
+    agent.forceStop()
+    const applied = await apply.finished
+    await agent.ended
+
+    expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('shutting down') })
+    expect(server.api.current()?.resources.map(({ name }) => name)).toContain('first')
+  })
+})
+
+test('a canceled engine that heeds no interrupt is killed when its grace is over', async () => {
+  const { plan, pid } = await startDeafPlan({ graceMs: 300 })
+
+  plan.command('cancel')
+  const planned = await plan.finished
+
+  expect(planned).toMatchObject({ status: 'canceled', exitCode: null })
+  expect(processIsAlive(pid)).toBe(false)
+})
+
+test('a cancel can be followed by a cancel by force', async () => {
+  const { plan, pid } = await startDeafPlan({ graceMs: 60_000 })
+
+  plan.command('cancel')
+  await plan.logged(/was canceled/)
+  plan.command('force-cancel')
+  const planned = await plan.finished
+
+  expect(planned).toMatchObject({ status: 'canceled', message: expect.stringContaining('by force') })
+  expect(processIsAlive(pid)).toBe(false)
+})
+
+test('a plan that takes longer than its limit is killed when it heeds no interrupt', async () => {
+  const { plan } = await startDeafPlan({ timeLimitMs: 500, graceMs: 200 })
+
+  const planned = await plan.finished
+
+  expect(planned).toMatchObject({ status: 'errored', message: 'The plan took longer than its time limit of 0.5 s.' })
+})
+
+test('a plan whose lease is lost is killed', async () => {
+  const { plan, pid } = await startDeafPlan({ graceMs: 60_000 })
+
+  plan.loseLease()
+
+  await expect.poll(() => processIsAlive(pid)).toBe(false)
+})
+
+test('an agent that stops lets its jobs finish and takes no more', async () => {
+  const { server, agent, plan } = await startDeafPlan({ graceMs: 200 })
+
+  agent.stop()
+  const later = server.submit({ configuration: configuration('') })
+  plan.command('cancel')
+  await plan.finished
+  await agent.ended
+
+  expect(later.log()).toBe('')
+})
+
+test('an agent that must go hands its plans back', async () => {
+  const { agent, plan, pid } = await startDeafPlan({ graceMs: 60_000 })
+
+  agent.stop()
+  agent.forceStop()
+  await plan.released
+  await agent.ended
+
+  expect(processIsAlive(pid)).toBe(false)
+})

@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { describe, onTestFinished } from 'vitest'
+import { runAgent, type AgentOptions } from '../agent.ts'
+import { archiveOf } from './archive.ts'
+import { AGENT_TOKEN, startProtocolServer, type ProtocolServer } from './protocol-server.ts'
+
+const terraform = spawnSync('terraform', ['version'], { env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' } })
+
+/** A `describe` for tests that need the real engine; without it they are skipped, and say so. */
+export const describeWithTerraform = terraform.status === 0 ? describe : skipLoudly()
+
+function skipLoudly(): typeof describe.skip {
+  process.stderr.write('\nNO TERRAFORM IN PATH: the tests that run the real engine are SKIPPED.\n\n')
+  return describe.skip
+}
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gs-agent-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export type Logged = { level: string; message: string; facts: object }
+
+/** An agent that works for this server until the test ends. */
+export async function startAgent(server: ProtocolServer, overrides: Partial<AgentOptions> = {}) {
+  const stop = new AbortController()
+  const forceful = new AbortController()
+  const logged: Logged[] = []
+  const note = (level: string) => (facts: object, message: string) => void logged.push({ level, message, facts })
+  const workDir = overrides.workDir ?? (await temporaryFolder())
+  const ended = runAgent({
+    serverUrl: server.url,
+    token: AGENT_TOKEN,
+    name: 'test-agent',
+    concurrency: 1,
+    workDir,
+    log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
+    signal: stop.signal,
+    forcefulSignal: forceful.signal,
+    ...overrides,
+  })
+  // A test that expects the agent to fail looks at `ended` itself.
+  ended.catch(() => {})
+  onTestFinished(async () => {
+    stop.abort()
+    forceful.abort()
+    await ended.catch(() => {})
+  })
+  return { workDir, logged, ended, stop: () => stop.abort(), forceStop: () => forceful.abort() }
+}
+
+/** A protocol server that ends with the test. */
+export async function startServer(tls?: { cert: string; key: string }): Promise<ProtocolServer> {
+  const server = await startProtocolServer(tls)
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  return server
+}
+
+/** A configuration of one file. */
+export function configuration(main: string, others: Record<string, string> = {}): Buffer {
+  return archiveOf({ 'main.tf': main, ...others })
+}
+
+export const ONE_RESOURCE = `
+resource "terraform_data" "one" { input = "hello" }
+output "greeting" { value = terraform_data.one.output }
+`

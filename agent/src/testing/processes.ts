@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+
+/** Whether a process runs; one that has ended and waits for its parent to notice does not. */
+export function processIsAlive(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return !/\) [ZX]/.test(status)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,309 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { once } from 'node:events'
+import {
+  AGENT_API,
+  agentJob,
+  claimBody,
+  finishBody,
+  heartbeatBody,
+  registerAgentBody,
+  type AgentJob,
+  type ArtifactKind,
+  type FinishJob,
+} from '@groundstate/contract/agent'
+import { createWorkspaceApi, readBody, type WorkspaceApi } from './workspace-api.ts'
+
+export const AGENT_TOKEN = 'agent-token'
+
+type Command = 'continue' | 'cancel' | 'force-cancel'
+
+/** A job on the test server, with what its agent has sent so far. */
+export type TestJob = {
+  id: string
+  runId: string
+  finished: Promise<FinishJob>
+  log: () => string
+  artifacts: Map<ArtifactKind, Buffer>
+  /** Resolves as soon as the log matches. */
+  logged: (pattern: RegExp) => Promise<void>
+  /** Answers the next heartbeat, the one under way included. */
+  command: (command: Command) => void
+  /** From now on the job's token is refused, as after a lost lease. */
+  loseLease: () => void
+  /** Resolves when the agent has handed the job back. */
+  released: Promise<void>
+}
+
+type JobRecord = TestJob & {
+  job: AgentJob
+  configuration: Buffer
+  bytes: Buffer
+  wanted: Command
+  lost: boolean
+  onLog: Set<() => void>
+  onCommand: Set<() => void>
+  resolveFinished: (body: FinishJob) => void
+  resolveReleased: () => void
+}
+
+export type JobInput = Partial<Omit<AgentJob, 'options' | 'id'>> & {
+  options?: Partial<AgentJob['options']>
+  configuration: Buffer
+  /** Artifacts that the server already has, for an apply. */
+  artifacts?: Map<ArtifactKind, Buffer>
+}
+
+export type ProtocolServer = AsyncDisposable & {
+  url: string
+  api: WorkspaceApi
+  submit: (input: JobInput) => TestJob
+  /** Drops every connection and refuses new ones until `resume`, on the same port. */
+  pause: () => Promise<void>
+  resume: () => Promise<void>
+  claims: () => number
+  registrations: () => number
+}
+
+/**
+ * The server's half of the agent protocol, kept in memory, on a real port; with it the few endpoints of the public API that
+ * an engine calls while it works. For tests of the agent: what the real server adds (leases in a database, permissions) is
+ * tested there.
+ */
+export async function startProtocolServer(tls?: { cert: string; key: string }): Promise<ProtocolServer> {
+  const jobs = new Map<string, JobRecord>()
+  const queue: JobRecord[] = []
+  const waiting: ((job: JobRecord | undefined) => void)[] = []
+  const api = createWorkspaceApi((token) =>
+    [...jobs.values()].find((record) => record.job.token === token && !record.lost),
+  )
+  let registrations = 0
+  let sequence = 0
+  const listener = () => (tls === undefined ? createServer(handle) : createHttpsServer(tls, handle))
+  let server: Server = listener()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the test server has no port')
+  const { port } = address
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
+
+  function handle(request: IncomingMessage, response: ServerResponse) {
+    answer(request, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(500)
+      response.end(String(error))
+    })
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = new URL(request.url ?? '/', url)
+    const token = request.headers.authorization?.replace(/^Bearer /, '')
+    if (!target.pathname.startsWith(`${AGENT_API}/`)) {
+      await api.answer(request, response, { target, token, url })
+      return
+    }
+    const [noun, id, verb, kind] = target.pathname.slice(AGENT_API.length + 1).split('/')
+    const body = await readBody(request)
+    if (noun === 'register') {
+      if (token !== AGENT_TOKEN) return void response.writeHead(401).end()
+      registerAgentBody.parse(JSON.parse(body.toString()))
+      registrations += 1
+      return sendJson(response, { agentId: `agent-${registrations}`, poolId: 'apool-1' })
+    }
+    if (noun === 'agents' && verb === 'deregister') {
+      for (const wake of waiting.splice(0)) wake(undefined)
+      return void response.writeHead(204).end()
+    }
+    if (noun === 'agents') {
+      const { waitMs } = claimBody.parse(JSON.parse(body.toString()))
+      const record = queue.shift() ?? (await nextJob(waitMs, request))
+      return record === undefined ? void response.writeHead(204).end() : sendJson(response, record.job)
+    }
+    const record = jobs.get(id ?? '')
+    if (record === undefined || record.lost || record.job.token !== token) return void response.writeHead(409).end()
+    await answerJob(record, { request, response, target, verb: verb ?? '', kind: kind ?? '', body })
+  }
+
+  function nextJob(waitMs: number, request: IncomingMessage): Promise<JobRecord | undefined> {
+    return new Promise((resolve) => {
+      const finish = (record: JobRecord | undefined) => {
+        clearTimeout(timer)
+        const index = waiting.indexOf(finish)
+        if (index >= 0) waiting.splice(index, 1)
+        resolve(record)
+      }
+      const timer = setTimeout(() => finish(undefined), waitMs)
+      request.socket.once('close', () => finish(undefined))
+      waiting.push(finish)
+    })
+  }
+
+  function submit(input: JobInput): TestJob {
+    sequence += 1
+    const { configuration, artifacts, options, ...rest } = input
+    const job = agentJob.parse({
+      id: `job-${sequence}`,
+      kind: 'plan',
+      token: `job-token-${sequence}`,
+      leaseMs: 30_000,
+      runId: `run-${sequence}`,
+      organizationName: 'acme',
+      workspaceId: 'ws-acme-net',
+      workspaceName: 'net',
+      configurationVersionId: 'cv-1',
+      workingDirectory: '',
+      engine: { product: 'terraform', version: 'latest' },
+      structuredOutput: false,
+      variables: [],
+      timeLimitMs: 60_000,
+      graceMs: 10_000,
+      ...rest,
+      options: {
+        isDestroy: false,
+        refresh: true,
+        refreshOnly: false,
+        targetAddrs: [],
+        replaceAddrs: [],
+        allowConfigGeneration: false,
+        debug: false,
+        ...options,
+      },
+    })
+    const record = jobRecord(job, configuration, artifacts ?? new Map())
+    jobs.set(job.id, record)
+    const wake = waiting.shift()
+    if (wake === undefined) queue.push(record)
+    else wake(record)
+    return record
+  }
+
+  return {
+    url,
+    api,
+    submit,
+    claims: () => waiting.length,
+    registrations: () => registrations,
+    async pause() {
+      await close(server)
+    },
+    async resume() {
+      server = listener()
+      server.listen(port, '127.0.0.1')
+      await once(server, 'listening')
+    },
+    async [Symbol.asyncDispose]() {
+      await close(server)
+    },
+  }
+}
+
+type JobRequest = {
+  request: IncomingMessage
+  response: ServerResponse
+  target: URL
+  verb: string
+  kind: string
+  body: Buffer
+}
+
+async function answerJob(record: JobRecord, { request, response, target, verb, kind, body }: JobRequest) {
+  switch (verb) {
+    case 'heartbeat': {
+      const { waitMs, seen } = heartbeatBody.parse(JSON.parse(body.toString()))
+      if (record.wanted === seen) await commandChange(record, waitMs)
+      if (record.lost) return void response.writeHead(409).end()
+      return sendJson(response, { command: record.wanted })
+    }
+    case 'log': {
+      const offset = Number(target.searchParams.get('offset'))
+      if (offset > record.bytes.length) return void response.writeHead(416).end()
+      record.bytes = Buffer.concat([record.bytes, body.subarray(record.bytes.length - offset)])
+      for (const listener of record.onLog) listener()
+      return sendJson(response, { size: record.bytes.length })
+    }
+    case 'artifacts': {
+      // The kind is not validated on purpose: a test would see an unknown one in the map.
+      const name = kind as ArtifactKind
+      if (request.method === 'PUT') {
+        record.artifacts.set(name, body)
+        return void response.writeHead(204).end()
+      }
+      const artifact = record.artifacts.get(name)
+      return artifact === undefined ? void response.writeHead(404).end() : void response.end(artifact)
+    }
+    case 'configuration':
+      return void response.end(record.configuration)
+    case 'finish':
+      response.writeHead(204).end()
+      return record.resolveFinished(finishBody.parse(JSON.parse(body.toString())))
+    case 'release':
+      response.writeHead(204).end()
+      return record.resolveReleased()
+    default:
+      return void response.writeHead(404).end()
+  }
+}
+
+function commandChange(record: JobRecord, waitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = () => {
+      clearTimeout(timer)
+      record.onCommand.delete(finish)
+      resolve()
+    }
+    const timer = setTimeout(finish, waitMs)
+    record.onCommand.add(finish)
+  })
+}
+
+function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<ArtifactKind, Buffer>): JobRecord {
+  const finished = Promise.withResolvers<FinishJob>()
+  const released = Promise.withResolvers<void>()
+  const record: JobRecord = {
+    id: job.id,
+    runId: job.runId,
+    job,
+    configuration,
+    artifacts,
+    bytes: Buffer.alloc(0),
+    wanted: 'continue',
+    lost: false,
+    onLog: new Set(),
+    onCommand: new Set(),
+    finished: finished.promise,
+    resolveFinished: finished.resolve,
+    released: released.promise,
+    resolveReleased: released.resolve,
+    log: () => record.bytes.toString(),
+    logged(pattern) {
+      return new Promise((resolve) => {
+        const check = () => {
+          if (!pattern.test(record.log())) return
+          record.onLog.delete(check)
+          resolve()
+        }
+        record.onLog.add(check)
+        check()
+      })
+    },
+    command(command) {
+      record.wanted = command
+      for (const wake of record.onCommand) wake()
+    },
+    loseLease() {
+      record.lost = true
+      for (const wake of record.onCommand) wake()
+    },
+  }
+  return record
+}
+
+async function close(server: Server) {
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
+}
+
+function sendJson(response: ServerResponse, document: unknown, status = 200) {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document))
+}

@@ -1,0 +1,30 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentJob } from '@groundstate/contract/agent'
+import type { DeclaredVariables } from './declared-variables.ts'
+
+/**
+ * Writes a job's terraform variables as files and answers the arguments that make the engine read them. A `-var-file` beats
+ * the configuration's own `terraform.tfvars` and `*.auto.tfvars`; and unlike `-var` it keeps values out of the process list.
+ *
+ * Strings of a JSON variable file are no templates, so that a literal value reaches the engine unchanged. What the
+ * configuration does not declare is left out, as the engine itself does with `TF_VAR_` variables.
+ */
+export async function writeVariables(folder: string, variables: AgentJob['variables'], declared: DeclaredVariables) {
+  const wanted = variables.filter(({ category, key }) => category === 'terraform' && declared.has(key))
+  const literals = wanted.filter(({ hcl }) => !hcl).map(({ key, value }) => [key, value])
+  const expressions = wanted.filter(({ hcl }) => hcl).map(({ key, value }) => `${key} = ${value}\n`)
+  const files = [
+    ...(literals.length === 0
+      ? []
+      : [{ name: 'literal.tfvars.json', text: JSON.stringify(Object.fromEntries(literals)) }]),
+    ...(expressions.length === 0 ? [] : [{ name: 'hcl.tfvars', text: expressions.join('') }]),
+  ]
+  return Promise.all(
+    files.map(async ({ name, text }) => {
+      const path = join(folder, name)
+      await writeFile(path, text, { mode: 0o600 })
+      return `-var-file=${path}`
+    }),
+  )
+}

@@ -1,0 +1,164 @@
+/** What the rule needs of a tar entry: `type` as the `tar` package names it (`File`, `Directory`, `SymbolicLink` …). */
+export type ArchiveEntry = { path: string; type: string; linkpath?: string | undefined }
+
+/**
+ * What the entries so far have decided. `links` are the symlinks by folded path; `pinned` are the folded paths that some
+ * link's target climbs out of by `..`, with their parents, and which therefore must not become links
+ * themselves; `folders` are the folded paths that hold entries.
+ */
+export type SeenEntries = {
+  links: Map<string, { path: string; target: string }>
+  pinned: Set<string>
+  folders: Set<string>
+}
+
+export function newSeenEntries(): SeenEntries {
+  return { links: new Map(), pinned: new Set(), folders: new Set() }
+}
+
+const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile'])
+const MAX_PATH = 1024
+const MAX_DEPTH = 100
+const MAX_CHAIN = 16
+const MAX_LINKS = 10_000
+const MAX_FOLDERS = 100_000
+
+/**
+ * Why an entry of a configuration archive must not be unpacked, or undefined when it may. To be asked for every entry in
+ * order, with one `SeenEntries` an archive.
+ *
+ * No entry may lie outside the archive's root, be a device or a FIFO, or be written through a symlink of the archive. No
+ * link may lead out of the root, followed through other links too, whether those come before or after it: unpacking the
+ * entries that pass never writes outside, and reading the result never leaves it. An entry that then fails to unpack must
+ * fail the archive, since later answers take it as unpacked.
+ */
+export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | undefined {
+  const problem = pathProblem(entry.path)
+  if (problem !== undefined) return problem
+  // Bounds what an archive of many deep paths makes us remember.
+  if (seen.folders.size + seen.pinned.size > MAX_FOLDERS) return `comes after more than ${MAX_FOLDERS} folders`
+  const names = namesOf(entry.path)
+  const through = linkOnTheWay(folded(names.join('/')), seen)
+  if (through === 'is') return 'replaces an earlier link'
+  if (through === 'passes') return 'passes through an earlier link'
+  const problemOfType = typeProblem(entry, names, seen)
+  if (problemOfType !== undefined) return problemOfType
+  addWithParents(seen.folders, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
+  return undefined
+}
+
+function typeProblem(entry: ArchiveEntry, names: string[], seen: SeenEntries): string | undefined {
+  if (entry.type === 'Directory') return undefined
+  if (names.length === 0) return 'is the root of the archive, but no directory'
+  if (FILE_TYPES.has(entry.type)) return undefined
+  if (entry.type === 'SymbolicLink') return symlinkProblem(names, entry.linkpath ?? '', seen)
+  if (entry.type === 'Link') return hardLinkProblem(entry.linkpath ?? '', seen)
+  return `has the type ${entry.type}, only files, directories and links are allowed`
+}
+
+function pathProblem(path: string): string | undefined {
+  if (path.length > MAX_PATH) return `has a path of more than ${MAX_PATH} characters`
+  if (path.includes('\0')) return 'has a null character in its path'
+  if (isAbsolute(path)) return 'has an absolute path'
+  const names = path.split(/[/\\]/)
+  if (names.includes('..')) return 'has a path with ..'
+  if (names.length > MAX_DEPTH) return `lies more than ${MAX_DEPTH} folders deep`
+  return undefined
+}
+
+/** Also as Windows understands it: the same archive may be unpacked there. */
+function isAbsolute(path: string) {
+  return /^([/\\]|[A-Za-z]:)/.test(path)
+}
+
+function namesOf(path: string) {
+  return path.split('/').filter((name) => name !== '' && name !== '.')
+}
+
+/** Paths are compared as a file system that ignores case and composition would: there `A` and `a` are one name. */
+function folded(text: string) {
+  return text.normalize('NFC').toLowerCase()
+}
+
+/** The path with each of its parents, the longest first. */
+function* withParents(path: string) {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) yield path.slice(0, end)
+}
+
+/** Whether the path is, or lies behind, a link. */
+function linkOnTheWay(path: string, seen: SeenEntries): 'is' | 'passes' | undefined {
+  if (seen.links.size === 0) return undefined
+  if (seen.links.has(path)) return 'is'
+  for (const parent of withParents(path)) if (seen.links.has(parent)) return 'passes'
+  return undefined
+}
+
+function addWithParents(paths: Set<string>, path: string) {
+  for (const each of withParents(path)) {
+    // Its parents came with it.
+    if (paths.has(each)) return
+    paths.add(each)
+  }
+}
+
+function symlinkProblem(names: string[], target: string, seen: SeenEntries): string | undefined {
+  if (target === '' || target.length > MAX_PATH || target.includes('\0')) return 'links to no valid path'
+  if (target.split('/').length > MAX_DEPTH) return `links more than ${MAX_DEPTH} folders far`
+  if (seen.links.size >= MAX_LINKS) return `is one link too many, ${MAX_LINKS} are allowed`
+  const path = folded(names.join('/'))
+  if (seen.folders.has(path)) return 'replaces an earlier folder'
+  if (seen.pinned.has(path)) return 'would redirect an earlier link'
+  const climbed = new Set<string>()
+  const problem = targetProblem(names.slice(0, -1), target, seen, climbed)
+  if (problem !== undefined) return problem
+  if (climbed.has(path)) return `links through itself to ${target}`
+  for (const folder of climbed) seen.pinned.add(folder)
+  seen.links.set(path, { path: names.join('/'), target })
+  return undefined
+}
+
+/**
+ * Follows a target from a folder, through the links known so far. What it climbs out of by `..` is no link by now, and is
+ * collected in `climbed`, with its parents, so that none of it becomes one: a later link cannot change where this leads.
+ */
+function targetProblem(folder: string[], target: string, seen: SeenEntries, climbed: Set<string>): string | undefined {
+  let place = folder.join('/')
+  const ahead = [target]
+  let chain = 0
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    if (isAbsolute(next)) return `links to the absolute path ${target}`
+    const names = namesOf(next.replaceAll('\\', '/'))
+    for (const [n, name] of names.entries()) {
+      if (name === '..') {
+        if (place === '') return `links out of the archive to ${target}`
+        addWithParents(climbed, folded(place))
+        place = place.slice(0, Math.max(0, place.lastIndexOf('/')))
+        continue
+      }
+      const child = place === '' ? name : `${place}/${name}`
+      const link = seen.links.get(folded(child))
+      if (link === undefined) {
+        place = child
+        continue
+      }
+      // Which of the two a name means differs between file systems, so that neither answer would be safe.
+      if (link.path !== child) return `links to ${target} past ${link.path}, a link of another spelling`
+      if (++chain > MAX_CHAIN) return `links to ${target} through more than ${MAX_CHAIN} links`
+      const rest = names.slice(n + 1).join('/')
+      if (rest !== '') ahead.push(rest)
+      ahead.push(link.target)
+      break
+    }
+  }
+  return undefined
+}
+
+/** A hard link names its target from the archive's root. One to a symlink would move that link to another folder. */
+function hardLinkProblem(target: string, seen: SeenEntries): string | undefined {
+  if (target === '') return 'links to no valid path'
+  const problem = pathProblem(target)
+  if (problem !== undefined) return `links to ${target}, which ${problem}`
+  if (linkOnTheWay(folded(namesOf(target).join('/')), seen) !== undefined)
+    return `links to ${target}, which is or passes through a link`
+  return undefined
+}

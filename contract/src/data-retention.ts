@@ -1,0 +1,25 @@
+import { z } from 'zod'
+
+const days = z.int().min(1).max(36_500)
+const deleteOlder = z
+  .object({ 'delete-older-than-n-days': days.optional(), deleteOlderThanNDays: days.optional() })
+  .refine((attributes) => (attributes['delete-older-than-n-days'] ?? attributes.deleteOlderThanNDays) !== undefined, {
+    message: 'delete-older-than-n-days is missing',
+    path: ['delete-older-than-n-days'],
+  })
+  .transform((attributes) => attributes['delete-older-than-n-days'] ?? attributes.deleteOlderThanNDays ?? null)
+
+/**
+ * How long backing data is kept: the days after which it is deleted, or null for never. The first type is that of old
+ * clients.
+ */
+export const dataRetentionPolicyBody = z
+  .object({
+    data: z.discriminatedUnion('type', [
+      z.object({ type: z.literal('data-retention-policies'), attributes: deleteOlder }),
+      z.object({ type: z.literal('data-retention-policy-delete-olders'), attributes: deleteOlder }),
+      z.object({ type: z.literal('data-retention-policy-dont-deletes') }),
+    ]),
+  })
+  .transform(({ data }) => ({ deleteOlderThanDays: 'attributes' in data ? data.attributes : null }))
+export type DataRetentionPolicyInput = z.infer<typeof dataRetentionPolicyBody>

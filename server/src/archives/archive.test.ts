@@ -1,0 +1,165 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { Header, Pax } from 'tar'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ArchiveError, type ArchiveLimits, checkArchive } from './archive.ts'
+
+type Entry = { path: string; type?: 'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'FIFO' | 'BlockDevice' } & {
+  linkpath?: string
+  body?: string
+}
+
+const END = Buffer.alloc(1024)
+
+function tarEntry({ path, type = 'File', linkpath, body = '' }: Entry): Buffer {
+  const header = Buffer.alloc(512)
+  const made = new Header({
+    path,
+    type,
+    mode: 0o644,
+    size: body.length,
+    ...(linkpath === undefined ? {} : { linkpath }),
+  })
+  const needsPax = made.encode(header)
+  const pax = needsPax ? new Pax({ path, ...(linkpath === undefined ? {} : { linkpath }) }).encode() : Buffer.alloc(0)
+  return Buffer.concat([pax, header, Buffer.from(body), Buffer.alloc((512 - (body.length % 512)) % 512)])
+}
+
+function archive(...entries: Entry[]) {
+  return gzipSync(Buffer.concat([...entries.map(tarEntry), END]))
+}
+
+/** Comes in pieces of three bytes at first, as a slow client may send it. */
+async function check(packed: Buffer, limits?: ArchiveLimits) {
+  const pieces = [packed.subarray(0, 3), packed.subarray(3, 6), packed.subarray(6)].filter((piece) => piece.length > 0)
+  return checkArchive(Readable.from(pieces), limits)
+}
+
+async function refusal(packed: Buffer, limits?: ArchiveLimits) {
+  const error: unknown = await check(packed, limits).catch((error: unknown) => error)
+  if (!(error instanceof ArchiveError)) throw new Error('was not refused', { cause: error })
+  return error.message
+}
+
+test('an archive as the tar command makes it is counted', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, 'modules/net'), { recursive: true })
+  writeFileSync(join(folder, 'main.tf'), 'x'.repeat(1000))
+  writeFileSync(join(folder, 'modules/net', `${'long'.repeat(40)}.tf`), 'y'.repeat(70_000))
+  symlinkSync('modules/net', join(folder, 'net'))
+  symlinkSync('../../main.tf', join(folder, 'modules/net/main.tf'))
+
+  for (const format of ['gnu', 'pax']) {
+    const packed = execFileSync('tar', ['-C', folder, `--format=${format}`, '-cz', '.'])
+
+    expect(await check(packed)).toEqual({ files: 4, bytes: 71_000 })
+  }
+})
+
+test('an archive without entries is fine', async () => {
+  expect(await check(gzipSync(END))).toEqual({ files: 0, bytes: 0 })
+})
+
+test('an archive without an end mark is fine, as for other readers', async () => {
+  expect(await check(gzipSync(tarEntry({ path: 'main.tf', body: 'x' })))).toEqual({ files: 1, bytes: 1 })
+})
+
+describe('an entry that must not be unpacked is named', () => {
+  test.each<[string, Entry[]]>([
+    ['entry "/etc/passwd" has an absolute path', [{ path: '/etc/passwd' }]],
+    ['entry "../x" has a path with ..', [{ path: 'fine' }, { path: '../x' }]],
+    ['entry "pipe" has the type FIFO, only files, directories and links are allowed', [{ path: 'pipe', type: 'FIFO' }]],
+    [
+      'entry "disk" has the type BlockDevice, only files, directories and links are allowed',
+      [{ path: 'disk', type: 'BlockDevice' }],
+    ],
+    ['entry "a/b" links out of the archive to ../../c', [{ path: 'a/b', type: 'SymbolicLink', linkpath: '../../c' }]],
+    ['entry "a" links to the absolute path /etc', [{ path: 'a', type: 'SymbolicLink', linkpath: '/etc' }]],
+    ['entry "a" links to ../c, which has a path with ..', [{ path: 'a', type: 'Link', linkpath: '../c' }]],
+    [
+      'entry "a/x" passes through an earlier link',
+      [{ path: 'a', type: 'SymbolicLink', linkpath: 'b' }, { path: 'a/x' }],
+    ],
+    [
+      `entry "deep" links out of the archive to ${'below/'.repeat(40)}${'../'.repeat(40)}../x`,
+      [{ path: 'deep', type: 'SymbolicLink', linkpath: `${'below/'.repeat(40)}${'../'.repeat(40)}../x` }],
+    ],
+  ])('%s', async (message, entries) => {
+    expect(await refusal(archive(...entries))).toBe(message)
+  })
+})
+
+describe('limits', () => {
+  test('too many entries, folders counted', async () => {
+    const packed = archive({ path: 'a/', type: 'Directory' }, { path: 'a/b' }, { path: 'a/c' })
+
+    expect(await refusal(packed, { maxEntries: 2 })).toBe('the archive holds more than 2 entries')
+    expect(await check(packed, { maxEntries: 3 })).toEqual({ files: 2, bytes: 0 })
+  })
+
+  test('a bomb is stopped long before it is unpacked', async () => {
+    const bomb = Buffer.concat(Array.from({ length: 200 }, () => gzipSync(Buffer.alloc(1024 * 1024))))
+    const source = new PassThrough()
+    const before = process.memoryUsage().arrayBuffers
+    source.end(Buffer.concat([gzipSync(tarEntry({ path: 'a' })), gzipSync(END), bomb]))
+
+    await expect(checkArchive(source, { maxBytes: 5_000_000 })).rejects.toThrow('unpacks to more than 5000000 bytes')
+
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(50 * 1024 * 1024)
+  })
+
+  test('a file that claims to be huge counts by what comes', async () => {
+    const header = Buffer.alloc(512)
+    new Header({ path: 'huge', type: 'File', mode: 0o644, size: 8 * 1024 ** 3 - 1 }).encode(header)
+
+    expect(await refusal(gzipSync(Buffer.concat([header, END])))).toMatch(/^the archive is not a valid tar: truncated/)
+  })
+})
+
+describe('what is no archive', () => {
+  test.each<[string, Buffer, RegExp]>([
+    ['nothing at all', Buffer.alloc(0), /^the archive is (cut off|empty)/],
+    [
+      'text',
+      Buffer.from('resource "terraform_data" "x" {}'),
+      /^the archive is not valid gzip: incorrect header check$/,
+    ],
+    ['a tar without gzip', Buffer.concat([tarEntry({ path: 'a' }), END]), /^the archive is not valid gzip/],
+    ['text in gzip', gzipSync('x'.repeat(2000)), /^the archive is not a valid tar: checksum failure$/],
+    ['a little text in gzip', gzipSync('hello'), /^the archive is not a valid tar: unrecognized archive format$/],
+    ['nothing in gzip', gzipSync(''), /^the archive is empty/],
+    ['gzip in gzip', gzipSync(archive({ path: 'a' })), /^the archive is compressed twice$/],
+    ['a cut archive', archive({ path: 'a', body: 'x'.repeat(3000) }).subarray(0, -12), /^the archive is cut off$/],
+    [
+      'a cut tar',
+      gzipSync(tarEntry({ path: 'a', body: 'x'.repeat(3000) }).subarray(0, 1024)),
+      /not a valid tar: truncated/,
+    ],
+  ])('%s', async (_label, packed, message) => {
+    expect(await refusal(packed)).toMatch(message)
+  })
+
+  test('a damaged archive is refused', async () => {
+    const packed = gzipSync(Buffer.concat([tarEntry({ path: 'a', body: 'x'.repeat(1000) }), END]), { level: 0 })
+    for (let offset = 11; offset < packed.length; offset += 7) {
+      const damaged = Buffer.from(packed)
+      damaged.writeUInt8(damaged.readUInt8(offset) ^ 0x10, offset)
+
+      expect(await refusal(damaged)).toMatch(/^the archive is /)
+    }
+  })
+
+  test('an error of the source is not taken for a bad archive', async () => {
+    const source = async function* () {
+      yield archive({ path: 'a' }).subarray(0, 20)
+      throw new Error('the client is gone')
+    }
+
+    await expect(checkArchive(source())).rejects.toThrow('the client is gone')
+  })
+})

@@ -1,0 +1,33 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { Ctx } from '../../app.ts'
+import type { Surroundings } from './create.ts'
+import { includedWith } from './includes.ts'
+import { type Shown, stateVersionResource } from './resource.ts'
+import type { PresentedRow } from './store.ts'
+
+/** Presents versions of one workspace with what `includes` names. */
+export async function stateVersionDocuments(
+  ctx: Ctx,
+  versions: readonly PresentedRow[],
+  surroundings: Surroundings & { echoedDays?: number | undefined },
+  includes: ReadonlySet<string> = new Set(),
+): Promise<{ resources: Resource[]; included: Resource[] | undefined }> {
+  const shown: Shown = {
+    seesBilling: seesBilling(surroundings),
+    deleteOlderThanDays: surroundings.echoedDays,
+    commit: surroundings.vcs_repo === null ? undefined : { sha: null, url: null },
+  }
+  return {
+    resources: versions.map((version) => stateVersionResource(ctx, version, shown)),
+    included: await includedWith(ctx, versions, includes),
+  }
+}
+
+/** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (spec §2.4). */
+function seesBilling({ plan, facts }: Surroundings) {
+  if (plan !== 'standard') return false
+  return (
+    facts.standing === 'owner' ||
+    (facts.standing === 'member' && (facts.access.has('manage_workspaces') || facts.access.has('read_workspaces')))
+  )
+}
