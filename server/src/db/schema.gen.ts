@@ -66,6 +66,7 @@ export type Schema = {
   }
   configuration_versions: {
     auto_queue_runs: boolean
+    blob_key: string | null
     created_at: Timestamp
     created_by_user_id: string | null
     error: string | null
@@ -227,6 +228,7 @@ export type Schema = {
     save_plan: boolean
     seq: Generated<number>
     source: 'tfe-api' | 'tfe-ui' | 'tfe-configuration-version' | 'tfe-run-trigger'
+    stages: Generated<string[]>
     status: 'pending' | 'fetching' | 'fetching_completed' | 'pre_plan_running' | 'pre_plan_completed' | 'queuing' | 'plan_queued' | 'planning' | 'planned' | 'post_plan_running' | 'post_plan_awaiting_decision' | 'post_plan_completed' | 'planned_and_finished' | 'planned_and_saved' | 'confirmed' | 'pre_apply_running' | 'pre_apply_completed' | 'queuing_apply' | 'apply_queued' | 'applying' | 'post_apply_running' | 'post_apply_completed' | 'applied' | 'discarded' | 'canceled' | 'force_canceled' | 'errored'
     status_timestamps: OptionalJson
     structured_output: boolean
