@@ -5,6 +5,7 @@ import { listReadableOrganizations, organizationResource } from '../organization
 import { listReadableProjects, projectResource } from '../projects/service.ts'
 import { listReadableRuns, runDocuments } from '../runs/service.ts'
 import { listOutputsOf } from '../state-version-outputs/service.ts'
+import { includedStateVersions } from '../state-versions/service.ts'
 import { effectiveTagBindingResource, listEffectiveTagBindings } from '../tags/service.ts'
 import { includedUsers } from '../users/service.ts'
 import { listVariablesOfWorkspaces, variableResource } from '../variables/service.ts'
@@ -32,6 +33,10 @@ const LOADERS = {
     const readable = workspaces.filter((workspace) => workspace.can.has('runs:read'))
     const versions = await findConfigurationVersions(ctx.db, ids(readable, 'current_configuration_version_id'))
     return { resources: versions.map((version) => configurationVersionResource(ctx, version)) }
+  },
+  current_state_version: async (ctx, workspaces) => {
+    const readable = workspaces.filter((workspace) => workspace.can.has('state-versions:read'))
+    return { resources: await includedStateVersions(ctx, ids(readable, 'current_state_version_id')) }
   },
   locked_by: async (ctx, workspaces) => {
     const by = (type: 'user' | 'run') => workspaces.filter((workspace) => workspace.locked_by_type === type)
