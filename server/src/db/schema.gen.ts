@@ -118,6 +118,7 @@ export type Schema = {
     user_id: string | null
   }
   organizations: {
+    access_revision: Generated<number>
     aggregated_commit_status_enabled: Generated<boolean>
     allow_force_delete_workspaces: Generated<boolean>
     assessments_enforced: Generated<boolean>
