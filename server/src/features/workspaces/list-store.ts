@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor, UserActor } from '../../auth/actor.ts'
-import { grantsColumn } from '../../auth/facts.ts'
+import { type GrantsColumn, grantsColumn } from '../../auth/facts.ts'
 import { containing, wildcard } from '../../db/like.ts'
 import type { Db } from '../../db/db.ts'
 import { selectWorkspaces } from './store.ts'
@@ -117,21 +117,33 @@ function candidates(reach: Reach | undefined) {
 
 type Query = { organizationId: string; reach: Reach | undefined; filter: WorkspaceFilter }
 
-/** One page. The ids are found first, so that nothing else is read for rows that the page leaves out. */
+/**
+ * One page. The ids are found first, so that nothing else is read for rows that the page leaves out. With `counts` each
+ * row has the total of all pages, with `grants` what teams grant on it.
+ */
 export async function listPage(
   db: Db,
   actor: Actor,
   { organizationId, reach, filter }: Query,
-  { sort, limit, offset }: { sort: Sort; limit: number; offset: number },
+  {
+    sort,
+    limit,
+    offset,
+    counts,
+    grants,
+  }: { sort: Sort; limit: number; offset: number; counts: boolean; grants: boolean },
 ) {
+  // The limit is part of the statement, and a first page has no offset: so PostgreSQL knows that it needs few rows
+  // without planning each request anew.
+  const page = sql<{ id: string; total: number | null }>`(
+    select w.id, ${counts ? sql`count(*) over ()` : sql`null::bigint`} as total
+      from ${candidates(reach)} where ${matches(actor, organizationId, reach, filter)}
+     order by ${order(sort)} limit ${sql.lit(limit)} ${offset === 0 ? sql`` : sql`offset ${offset}`})`
+  const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
   return selectWorkspaces(db)
-    .select(grantsColumn(actor, { projectId: sql`w.project_id`, workspaceId: sql`w.id` }).as('grants'))
-    .where(
-      'w.id',
-      'in',
-      sql<string>`(select w.id from ${candidates(reach)} where ${matches(actor, organizationId, reach, filter)}
-        order by ${order(sort)} limit ${limit} offset ${offset})`,
-    )
+    .innerJoin(page.as('page'), 'page.id', 'w.id')
+    .select('page.total')
+    .select((grants ? grantsColumn(actor, subject) : sql<GrantsColumn>`null::jsonb`).as('grants'))
     .orderBy(order(sort))
     .execute()
 }
