@@ -6,6 +6,7 @@ import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { ensureAdmin } from './features/admin/service.ts'
+import { startLeaseReaper } from './features/agent-jobs/leases.ts'
 import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
 import { createServer } from './http/server.ts'
@@ -39,7 +40,10 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const ctx = { ...app, actor: SYSTEM }
   const admin = await ensureAdmin(ctx)
-  if (works) await app.jobs.start(ctx, JOBS)
+  if (works) {
+    await app.jobs.start(ctx, JOBS)
+    stack.use(startLeaseReaper(ctx))
+  }
 
   const agentStops = new AbortController()
   const agent =
@@ -55,7 +59,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-        })
+          // The server goes on without its own agent: runs wait, and say that none is online.
+        }).catch((error: unknown) => log.error({ err: error }, 'the agent in this process has stopped'))
       : Promise.resolve()
 
   options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile })

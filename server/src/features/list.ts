@@ -3,7 +3,12 @@ import type { JobHandler } from '../jobs/jobs.ts'
 import { accountRoutes } from './account/routes.ts'
 import { twoFactorRoutes } from './account/two-factor-routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './admin/routes.ts'
+import { agentJobRoutes } from './agent-jobs/routes.ts'
+import { agentPoolRoutes } from './agent-pools/routes.ts'
+import { agentRoutes } from './agents/routes.ts'
+import { applyRoutes } from './applies/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
+import { configurationVersionRoutes } from './configuration-versions/routes.ts'
 import { dataRetentionJobs } from './data-retention/jobs.ts'
 import { dataRetentionRoutes } from './data-retention/routes.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
@@ -11,13 +16,19 @@ import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import { oauthRoutes } from './oauth/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { planJobs } from './plans/jobs.ts'
+import { planRoutes } from './plans/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { runEventRoutes } from './runs/event-routes.ts'
+import { runJobs } from './runs/jobs.ts'
+import { runRoutes } from './runs/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
 import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
 import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
+import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
 import { userTokenRoutes } from './tokens/user-token-routes.ts'
@@ -34,14 +45,23 @@ export const ROUTES: readonly Routes[] = [
   accountRoutes,
   adminOrganizationRoutes,
   adminUserRoutes,
+  agentJobRoutes,
+  agentPoolRoutes,
+  agentRoutes,
+  anyTokenRoutes,
+  applyRoutes,
   avatarRoutes,
+  configurationVersionRoutes,
   consumerRoutes,
   dataRetentionRoutes,
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
+  planRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
+  runEventRoutes,
+  runRoutes,
   sessionRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
@@ -59,4 +79,11 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [
+  ...dataRetentionJobs,
+  ...oauthJobs,
+  ...planJobs,
+  ...runJobs,
+  ...sessionJobs,
+  ...stateVersionJobs,
+]

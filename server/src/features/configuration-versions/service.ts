@@ -3,7 +3,7 @@ import type { CreateConfigurationVersion } from '@groundstate/contract/configura
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -34,8 +34,10 @@ export async function requireConfigurationVersion(
     facts: column,
   })
   const can = workspacePermissions(facts)
+  if (can.size > 0) checkTwoFactorPolicy(facts)
   if (!can.has('runs:read')) throw notFound('configuration version')
-  if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
+  if (!can.has(permission))
+    throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
   return { ...version, can }
 }
 
@@ -78,9 +80,19 @@ export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
   return version
 }
 
-export async function openArchive(ctx: Ctx, version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>) {
+export async function openArchive(
+  ctx: Ctx,
+  version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>,
+) {
   if (version.status !== 'uploaded' || version.blob_key === null) throw notFound('configuration archive')
   return { content: await ctx.blobs.open(version.blob_key), size: version.size }
+}
+
+/** The archive for a job that has been authorised. */
+export async function openJobConfiguration(ctx: Ctx, id: string) {
+  const version = await store.findConfigurationVersionRow(ctx.db, id)
+  if (!version) throw notFound('configuration version')
+  return openArchive(ctx, version)
 }
 
 /** Gives the archive of a version up. Throws `conflict` for one that a run needs, or that is the workspace's own. */

@@ -84,7 +84,15 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
     held_until: null,
     log_opened_at: null,
   })
-  const held: HeldRun = { workspace, run, plan: phase('plan'), apply: phase('apply'), job: undefined, first: false }
+  const held: HeldRun = {
+    workspace,
+    run,
+    plan: phase('plan'),
+    apply: phase('apply'),
+    job: undefined,
+    planAgentId: null,
+    first: false,
+  }
   const moved = outcome(ctx, held, {}, Object.fromEntries(run.stages.map((stage) => [stage, 'pending'])))
   const { seq, queue_order, variables, ...columns } = run
   const phases = [held.plan, held.apply].map(({ id, kind, status, status_timestamps }) => ({
@@ -99,14 +107,12 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
   await writeTogether(
     ctx.db,
     [
-      ctx.db
-        .insertInto('runs')
-        .values({
-          ...columns,
-          status_timestamps: JSON.stringify(run.status_timestamps),
-          variables: JSON.stringify(variables),
-          ...moved.run,
-        }),
+      ctx.db.insertInto('runs').values({
+        ...columns,
+        status_timestamps: JSON.stringify(run.status_timestamps),
+        variables: JSON.stringify(variables),
+        ...moved.run,
+      }),
       ...phases.map((row) => ctx.db.insertInto('phases').values(row)),
       insertEvents(ctx, run.id, [{ action: 'created', actorUserId: run.created_by_user_id }]),
       ctx.db
@@ -124,8 +130,7 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
 
 function checkOptions(input: CreateRun) {
   const both = (one: keyof CreateRun, other: keyof CreateRun) => {
-    if (input[one] && input[other])
-      throw invalid(`${one} and ${other} exclude each other`, `/data/attributes/${other}`)
+    if (input[one] && input[other]) throw invalid(`${one} and ${other} exclude each other`, `/data/attributes/${other}`)
   }
   both('is-destroy', 'refresh-only')
   both('plan-only', 'save-plan')

@@ -15,6 +15,8 @@ export type HeldWorkspace = Pick<
   | 'locked_by_type'
   | 'locked_by_id'
   | 'current_state_version_id'
+  | 'latest_state_version_id'
+  | 'pending_state_version_id'
   | 'current_configuration_version_id'
 >
 
@@ -35,6 +37,8 @@ export type HeldRun = {
   apply: HeldPhase
   /** The job that is queued or running. */
   job: HeldJob | undefined
+  /** The agent that made the plan, and may still have the run's folder. */
+  planAgentId: string | null
   /** Whether it is the first in line for the workspace. */
   first: boolean
 }
@@ -52,8 +56,11 @@ export async function holdRun(tx: Tx, key: { id: string; workspaceId?: string })
           .forNoKeyUpdate()
           .executeTakeFirst()
       : await holdWorkspace(tx, key.workspaceId)
-  if (!workspace) return undefined
+  return workspace && readHeldRun(tx, workspace, key.id)
+}
 
+/** As `holdRun`, for a workspace whose row this transaction holds already. */
+export async function readHeldRun(tx: Tx, workspace: HeldWorkspace, id: string): Promise<HeldRun | undefined> {
   const row = await tx
     .selectFrom('runs')
     .selectAll('runs')
@@ -63,6 +70,8 @@ export async function holdRun(tx: Tx, key: { id: string; workspaceId?: string })
       sql<HeldJob | null>`(select to_jsonb(j) from (
           select id, kind, status, attempt, agent_id, command from agent_jobs
            where run_id = runs.id and status <> 'ended') j)`.as('job'),
+      sql<string | null>`(select j.agent_id from phases p join agent_jobs j on j.id = p.job_id
+          where p.run_id = runs.id and p.kind = 'plan')`.as('plan_agent_id'),
       eb
         .selectFrom('runs as line')
         .select('line.id')
@@ -72,35 +81,38 @@ export async function holdRun(tx: Tx, key: { id: string; workspaceId?: string })
         .limit(sql.lit(1))
         .as('first_waiting'),
     ])
-    .where('id', '=', key.id)
+    .where('id', '=', id)
     .where('workspace_id', '=', workspace.id)
     .executeTakeFirst()
   if (!row) return undefined
-  const { plan, apply, job, first_waiting, ...run } = row
+  const { plan, apply, job, plan_agent_id, first_waiting, ...run } = row
   return {
     workspace,
     run,
     plan: heldPhase(plan),
     apply: heldPhase(apply),
     job: job ?? undefined,
+    planAgentId: plan_agent_id,
     first: first_waiting === run.id,
   }
 }
 
+export const HELD_WORKSPACE_COLUMNS = [
+  'id',
+  'organization_id',
+  'active_run_id',
+  'waiting_runs',
+  'run_count',
+  'locked_by_type',
+  'locked_by_id',
+  'current_state_version_id',
+  'latest_state_version_id',
+  'pending_state_version_id',
+  'current_configuration_version_id',
+] as const satisfies readonly (keyof HeldWorkspace)[]
+
 function selectWorkspace(tx: Tx) {
-  return tx
-    .selectFrom('workspaces')
-    .select([
-      'id',
-      'organization_id',
-      'active_run_id',
-      'waiting_runs',
-      'run_count',
-      'locked_by_type',
-      'locked_by_id',
-      'current_state_version_id',
-      'current_configuration_version_id',
-    ])
+  return tx.selectFrom('workspaces').select(HELD_WORKSPACE_COLUMNS)
 }
 
 type PhaseJson = Omit<HeldPhase, 'held_until' | 'log_opened_at'> & {

@@ -281,7 +281,8 @@ function phasesAt(from: RunStatus, status: RunStatus): Phases {
   if (!isEnded(status) || status === 'applied') return {}
   const end = status === 'errored' ? 'errored' : 'canceled'
   // What never began can no longer be reached.
-  if (BEFORE_PLAN.includes(from)) return { plan: status === 'errored' ? 'unreachable' : 'canceled', apply: 'unreachable' }
+  if (BEFORE_PLAN.includes(from))
+    return { plan: status === 'errored' ? 'unreachable' : 'canceled', apply: 'unreachable' }
   if (from === 'plan_queued' || from === 'planning') return { plan: end, apply: 'unreachable' }
   if (from === 'apply_queued' || from === 'applying') return { apply: end }
   return APPLY_DONE.includes(from) ? {} : { apply: 'unreachable' }

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { Insertable, OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../app.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { isPhaseOver, type PhaseStatus } from '../plans/status.ts'
@@ -14,8 +14,19 @@ export type Change = {
   plan?: Updateable<Schema['phases']>
   apply?: Updateable<Schema['phases']>
   events?: readonly NewEvent[]
+  /** The job is over although its phase does not end yet. */
+  endsJob?: boolean
+  /** The job was handed back before it had begun: that was no attempt. */
+  isHandedBack?: boolean
+  /** Writes for the same statement; see `writeTogether`. */
+  writes?: readonly OperationNodeSource[]
 }
-export type NewEvent = { action: string; description?: string | null; commentId?: string | null; actorUserId?: string | null }
+export type NewEvent = {
+  action: string
+  description?: string | null
+  commentId?: string | null
+  actorUserId?: string | null
+}
 
 /** The rows that a change and its consequences write. */
 export type Outcome = {
@@ -57,12 +68,14 @@ export function outcome(ctx: OutcomeCtx, held: HeldRun, change: Change, stages: 
     wish: change.wish ?? (before.cancel_requested_at === null ? 'none' : 'cancel'),
   }
   const path = advance(run, facts)
-  const follows = consequences(run, path)
+  const found = consequences(run, path)
+  const follows = change.endsJob ? { ...found, endsJob: true } : found
   const status = path.at(-1) ?? run.status
   const stamps = Object.fromEntries(path.map((step) => [step, now.toISOString()]))
   const timestamps = { ...(before.status_timestamps as Record<string, string>), ...stamps }
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
-  const enqueue = follows.enqueue && newJob(ctx, held, follows.enqueue)
+  const enqueue =
+    follows.enqueue && newJob(ctx, held, { kind: follows.enqueue, isRepeat: change.isHandedBack ?? false })
 
   return {
     path,
@@ -126,7 +139,11 @@ export function mayRetry(job: Pick<HeldJob, 'kind' | 'attempt'>) {
   return job.kind === 'plan' && job.attempt < MAX_ATTEMPTS
 }
 
-function newJob(ctx: OutcomeCtx, held: HeldRun, kind: 'plan' | 'apply'): Insertable<Schema['agent_jobs']> {
+function newJob(
+  ctx: OutcomeCtx,
+  held: HeldRun,
+  { kind, isRepeat }: { kind: 'plan' | 'apply'; isRepeat: boolean },
+): Insertable<Schema['agent_jobs']> {
   const { run, plan, apply, job } = held
   return {
     id: ctx.newId('job'),
@@ -134,9 +151,9 @@ function newJob(ctx: OutcomeCtx, held: HeldRun, kind: 'plan' | 'apply'): Inserta
     phase_id: kind === 'plan' ? plan.id : apply.id,
     kind,
     agent_pool_id: run.agent_pool_id,
-    attempt: job?.kind === kind ? job.attempt + 1 : 1,
+    attempt: job?.kind === kind ? job.attempt + (isRepeat ? 0 : 1) : 1,
     status: 'queued',
-    preferred_agent_id: kind === 'apply' ? (job?.agent_id ?? null) : null,
+    preferred_agent_id: kind === 'apply' ? held.planAgentId : null,
     queued_at: ctx.now(),
   }
 }

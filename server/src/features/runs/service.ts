@@ -1,6 +1,11 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import {
+  checkTwoFactorPolicy,
+  type Facts,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
@@ -29,6 +34,7 @@ export async function requireRun(
   const run = row && readable(ctx, row)
   if (!run) throw notFound('run')
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
+  if (run.can.size > 0) checkTwoFactorPolicy(run.facts)
   if (!run.can.has('runs:read')) throw notFound('run')
   if (!run.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)

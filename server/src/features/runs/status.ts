@@ -70,7 +70,9 @@ export const DISCARDABLE: readonly RunStatus[] = [
 const CONFIRMABLE: readonly RunStatus[] = ['planned', 'post_plan_completed', 'planned_and_saved']
 
 /** Where a run can be canceled. */
-const CANCELABLE: readonly RunStatus[] = RUN_STATUSES.filter((status) => NEXT[status].some((next) => next === 'canceled'))
+const CANCELABLE: readonly RunStatus[] = RUN_STATUSES.filter((status) =>
+  NEXT[status].some((next) => next === 'canceled'),
+)
 
 type Asked = { status: RunStatus; cancel_requested_at: Date | null; force_cancel_available_at: Date | null }
 

@@ -4,6 +4,7 @@ import { actorUserId } from '../../auth/actor.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { writeTogether } from '../../db/together.ts'
 import { announcing } from '../../signals.ts'
+import { promoteIntermediate } from '../state-versions/service.ts'
 import { type HeldRun, type HeldWorkspace, holdRun, holdWorkspace } from './held.ts'
 import { type Change, type NewEvent, type Outcome, outcome } from './outcome.ts'
 import { cancelStages, stageStatuses, startStage } from './stages.ts'
@@ -19,7 +20,7 @@ type Tctx = Ctx & { db: Tx }
 export async function moveRun(ctx: Tctx, held: HeldRun, change: Change = {}): Promise<RunStatus> {
   const stages = held.run.stages.length === 0 ? {} : await stageStatuses(ctx, held.run.id)
   const moved = outcome(ctx, held, change, stages)
-  await save(ctx, held, moved, change.events ?? [])
+  await save(ctx, held, moved, change)
   await follow(ctx, held, moved)
   return moved.status
 }
@@ -55,7 +56,7 @@ async function startNext(ctx: Tctx, workspace: HeldWorkspace) {
   if (held) await moveRun(ctx, held)
 }
 
-async function save(ctx: Tctx, held: HeldRun, moved: Outcome, events: readonly NewEvent[]) {
+async function save(ctx: Tctx, held: HeldRun, moved: Outcome, { events = [], writes: more = [] }: Change) {
   const { run, job, plan, apply } = held
   const writes: OperationNodeSource[] = [
     ctx.db
@@ -71,7 +72,7 @@ async function save(ctx: Tctx, held: HeldRun, moved: Outcome, events: readonly N
     events.length > 0 && insertEvents(ctx, run.id, events),
     ...(job && moved.follows.endsJob ? endJob(ctx, job.id, moved.status) : []),
   ]
-  writes.push(...others.filter((write) => write !== undefined && write !== false))
+  writes.push(...more, ...others.filter((write) => write !== undefined && write !== false))
 
   // A job may take the place of the one that ends here, and there is at most one that lives: first the end, then the start.
   const replaces = job && moved.follows.endsJob && moved.job
@@ -116,6 +117,8 @@ export async function follow(ctx: Tctx, held: Pick<HeldRun, 'run' | 'workspace'>
   const { follows } = moved
   if (follows.startStage !== undefined && !isEnded(moved.status)) await startStage(ctx, run, follows.startStage)
   if (follows.cancelsStages && run.stages.length > 0) await cancelStages(ctx, run.id)
+  // The engine's states are snapshots until its run lets go of the workspace.
+  if (follows.releases) await promoteIntermediate(ctx, held.workspace)
   if (follows.applied) await onRunApplied(ctx, run)
   await startNext(ctx, { ...held.workspace, ...moved.workspace })
 }

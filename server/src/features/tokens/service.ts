@@ -1,4 +1,5 @@
-export { type IssuedToken } from './issue.ts'
+export { deleteToken, requireToken } from './any-token.ts'
+export { type IssuedToken, issueToken, reissueToken } from './issue.ts'
 export { createOrganizationToken } from './organization-tokens.ts'
 export { tokenResource } from './resource.ts'
 export { createLegacyTeamToken, createTeamToken, requireTeamForTokens } from './team-tokens.ts'

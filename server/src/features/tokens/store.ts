@@ -75,3 +75,7 @@ export async function deleteOrganizationToken(db: Db, organizationId: string, ki
 export async function deleteToken(db: Db, id: string) {
   await db.deleteFrom('tokens').where('id', '=', id).execute()
 }
+
+export async function findToken(db: Db, id: string) {
+  return db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
+}
