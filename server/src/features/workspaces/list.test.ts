@@ -148,6 +148,29 @@ test('a member sees what the teams grant, and the total counts no more', async (
   expect(await names('search[tags]=app', user.token)).toEqual(['web-prod'])
 })
 
+test('what was granted is gone from the list as soon as the team, the member or the project goes', async () => {
+  const [user, other] = [await createUser(app), await createUser(app)]
+  await createTeamWithAccess(app, { members: [user, other], organizationId: acme.id })
+  const grants = { organizationId: acme.id, workspaces: { [workspaces.get('api-dev') ?? '']: 'read' as const } }
+  const teamId = await createTeamWithAccess(app, { ...grants, members: [user, other] })
+  const movable = await createWorkspace(app, { organization: acme.name, projectId: production.id, name: 'zz-movable' })
+  await createTeamWithAccess(app, { members: [user], organizationId: acme.id, projects: { [production.id]: 'read' } })
+  const before = await names('', user.token)
+
+  await app.db.deleteFrom('team_members').where('team_id', '=', teamId).where('user_id', '=', other.id).execute()
+  const expelled = await names('', other.token)
+  await app.db.deleteFrom('teams').where('id', '=', teamId).execute()
+  const disbanded = await names('', user.token)
+  const project = { data: { type: 'projects', id: acme.default_project_id } }
+  const body = { data: { type: 'workspaces', relationships: { project } } }
+  await app.request({ method: 'PATCH', url: `/api/v2/workspaces/${movable.id}`, token: owner.token, body })
+  const moved = await names('', user.token)
+
+  expect(before).toEqual(['api-dev', 'web-prod', 'zz-movable'])
+  expect([expelled, disbanded, moved]).toEqual([[], ['web-prod', 'zz-movable'], ['web-prod']])
+  await app.request({ method: 'DELETE', url: `/api/v2/workspaces/${movable.id}`, token: owner.token })
+})
+
 test('a member who reads every workspace sees all of them', async () => {
   const user = await createUser(app)
   await createTeamWithAccess(app, {

@@ -29,7 +29,7 @@ export async function listWorkspaces(
     actor.kind === 'user' && !seesEveryWorkspace(organization.facts)
       ? await listGranted(ctx, { ...query, grants: await findGrants(ctx, actor, organization) }, window)
       : await listEvery(ctx, query, window)
-  return { rows: rows.map(({ grants, total: _, ...row }) => present(row, organization.facts, grants)), total }
+  return { rows: rows.map(({ grants, ...row }) => present(row, organization.facts, grants)), total }
 }
 
 type Query = { organizationId: string; filter: store.WorkspaceFilter; facts: Facts }
