@@ -141,6 +141,7 @@ export type Schema = {
     via_sso: Generated<boolean>
   }
   organizations: {
+    access_revision: Generated<number>
     aggregated_commit_status_enabled: Generated<boolean>
     allow_force_delete_workspaces: Generated<boolean>
     assessments_enforced: Generated<boolean>

@@ -52,6 +52,13 @@ function readable(ctx: Ctx, row: store.FoundRun): Run {
   return { ...run, facts, can: workspacePermissions(facts) }
 }
 
+/** Those of the runs that the actor may read, for the includes of other resources. */
+export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promise<Run[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
+  return rows.map((row) => readable(ctx, row)).filter((run) => run.can.has('runs:read'))
+}
+
 type ListInput = { page: Page; query: Record<string, unknown> }
 
 export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, query }: ListInput) {
