@@ -40,7 +40,10 @@ describe('a data retention policy', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
     for (const [path, target] of [
-      [`/organizations/${organization}/relationships/data-retention-policy`, { id: organization, type: 'organizations' }],
+      [
+        `/organizations/${organization}/relationships/data-retention-policy`,
+        { id: organization, type: 'organizations' },
+      ],
       [`/workspaces/${workspace.id}/relationships/data-retention-policy`, { id: workspace.id, type: 'workspaces' }],
     ] as const) {
       expect((await workspace.request('GET', path)).status).toBe(404)
@@ -54,7 +57,10 @@ describe('a data retention policy', () => {
       })
       const changed = await workspace.request('POST', path, policy('data-retention-policy-dont-deletes'))
       expect(changed.status).toBe(200)
-      expect(changed.json().data).toMatchObject({ id: created.json().data.id, type: 'data-retention-policy-dont-deletes' })
+      expect(changed.json().data).toMatchObject({
+        id: created.json().data.id,
+        type: 'data-retention-policy-dont-deletes',
+      })
       const patched = await workspace.request('PATCH', path, policy('data-retention-policies', 5))
       expect(patched.json().data).toMatchObject({ attributes: { 'delete-older-than-n-days': 5 } })
       expect((await workspace.request('GET', path)).json()).toEqual(patched.json())
@@ -94,7 +100,11 @@ describe('a data retention policy', () => {
     expect(await statuses(workspace, ids)).toEqual(['finalized', 'finalized', 'finalized'])
     app.clock.advance(10 * DAY_MS + 1000)
     await applyRetention(app.as(), signal)
-    expect(await statuses(workspace, ids)).toEqual(['backing_data_soft_deleted', 'backing_data_soft_deleted', 'finalized'])
+    expect(await statuses(workspace, ids)).toEqual([
+      'backing_data_soft_deleted',
+      'backing_data_soft_deleted',
+      'finalized',
+    ])
     app.clock.advance(7 * DAY_MS + 1000)
     await applyRetention(app.as(), signal)
     expect(await statuses(workspace, ids)).toEqual([
@@ -111,7 +121,11 @@ describe('a data retention policy', () => {
     const kept = await history(keeping, [1, 2])
     const deleted = await history(inheriting, [1, 2])
     const path = 'relationships/data-retention-policy'
-    await keeping.request('POST', `/organizations/${organization}/${path}`, policy('data-retention-policy-delete-olders', 1))
+    await keeping.request(
+      'POST',
+      `/organizations/${organization}/${path}`,
+      policy('data-retention-policy-delete-olders', 1),
+    )
     await keeping.request('POST', `/workspaces/${keeping.id}/${path}`, policy('data-retention-policy-dont-deletes'))
 
     app.clock.advance(2 * DAY_MS)
@@ -185,7 +199,9 @@ describe('upkeep', () => {
     expect(await sweepOrphans(app.as(), signal)).toBe(2)
 
     const { attributes } = await workspace.show(id)
-    expect((await app.request({ url: new URL(attributes['hosted-state-download-url']).pathname })).bytes.equals(raw)).toBe(true)
+    expect(
+      (await app.request({ url: new URL(attributes['hosted-state-download-url']).pathname })).bytes.equals(raw),
+    ).toBe(true)
     expect(await app.blobs.stat('state-versions/sv-nothing/raw-lost')).toBeUndefined()
   })
 
