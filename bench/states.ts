@@ -95,7 +95,9 @@ async function uploads(fleet: Fleet, series: readonly Body[]) {
 }
 
 async function turnsOf(fleet: Fleet, series: readonly Body[], clients: number) {
-  const turns = await Promise.all(Array.from({ length: clients }, async () => ({ at: 0, workspace: await fleet.next() })))
+  const turns = await Promise.all(
+    Array.from({ length: clients }, async () => ({ at: 0, workspace: await fleet.next() })),
+  )
   return async (client: number) => {
     const turn = turns[client]
     if (!turn) throw new Error('there is no such client')
@@ -228,13 +230,26 @@ function stateOf(serial: number, size: number) {
       instances: [
         {
           schema_version: 0,
-          attributes: { id: digest, input: `${digest} `.repeat(8), output: `${digest} `.repeat(4), triggers_replace: null },
+          attributes: {
+            id: digest,
+            input: `${digest} `.repeat(8),
+            output: `${digest} `.repeat(4),
+            triggers_replace: null,
+          },
           sensitive_attributes: [],
         },
       ],
     })
   }
   const outputs = { region: { value: 'eu-central-1', type: 'string' } }
-  const state = { version: 4, terraform_version: '1.11.4', serial, lineage: LINEAGE, outputs, resources, check_results: null }
+  const state = {
+    version: 4,
+    terraform_version: '1.11.4',
+    serial,
+    lineage: LINEAGE,
+    outputs,
+    resources,
+    check_results: null,
+  }
   return Buffer.from(`${JSON.stringify(state, null, 2)}\n`)
 }

@@ -14,7 +14,8 @@ create table configuration_versions (
   provisional boolean not null,
   error text,
   error_message text,
-  -- bytes of the archive; null until it is there, and once it is gone for good
+  -- the archive; null until it is there, and once it is gone for good
+  blob_key text,
   size bigint,
   created_by_user_id text references users on delete set null,
   created_at timestamptz not null
@@ -73,6 +74,8 @@ create table runs (
   structured_output boolean not null,
   execution_mode text not null check (execution_mode in ('remote', 'agent')),
   agent_pool_id text not null,
+  -- the stages of run tasks that the run has
+  stages text[] not null default '{}',
   has_changes boolean not null default false,
   -- the state that the plan started from
   base_state_version_id text,

@@ -10,6 +10,7 @@ export const ERROR_KINDS = [
   'precondition-failed',
   'too-large',
   'unsupported-media-type',
+  'range-not-satisfiable',
   'invalid',
   'too-many-requests',
   'unavailable',

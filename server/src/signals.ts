@@ -26,6 +26,11 @@ export type Subscription = {
   [Symbol.dispose](): void
 }
 
+/** SQL that announces the topics when the transaction commits, for a statement that does other things too. */
+export function announcing(topics: readonly string[]) {
+  return sql`select pg_notify(${CHANNEL}, topic) from unnest(${topics}::text[]) topic`
+}
+
 export async function createSignals(url: string): Promise<Signals> {
   const emitter = new EventEmitter().setMaxListeners(0)
   let client: pg.Client | undefined

@@ -17,8 +17,8 @@ export type UserActor = {
 export type OrganizationActor = { kind: 'organization'; organizationId: string; tokenId: string }
 /** Reads the audit trail of its organization and nothing else. */
 export type AuditActor = { kind: 'audit-trails'; organizationId: string; tokenId: string }
-/** An agent of a pool: speaks the agent protocol and nothing else. */
-export type AgentActor = { kind: 'agent'; agentPoolId: string; organizationId: string; tokenId: string }
+/** An agent of a pool: speaks the agent protocol and nothing else. The pool of the server itself has no organization. */
+export type AgentActor = { kind: 'agent'; agentPoolId: string; organizationId: string | null; tokenId: string }
 /** The engine and the agent at work for one run. */
 export type RunActor = { kind: 'run'; runId: string; workspaceId: string; organizationId: string; tokenId: string }
 /** A receiver that was handed the access token of one task result. */

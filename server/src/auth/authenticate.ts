@@ -112,7 +112,7 @@ export async function findTokenActor(app: App, text: string): Promise<Actor | un
       return {
         kind: 'agent',
         agentPoolId: required(row.agent_pool_id),
-        organizationId: required(row.organization_id),
+        organizationId: row.organization_id,
         tokenId,
       }
     case 'run':

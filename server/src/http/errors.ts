@@ -10,6 +10,7 @@ const STATUS = {
   'precondition-failed': [412, 'precondition failed'],
   'too-large': [413, 'payload too large'],
   'unsupported-media-type': [415, 'unsupported media type'],
+  'range-not-satisfiable': [416, 'range not satisfiable'],
   invalid: [422, 'invalid attribute'],
   'too-many-requests': [429, 'too many requests'],
   unavailable: [503, 'service unavailable'],

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
 import { authenticate } from '../auth/authenticate.ts'
-import { tooLarge } from '../errors.ts'
+import { tooLarge, unauthorized } from '../errors.ts'
 import type { Answer } from './answers.ts'
 import { readIncludes } from './includes.ts'
 import { type Page, readPage } from './pagination.ts'
@@ -20,6 +20,8 @@ export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   body?: Body
   /** `public` routes take no token; all others answer 401 without a good one. */
   access?: 'token' | 'public'
+  /** Whether the token of a task result opens it, which opens nothing else. The service checks that it is the right one. */
+  forTask?: true
   /** What `include` may name. */
   include?: readonly string[]
   /** The largest body, in bytes. */
@@ -83,6 +85,9 @@ export function createHttp(
       handler: async (raw, reply) => {
         const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
         const actor = await authenticate(app, raw, options.access ?? 'token')
+        if (actor.kind === 'task' && !options.forTask) {
+          throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
+        }
         if (options.upload) checkLength(raw, options.maxBytes)
         const query = raw.query as Record<string, unknown>
         const answer = await handler({

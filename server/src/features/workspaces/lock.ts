@@ -2,6 +2,7 @@ import type { Ctx } from '../../app.ts'
 import type { Actor } from '../../auth/actor.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { advanceQueue } from '../runs/service.ts'
 import { checkNoPendingStateVersion, promoteIntermediate } from '../state-versions/service.ts'
 import { findOwnersTeamId } from '../teams/service.ts'
 import { requireWorkspace, type Workspace } from './service.ts'
@@ -81,6 +82,7 @@ async function releaseLock(
     await check(ctx, locked)
     await store.deleteLock(ctx.db, workspace.id)
     await promoteIntermediate(ctx, locked)
+    await advanceQueue(ctx, workspace.id)
   })
   return { ...workspace, locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null }
 }

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { requestBody, toMany } from './json-api.ts'
+import { resourceName } from './organizations.ts'
+
+const attributes = z.object({
+  name: resourceName('Name'),
+  /** Whether every workspace of the organization may use the pool, and not only the allowed ones. */
+  'organization-scoped': z.boolean().nullish(),
+})
+const relationships = z.object({
+  'allowed-workspaces': toMany('workspaces').optional(),
+  'allowed-projects': toMany('projects').optional(),
+  'excluded-workspaces': toMany('workspaces').optional(),
+})
+
+export const createAgentPoolBody = requestBody('agent-pools', attributes, relationships)
+export type CreateAgentPool = z.infer<typeof createAgentPoolBody>['data']
+
+export const updateAgentPoolBody = requestBody('agent-pools', attributes.partial(), relationships)
+export type UpdateAgentPool = z.infer<typeof updateAgentPoolBody>['data']
+
+/** Existing clients send the type `agent-tokens`; `authentication-tokens` is the documented one. */
+export const createAgentTokenBody = requestBody(
+  ['authentication-tokens', 'agent-tokens'],
+  z.object({
+    description: z
+      .string()
+      .refine((text) => text.trim() !== '', { error: "description can't be blank" })
+      .max(255, 'at most 255 characters'),
+  }),
+)

@@ -1,0 +1,12 @@
+import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import type { Tx } from './db.ts'
+
+/**
+ * Sends several writes as one statement, one round trip, and then runs `last`. They all see the database as it was before
+ * the first, and their order is not defined: none may touch a row that another one touches.
+ */
+export async function writeTogether(tx: Tx, writes: readonly OperationNodeSource[], last: RawBuilder<unknown>) {
+  if (writes.length === 0) return last.execute(tx)
+  const parts = writes.map((write, index) => sql`${sql.raw(`w${index}`)} as (${write})`)
+  return sql`with ${sql.join(parts, sql`, `)} ${last}`.execute(tx)
+}

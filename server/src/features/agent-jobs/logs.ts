@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import type { Ctx } from '../../app.ts'
+import { tokenHash } from '../../auth/tokens.ts'
+import type { Tx } from '../../db/db.ts'
+import { AppError, conflict, unauthorized } from '../../errors.ts'
+
+/**
+ * Adds bytes to the log of a job, at `offset` of what this job has written. What is stored already is skipped, so that an
+ * append may be sent again; it is durable when this returns. Returns the bytes stored so far. One statement: it holds the
+ * job's row, so that nothing is added once the job has ended.
+ */
+export async function appendLog(
+  ctx: Ctx,
+  jobId: string,
+  { token, offset, bytes }: { token: string | undefined; offset: number; bytes: Buffer },
+): Promise<number> {
+  if (token === undefined) throw unauthorized()
+  const { rows } = await sql<{ status: string; size: number }>`
+    with job as materialized (
+      select phase_id, log_base, status from agent_jobs where id = ${jobId} and token_hash = ${tokenHash(token)} for share
+    ), stored as materialized (
+      select job.*, coalesce((select start_offset + octet_length(data) from log_chunks l where l.phase_id = job.phase_id
+                               order by start_offset desc limit 1), 0) - log_base as size
+        from job
+    ), added as (
+      insert into log_chunks (phase_id, start_offset, data)
+      select phase_id, log_base + size, substring(${bytes}::bytea from (size - ${offset}::int8 + 1)::int)
+        from stored
+       where status = 'running' and size >= ${offset}::int8 and size < ${offset + bytes.length}::int8
+          on conflict do nothing
+      returning octet_length(data) as bytes
+    )
+    select status, size + coalesce((select bytes from added), 0) as size from stored`.execute(ctx.db)
+  const [row] = rows
+  if (!row) throw unauthorized('the token is not that of this job')
+  if (row.status !== 'running') throw conflict(`the job ${jobId} is no longer yours`)
+  if (row.size < offset) {
+    const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
+    throw new AppError('range-not-satisfiable', [{ detail }])
+  }
+  return row.size
+}
+
+/** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */
+const HEADER = '\n\n\n'
+
+/** A line of the server itself at the end of a phase's log. */
+export async function insertNotice(ctx: Ctx & { db: Tx }, phaseId: string, text: string) {
+  await sql`
+    insert into log_chunks (phase_id, start_offset, data)
+    select p.id, coalesce(l.size, 0), convert_to(case when l.size is null then ${HEADER} else '' end || ${`\n${text}\n`}, 'UTF8')
+      from phases p
+      left join lateral (select start_offset + octet_length(data) as size from log_chunks
+                          where phase_id = p.id order by start_offset desc limit 1) l on true
+     where p.id = ${phaseId}`.execute(ctx.db)
+}

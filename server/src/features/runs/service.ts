@@ -1,0 +1,98 @@
+import type { Ctx } from '../../app.ts'
+import { readFacts } from '../../auth/facts.ts'
+import {
+  checkTwoFactorPolicy,
+  type Facts,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../auth/permissions.ts'
+import { forbidden, notFound } from '../../errors.ts'
+import type { Page } from '../../http/pagination.ts'
+import { requireOrganization } from '../organizations/service.ts'
+import { requireWorkspace } from '../workspaces/service.ts'
+import { readRunFilter } from './filters.ts'
+import * as store from './store.ts'
+
+export { createRun, insertRun, insertUploadedRun, type RunOrigin } from './create.ts'
+export { runDocuments, runResource } from './resource.ts'
+export { advanceQueue, advanceRun } from './transitions.ts'
+
+/** A run that the actor may see, with what it may do in its workspace. */
+export type Run = Omit<store.FoundRun, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
+
+/**
+ * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` when the actor may not see it,
+ * `forbidden` when it sees it but lacks the permission. `forTask` lets in the token of a task result of this very run.
+ */
+export async function requireRun(
+  ctx: Ctx,
+  id: string,
+  permission: WorkspacePermission,
+  { forTask = false }: { forTask?: boolean } = {},
+): Promise<Run> {
+  const row = await store.findRun(ctx.db, ctx.actor, { id, now: ctx.now() })
+  const run = row && readable(ctx, row)
+  if (!run) throw notFound('run')
+  if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
+  if (run.can.size > 0) checkTwoFactorPolicy(run.facts)
+  if (!run.can.has('runs:read')) throw notFound('run')
+  if (!run.can.has(permission)) {
+    throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)
+  }
+  return run
+}
+
+function readable(ctx: Ctx, row: store.FoundRun): Run {
+  const { facts: column, ...run } = row
+  const facts = readFacts(ctx.actor, {
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    facts: column,
+  })
+  return { ...run, facts, can: workspacePermissions(facts) }
+}
+
+type ListInput = { page: Page; query: Record<string, unknown> }
+
+export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, query }: ListInput) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
+  const now = ctx.now()
+  const filter = readRunFilter(query, now)
+  const list = await store.listWorkspaceRuns(ctx.db, ctx.actor, { workspaceId: workspace.id, page, filter, now })
+  return { rows: list.rows.map((row) => readable(ctx, row)), total: list.total }
+}
+
+/** Runs of the workspaces that the actor may see; `isLast` when there is no further page. */
+export async function listOrganizationRuns(ctx: Ctx, organizationName: string, { page, query }: ListInput) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const now = ctx.now()
+  const filter = readRunFilter(query, now)
+  const rows = await store.listOrganizationRuns(ctx.db, ctx.actor, {
+    organizationId: organization.id,
+    page,
+    filter,
+    now,
+  })
+  return { rows: rows.slice(0, page.size).map((row) => readable(ctx, row)), isLast: rows.length <= page.size }
+}
+
+export async function listQueue(ctx: Ctx, organizationName: string, page: Page) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const list = await store.listQueue(ctx.db, ctx.actor, { organizationId: organization.id, page, now: ctx.now() })
+  return {
+    rows: list.rows.map(({ position, ...row }) => ({ position, run: readable(ctx, row) })),
+    total: list.total,
+  }
+}
+
+/** How many runs of the organization are at work, and how many wait. */
+export async function readCapacity(ctx: Ctx, organizationName: string) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  return { name: organization.name, ...(await store.countQueue(ctx.db, organization.id)) }
+}
+
+/** The run that was made last of a configuration version. */
+export async function findRunOfConfiguration(ctx: Ctx, configurationVersionId: string): Promise<Run | undefined> {
+  const row = await store.findRunOfConfiguration(ctx.db, ctx.actor, { configurationVersionId, now: ctx.now() })
+  return row && readable(ctx, row)
+}

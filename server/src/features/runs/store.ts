@@ -1,0 +1,204 @@
+import { sql } from 'kysely'
+import type { Actor } from '../../auth/actor.ts'
+import { factsColumn, visibleWorkspace } from '../../auth/facts.ts'
+import type { Db } from '../../db/db.ts'
+import { type Page, pageOffset } from '../../http/pagination.ts'
+import type { RunFilter } from './filters.ts'
+
+import type { WaitingFacts } from './waiting.ts'
+
+/** An agent that has not asked for work for this long is not counted on, in seconds. */
+const AGENT_SILENCE_SECONDS = 60
+
+/** Runs `r` with what their resource shows, in workspaces `w`. */
+export function selectRuns(db: Db, actor: Actor, now: Date) {
+  return db
+    .selectFrom('runs as r')
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
+    .innerJoin('phases as plan', (join) =>
+      join.onRef('plan.run_id', '=', 'r.id').on('plan.kind', '=', sql.lit('plan' as const)),
+    )
+    .innerJoin('phases as apply', (join) =>
+      join.onRef('apply.run_id', '=', 'r.id').on('apply.kind', '=', sql.lit('apply' as const)),
+    )
+    .selectAll('r')
+    .select([
+      'plan.id as plan_id',
+      'plan.status as plan_status',
+      'apply.id as apply_id',
+      'w.name as workspace_name',
+      'w.current_state_version_id',
+      'o.name as organization_name',
+    ])
+    .select(waitingColumn(now).as('waiting'))
+    .select(stagesColumn.as('task_stages'))
+    .select(
+      factsColumn(actor, {
+        organizationId: sql`w.organization_id`,
+        projectId: sql`w.project_id`,
+        workspaceId: sql`w.id`,
+      }).as('facts'),
+    )
+}
+
+/** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
+const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string }[] | null } | null>`case
+    when r.stages <> '{}' then jsonb_build_object(
+      'ids', (select jsonb_agg(id order by position) from task_stages where run_id = r.id),
+      'open', case when r.status like '%\\_running' then (
+        select jsonb_agg(jsonb_build_object('name', task_name, 'deadline', deadline_at))
+          from task_results where run_id = r.id and status = 'running') end)
+    end`
+
+/** What holds a run back, read only for runs that wait. */
+function waitingColumn(now: Date) {
+  const heard = new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000)
+  return sql<WaitingFacts | null>`case
+    when r.waits then (select jsonb_build_object(
+        'lockedBy', case w.locked_by_type
+          when 'user' then (select 'user ' || username from users where id = w.locked_by_id)
+          when 'team' then (select 'team ' || name from teams where id = w.locked_by_id)
+          else w.locked_by_type || ' ' || w.locked_by_id end,
+        'lockedByRun', w.locked_by_type = 'run',
+        'lockedAt', w.locked_at,
+        'lockedReason', w.locked_reason,
+        'activeRunId', w.active_run_id,
+        'ahead', (select count(*) from runs q
+                   where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order),
+        'previousRunId', (select q.id from runs q
+                   where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
+                   order by q.queue_order desc limit 1)))
+    when r.status in ('plan_queued', 'apply_queued') then (select jsonb_build_object(
+        'poolName', p.name,
+        'poolIsBuiltIn', p.organization_id is null,
+        'agentsOnline', (select count(*) from agents a
+                          where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}),
+        'jobsAhead', (select count(*) from agent_jobs j
+                       where j.agent_pool_id = p.id and j.status = 'queued'
+                         and j.seq < (select mine.seq from agent_jobs mine
+                                       where mine.run_id = r.id and mine.status = 'queued')))
+      from agent_pools p where p.id = r.agent_pool_id)
+    end`
+}
+
+export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
+  return selectRuns(db, actor, now).where('r.id', '=', id).executeTakeFirst()
+}
+
+export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
+
+/** A page of a workspace's runs, the newest first; the total is known without counting as long as nothing is filtered. */
+export async function listWorkspaceRuns(
+  db: Db,
+  actor: Actor,
+  { workspaceId, page, filter, now }: { workspaceId: string; page: Page; filter: RunFilter | undefined; now: Date },
+) {
+  const rows = await selectRuns(db, actor, now)
+    .where('r.workspace_id', '=', workspaceId)
+    .$if(filter !== undefined, (query) => query.where(filter ?? sql<boolean>`true`))
+    .orderBy('r.number', 'desc')
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await db
+    .selectFrom('runs as r')
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .where('r.workspace_id', '=', workspaceId)
+    .$if(filter !== undefined, (query) => query.where(filter ?? sql<boolean>`true`))
+    .select((eb) => (filter ? eb.fn.countAll<number>() : eb.fn.max('r.number')).as('total'))
+    .executeTakeFirstOrThrow()
+  return { rows, total: count.total ?? 0 }
+}
+
+/** A page of an organization's runs, the newest first, and one more when there is a next page. */
+export async function listOrganizationRuns(
+  db: Db,
+  actor: Actor,
+  {
+    organizationId,
+    page,
+    filter,
+    now,
+  }: { organizationId: string; page: Page; filter: RunFilter | undefined; now: Date },
+) {
+  return selectRuns(db, actor, now)
+    .where('r.organization_id', '=', organizationId)
+    .where(visibleWorkspace(actor))
+    .$if(filter !== undefined, (query) => query.where(filter ?? sql<boolean>`true`))
+    .orderBy('r.seq', 'desc')
+    .limit(page.size + 1)
+    .offset(pageOffset(page))
+    .execute()
+}
+
+const isUnfinished = sql<boolean>`r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
+  'canceled', 'force_canceled', 'errored')`
+const isWaiting = (alias: 'r' | 'q') =>
+  sql<boolean>`(${sql.ref(`${alias}.waits`)} or ${sql.ref(`${alias}.status`)} in ('plan_queued', 'apply_queued'))`
+
+/** Unfinished runs of an organization in the order in which they get their turn; `position` is 0 for those at work. */
+export async function listQueue(
+  db: Db,
+  actor: Actor,
+  { organizationId, page, now }: { organizationId: string; page: Page; now: Date },
+) {
+  const visible = visibleWorkspace(actor)
+  const rows = await selectRuns(db, actor, now)
+    .select(
+      sql<number>`case when ${isWaiting('r')} then (select count(*) from runs q
+          where q.organization_id = r.organization_id and q.seq <= r.seq and ${isWaiting('q')}) else 0 end`.as(
+        'position',
+      ),
+    )
+    .where('r.organization_id', '=', organizationId)
+    .where(isUnfinished)
+    .where(visible)
+    .orderBy('r.seq')
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await db
+    .selectFrom('runs as r')
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .where('r.organization_id', '=', organizationId)
+    .where(isUnfinished)
+    .where(visible)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}
+
+/** How many runs of the organization are at work, and how many wait. */
+export async function countQueue(db: Db, organizationId: string) {
+  return db
+    .selectFrom('runs as r')
+    .where('r.organization_id', '=', organizationId)
+    .where(isUnfinished)
+    .select([
+      sql<number>`count(*) filter (where ${isWaiting('r')})`.as('pending'),
+      sql<number>`count(*) filter (where r.status in ('planning', 'applying'))`.as('running'),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
+export async function findConfiguration(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
+  return db
+    .selectFrom('configuration_versions')
+    .select(['id', 'status', 'speculative'])
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+}
+
+export async function findRunOfConfiguration(
+  db: Db,
+  actor: Actor,
+  { configurationVersionId, now }: { configurationVersionId: string; now: Date },
+) {
+  return selectRuns(db, actor, now)
+    .where('r.configuration_version_id', '=', configurationVersionId)
+    .orderBy('r.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}

@@ -1,0 +1,65 @@
+/** What holds a run back, as the database tells it; times as JSON has them. */
+export type WaitingFacts = Partial<{
+  lockedBy: string | null
+  lockedByRun: boolean | null
+  lockedAt: string | null
+  lockedReason: string | null
+  activeRunId: string | null
+  ahead: number
+  previousRunId: string | null
+  poolName: string
+  poolIsBuiltIn: boolean
+  agentsOnline: number
+  jobsAhead: number
+}>
+
+/** A task whose verdict a run waits for. */
+export type WaitingTask = { name: string; deadline: Date }
+
+/**
+ * Why a run waits, in words for people; null when it does not wait, or only for an agent that is about to take it. The
+ * nearest reason is told: a lock that a person holds before the place in line, since nothing moves until it is released.
+ */
+export function waitingReason(
+  facts: WaitingFacts | null,
+  { tasks = [], now }: { tasks?: readonly WaitingTask[]; now: Date },
+): string | null {
+  const task = tasks.toSorted((a, b) => a.deadline.getTime() - b.deadline.getTime())[0]
+  if (task) return `task ${task.name} has not called back, ${clock(task.deadline.getTime() - now.getTime())} left`
+  if (!facts) return null
+  if (facts.ahead !== undefined) return lineReason(facts, facts.ahead)
+  if (facts.agentsOnline === 0) {
+    return facts.poolIsBuiltIn
+      ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool'
+      : `no agent of the pool ${facts.poolName} is online`
+  }
+  if (facts.jobsAhead) {
+    const where = facts.poolIsBuiltIn ? 'of this server' : `of the pool ${facts.poolName}`
+    return `every agent ${where} is busy, ${count(facts.jobsAhead, 'job')} ahead`
+  }
+  return null
+}
+
+function lineReason(facts: WaitingFacts, ahead: number) {
+  if (facts.lockedBy && !facts.lockedByRun) {
+    const reason = facts.lockedReason ? `: ${facts.lockedReason}` : ''
+    return `the workspace is locked by ${facts.lockedBy} since ${facts.lockedAt && new Date(facts.lockedAt).toISOString()}${reason}`
+  }
+  const before = ahead > 0 ? facts.previousRunId : facts.activeRunId
+  return before ? `${ordinal(ahead + 1)} in line behind ${before}` : null
+}
+
+function count(number: number, noun: string) {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+function ordinal(number: number) {
+  const rest = number % 100
+  const ending = rest >= 11 && rest <= 13 ? 'th' : ({ 1: 'st', 2: 'nd', 3: 'rd' }[number % 10] ?? 'th')
+  return `${number}${ending}`
+}
+
+function clock(ms: number) {
+  const seconds = Math.max(0, Math.ceil(ms / 1000))
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}
