@@ -119,7 +119,7 @@ export async function finalizeStateVersion(
       ${insertOutputs(version.id, extracted, sql`w`)}
     )
     update state_versions sv set
-      status = 'finalized', size = ${version.size}::bigint, lineage = ${version.lineage}, raw_location = ${version.rawLocation},
+      status = 'finalized', intermediate = ${version.intermediate}::boolean, size = ${version.size}::bigint, lineage = ${version.lineage}, raw_location = ${version.rawLocation},
       format = ${extracted.format}::integer, engine_version = ${extracted.engineVersion},
       resources_processed = ${extracted.processed}::boolean, resource_count = ${extracted.resourceCount}::integer,
       billable_count = ${extracted.billableCount}::integer, modules = ${extracted.modules}::jsonb,
