@@ -35,7 +35,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const app = stack.use(await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works }))
   await app.jobs.declare(JOBS)
 
-  const server = await createServer(app, ROUTES, tls)
+  const server = await createServer(app, ROUTES, { https: tls })
   const { port } = await listen(server.fastify, config)
   stack.defer(() => server.fastify.close())
   if (config.baseUrl === undefined) app.baseUrl = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`

@@ -40,6 +40,31 @@ export function isForeignKeyViolation(error: unknown, constraint?: string) {
   return isDatabaseError(error, '23503') && (constraint === undefined || error.constraint === constraint)
 }
 
+/** Values that a column can't hold whatever it means: out of range, not a date, too large for its index. */
+const REFUSED_VALUES = new Set(['22001', '22003', '22007', '22008', '22021', '22P02', '22P05', '54000'])
+
+/** Whether a driver error says that a value which was sent can't be stored or compared as it stands. */
+export function isRefusedValue(error: unknown) {
+  return isCoded(error) && REFUSED_VALUES.has(error.code)
+}
+
+/**
+ * Whether a driver error says that there was no database to ask, or that it gave this transaction up in favour of another:
+ * the same request may go well in a moment.
+ */
+export function isUnavailable(error: unknown) {
+  if (!(error instanceof Error)) return false
+  if (error.message.startsWith('Connection terminated') || error.message.startsWith('timeout exceeded when trying to'))
+    return true
+  if (!isCoded(error)) return false
+  const isConnecting = 'syscall' in error && error.syscall === 'connect'
+  return isConnecting || /^(?:08...|57P0[1-3]|53300|40001|40P01)$/.test(error.code)
+}
+
+function isCoded(error: unknown): error is { code: string } {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+}
+
 function isDatabaseError(error: unknown, code: string): error is { code: string; constraint?: string } {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }

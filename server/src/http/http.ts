@@ -1,12 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
+import { type Actor, ANONYMOUS } from '../auth/actor.ts'
 import { authenticate } from '../auth/authenticate.ts'
-import { tooLarge, unauthorized } from '../errors.ts'
+import { badRequest, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
 import type { Answer } from './answers.ts'
 import { readIncludes } from './includes.ts'
 import { type Page, readPage } from './pagination.ts'
+import { callerKey, type RateLimiter } from './rate-limit.ts'
+import { getActor, setActor } from './request-log.ts'
 import { parseBody } from './validation.ts'
+import { writeAnswer } from './write.ts'
 
 /** The parameters in a path, `'/runs/:id'` → `{ id: string }`. */
 export type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -51,7 +56,7 @@ type Handler<Path extends string, Body> = (req: Request<Path, Body>) => Promise<
 
 /** What a feature registers its routes on. */
 export type Http = {
-  [Method in 'get' | 'post' | 'patch' | 'put' | 'delete']: {
+  [Name in Lowercase<Method>]: {
     <Path extends string>(path: Path, handler: Handler<Path, undefined>): void
     <Path extends string, Body extends z.ZodType = z.ZodUndefined>(
       path: Path,
@@ -62,34 +67,56 @@ export type Http = {
 }
 export type Routes = (http: Http) => void
 
-/** A registered route, for the OpenAPI document and for tests that walk all of them. */
-export type Route = { method: HTTPMethods; url: string; options: RouteOptions }
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
+/** A registered route, for the OpenAPI document and for tests that walk all of them; `feature` names who registered it. */
+export type Route = { method: Method; url: string; options: RouteOptions; feature: string }
 
 export const API_PREFIX = '/api/v2'
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
 
-/** Binds `Http` to two scopes of a Fastify server: one that parses JSON bodies, one that leaves them as streams. */
+/** What is rate-limited; agents, object URLs and probes are not: they come as often as the work asks for. */
+const LIMITED_PATHS = /^\/(?:api\/v2|oauth|docs)\//
+
+export type Scopes = {
+  /** Its bodies are parsed. */
+  parsed: FastifyInstance
+  /** Its bodies stay streams. */
+  streamed: FastifyInstance
+}
+
+/** Binds `Http` to two scopes of a Fastify server; what is registered is added to `routes`. */
 export function createHttp(
   app: App,
-  scopes: { parsed: FastifyInstance; streamed: FastifyInstance },
-  routes: Route[],
+  options: { scopes: Scopes; routes: Route[]; limiter: RateLimiter | undefined; feature: string },
 ): Http {
-  function register(method: HTTPMethods, path: string, options: RouteOptions, handler: Handler<string, unknown>) {
+  const { scopes, routes, feature } = options
+
+  function register(method: Method, path: string, options: RouteOptions, handler: Handler<string, unknown>) {
     const url = `${options.prefix ?? API_PREFIX}${path}`
-    routes.push({ method, url, options })
+    routes.push({ method, url, options, feature })
     const scope = options.upload ? scopes.streamed : scopes.parsed
+    const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES
+    const admit = LIMITED_PATHS.test(url) ? admitLimited : admitAny
     scope.route({
       method,
       url,
-      bodyLimit: options.maxBytes ?? DEFAULT_MAX_BYTES,
-      handler: async (raw, reply) => {
-        const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
-        const actor = await authenticate(app, raw, options.access ?? 'token')
-        if (actor.kind === 'task' && !options.forTask) {
+      bodyLimit: maxBytes,
+      // Before the body: nothing is read of one whose sender has no right to send it.
+      onRequest: async (raw, reply) => {
+        if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
+        await admit(raw, reply, options.access ?? 'token')
+        if (getActor(raw).kind === 'task' && !options.forTask) {
           throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
         }
-        if (options.upload) checkLength(raw, options.maxBytes)
+        if (options.upload) checkLength(raw, maxBytes)
+      },
+      handler: async (raw, reply) => {
+        const actor = getActor(raw)
+        const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
         const query = raw.query as Record<string, unknown>
+        // Without content there is nothing that the parsers are called for.
+        if (options.upload) raw.body ??= Readable.from([])
         const answer = await handler({
           ctx: { ...app, actor, request },
           params: raw.params,
@@ -102,12 +129,39 @@ export function createHttp(
           raw,
           reply,
         })
-        return answer ? writeAnswer(reply, answer) : reply
+        return answer ? writeAnswer(app, raw, reply, answer) : reply
       },
     })
   }
 
-  const method = (name: HTTPMethods) => (path: string, first: unknown, second?: unknown) => {
+  async function admitAny(raw: FastifyRequest, _: FastifyReply, access: 'token' | 'public') {
+    setActor(raw, await authenticate(app, raw, access))
+  }
+
+  async function admitLimited(raw: FastifyRequest, reply: FastifyReply, access: 'token' | 'public') {
+    try {
+      await admitAny(raw, reply, access)
+    } catch (error) {
+      // Whoever guesses tokens has a new one each time, and one address.
+      takeAllowance(ANONYMOUS, raw, reply)
+      throw error
+    }
+    takeAllowance(getActor(raw), raw, reply)
+  }
+
+  function takeAllowance(actor: Actor, raw: FastifyRequest, reply: FastifyReply) {
+    if (!options.limiter) return
+    const { limit, take } = options.limiter
+    const { allowed, remaining, waitMs } = take(callerKey(actor, raw.ip), app.now().getTime())
+    reply.headers({
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': (waitMs / 1000).toFixed(3),
+    })
+    if (!allowed) throw tooManyRequests(`more than ${limit} requests a second, slow down`, waitMs)
+  }
+
+  const method = (name: Method) => (path: string, first: unknown, second?: unknown) => {
     const [options, handler] = second === undefined ? [{}, first] : [first, second]
     register(name, path, options as RouteOptions, handler as Handler<string, unknown>)
   }
@@ -120,21 +174,7 @@ export function createHttp(
   }
 }
 
-function checkLength(raw: FastifyRequest, maxBytes: number | undefined) {
+function checkLength(raw: FastifyRequest, maxBytes: number) {
   const length = Number(raw.headers['content-length'] ?? 0)
-  if (maxBytes !== undefined && length > maxBytes)
-    throw tooLarge(`the upload has ${length} bytes, at most ${maxBytes} are taken`)
-}
-
-function writeAnswer(reply: FastifyReply, answer: Answer) {
-  reply.code(answer.status)
-  if (answer.headers) reply.headers(answer.headers)
-  if (answer.document !== undefined) {
-    return reply.type('application/vnd.api+json').send(JSON.stringify(answer.document))
-  }
-  if (answer.content) {
-    if (answer.content.size !== undefined) reply.header('content-length', answer.content.size)
-    return reply.type(answer.content.type).send(answer.content.data)
-  }
-  return reply.send()
+  if (length > maxBytes) throw tooLarge(`the upload has ${length} bytes, at most ${maxBytes} are taken`)
 }

@@ -16,11 +16,14 @@ export function readPage(query: Record<string, unknown>, sizes = SIZES): Page {
 }
 
 function readPositive(query: Record<string, unknown>, parameter: string, preset: number) {
-  const text = query[parameter]
+  const text = [query[parameter]].flat().at(-1)
   if (text === undefined || text === '') return preset
   if (typeof text === 'string' && /^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text)
   throw new AppError('invalid', [
-    { detail: `${parameter} is ${JSON.stringify(text)}, it must be a positive integer`, source: { parameter } },
+    {
+      detail: `${parameter} is ${JSON.stringify(text).slice(0, 60)}, it must be a positive integer`,
+      source: { parameter },
+    },
   ])
 }
 
@@ -43,7 +46,7 @@ export function paginationMeta(page: Page, total: number) {
 
 /** The links of a list: the URL asked for with the number of the page replaced; null where there is no such page. */
 export function pageLinks(url: string, page: Page, total: number) {
-  const [path = '', search] = url.split('?', 2)
+  const [, path = '', search = ''] = /^([^?]*)\??(.*)$/s.exec(url) ?? []
   const pages = Math.max(1, Math.ceil(total / page.size))
   const link = (number: number) => {
     const params = new URLSearchParams(search)

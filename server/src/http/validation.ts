@@ -7,9 +7,12 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   if (result.success) return result.data
   throw new AppError(
     'invalid',
-    result.error.issues.flatMap((issue) => parts(issue, [])),
+    result.error.issues.slice(0, MAX_PARTS).flatMap((issue) => parts(issue, [])),
   )
 }
+
+/** A list of ten thousand wrong items is not answered with ten thousand errors. */
+const MAX_PARTS = 20
 
 function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPart[] {
   const path = [...parent, ...issue.path]
@@ -37,7 +40,7 @@ function detail(issue: z.core.$ZodIssue, name: string) {
 }
 
 function shown(value: unknown) {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = JSON.stringify(typeof value === 'string' ? value.slice(0, 100) : value) ?? String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 

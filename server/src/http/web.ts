@@ -1,31 +1,51 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { notFound } from '../errors.ts'
+import { PAGE_HEADERS } from './headers.ts'
 
 /** Where the build of the web application lies, from the source and from a bundle. */
 const DIST = join(import.meta.dirname, '../../../web/dist')
 
+/** What ends like a file is not a place in the application: a page in its stead would hide that the file is missing. */
+const FILE = /\.(?:css|gif|ico|jpe?g|js|json|map|mjs|png|svg|txt|webmanifest|webp|woff2?|xml)$/i
+
 /**
- * Serves the web application: its files, and its page for every path that is the application's own, so that a link into
- * it works. Without a build (in tests) there is nothing to serve.
+ * Serves the build in `dist`: its files, and its page for every path that is the application's own, so that a link into it
+ * works. Without a build (in tests) there is nothing to serve.
  */
-export async function serveWeb(server: FastifyInstance) {
-  const page = await readFile(join(DIST, 'index.html'), 'utf8').catch(() => undefined)
+export async function serveWeb(server: FastifyInstance, dist = DIST) {
+  const page = await readFile(join(dist, 'index.html'), 'utf8').catch(() => undefined)
   if (page === undefined) return
-  const headers = { 'content-security-policy': contentPolicy(page), 'cache-control': 'no-cache' }
+  const headers = { ...PAGE_HEADERS, 'content-security-policy': contentPolicy(page), 'cache-control': 'no-cache' }
   await server.register(fastifyStatic, {
-    root: join(DIST, 'assets'),
+    root: join(dist, 'assets'),
     prefix: '/assets/',
+    index: false,
     // Names of built files carry a hash of their content.
     immutable: true,
     maxAge: '365d',
-    decorateReply: false,
   })
   for (const path of ['/', '/app', '/app/*']) {
-    server.get(path, async (_, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(page))
+    server.get(path, async (request, reply) => {
+      if (!wantsPage(request)) throw notFound('page')
+      return reply.headers(headers).type('text/html; charset=utf-8').send(page)
+    })
   }
+  // What lies beside the page, such as its icon, keeps its name when it changes.
+  for (const entry of await readdir(dist, { withFileTypes: true })) {
+    if (!entry.isFile() || entry.name === 'index.html') continue
+    server.get(`/${entry.name}`, async (_, reply) =>
+      reply.sendFile(entry.name, dist, { immutable: false, maxAge: '1h' }),
+    )
+  }
+}
+
+function wantsPage(request: FastifyRequest) {
+  const accept = request.headers.accept ?? '*/*'
+  return /text\/(?:html|\*)|\*\/\*/.test(accept) && !FILE.test(request.url.split('?', 1)[0] ?? '')
 }
 
 /** Scripts from our own files only; the few inline ones in the page are allowed by their hashes. */
@@ -39,6 +59,7 @@ function contentPolicy(page: string) {
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "connect-src 'self'",
+    "object-src 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { afterAll } from 'vitest'
-import { type App, createApp, type Ctx } from '../app.ts'
+import { type App, createApp, type Ctx, type Log } from '../app.ts'
 import { type Actor, SYSTEM } from '../auth/actor.ts'
 import { readConfig } from '../config.ts'
 import { JOBS, ROUTES } from '../features/list.ts'
@@ -27,7 +27,7 @@ export type TestApp = App & {
   listen: () => Promise<string>
 }
 export type TestRequest = {
-  method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  method?: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'OPTIONS'
   url: string
   token?: string | undefined
   body?: unknown
@@ -42,8 +42,14 @@ export type TestResponse = {
   json: () => any // tests look into documents of every shape
 }
 
+/** What a test may replace, besides settings. */
+export type TestOptions = { log?: Log; webDist?: string }
+
 /** Builds the app on a database of its own, disposed when the test file ends. Settings are `GROUNDSTATE_…` values. */
-export async function createTestApp(settings: Record<string, string> = {}): Promise<TestApp> {
+export async function createTestApp(
+  settings: Record<string, string> = {},
+  options: TestOptions = {},
+): Promise<TestApp> {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-test-'))
   const config = readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: '11'.repeat(32), ...settings })
@@ -54,14 +60,14 @@ export async function createTestApp(settings: Record<string, string> = {}): Prom
       offset += ms
     },
   }
-  const log = pino({ level: process.env['TEST_LOG'] ?? 'silent' })
+  const log = options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const app = await createApp(
     config,
     { databaseUrl: database.url, baseUrl: config.baseUrl ?? 'http://groundstate.test', log, works: false },
     { now: clock.now },
   )
   await app.jobs.declare(JOBS)
-  const server = await createServer(app, ROUTES)
+  const server = await createServer(app, ROUTES, options)
   await server.fastify.ready()
   afterAll(async () => {
     await server.fastify.close()

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Answer } from '../../http/answers.ts'
+import { type Html, html, raw } from '../../http/html.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
 const STYLE = `
@@ -179,31 +180,4 @@ function page(title: string, options: PageOptions & { formTarget?: string }, par
     },
     content: { type: 'text/html; charset=utf-8', data: document.markup },
   }
-}
-
-/** Markup that is safe to put into a page as it is. */
-type Html = { markup: string }
-
-function raw(markup: string): Html {
-  return { markup }
-}
-
-/** Joins markup; text in it is escaped, for element content and quoted attributes. */
-function html(strings: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
-  const markup = strings.reduce((text, part, index) => {
-    const value = values[index - 1] ?? ''
-    return `${text}${
-      typeof value === 'string'
-        ? escapeHtml(value)
-        : [value]
-            .flat()
-            .map((html) => html.markup)
-            .join('')
-    }${part}`
-  })
-  return { markup }
-}
-
-function escapeHtml(text: string) {
-  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -1,0 +1,106 @@
+import { isUtf8 } from 'node:buffer'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { badRequest, invalid, tooLarge } from '../errors.ts'
+
+/** Deeper than any document of the interface; what walks a value by recursion must not run out of stack. */
+const MAX_DEPTH = 100
+
+/** Bodies are JSON, whatever type they are sent under, or a form; empty ones are undefined. */
+export function parseBodies(scope: FastifyInstance) {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    async (_: unknown, body: Buffer) =>
+      // The type is also what curl sends along with JSON when it is not told another one.
+      /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(body) : parseForm(body),
+  )
+  // Clients send JSON under several types, and a type without a body; what is no JSON at all is refused as such.
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => parseJson(body))
+}
+
+/** Bodies stay streams; one without a declared length ends in `too-large` at the limit of its route. */
+export function streamBodies(scope: FastifyInstance) {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
+    const limit = request.routeOptions.bodyLimit
+    return request.headers['content-length'] === undefined ? Readable.from(limited(payload, limit)) : payload
+  })
+}
+
+async function* limited(payload: Readable, limit: number) {
+  let size = 0
+  // To leave the stream early must not destroy it: the request could no longer be answered.
+  for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
+    size += (chunk as Buffer).length
+    if (size > limit) throw tooLarge(`the upload has more than the ${limit} bytes that are taken`)
+    yield chunk
+  }
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  if (!isUtf8(body)) throw badRequest('the body is not valid UTF-8')
+  const text = body.toString()
+  const value = readJson(text)
+  // Within JSON both can stand as an escape only, so most texts needn't be looked at one by one.
+  checkValue(value, text.includes('\\u') && /\\u(?:0000|d[89a-f])/i.test(text))
+  return value
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw badRequest(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function parseForm(body: Buffer) {
+  const form: unknown = Object.fromEntries(new URLSearchParams(body.toString()))
+  checkValue(form, body.includes('%00') || body.includes(0))
+  return form
+}
+
+type Place = { value: unknown; parent: Place | undefined; key: string; depth: number }
+
+/**
+ * Refuses what no field can hold: the character U+0000 and halves of surrogate pairs, which the database has no place for,
+ * and the key `__proto__`, with which an assignment changes what an object is. `texts` says whether texts are looked at.
+ */
+function checkValue(root: unknown, texts: boolean) {
+  const isOpen = typeof root === 'string' ? texts : typeof root === 'object' && root !== null
+  const open: Place[] = isOpen ? [{ value: root, parent: undefined, key: '', depth: 1 }] : []
+  for (let place = open.pop(); place; place = open.pop()) {
+    const { value, depth } = place
+    if (typeof value === 'string') {
+      if (!isStorable(value))
+        throw invalid(
+          'a text has the character U+0000 or half of a surrogate pair, which can not be kept',
+          pointer(place),
+        )
+      continue
+    }
+    if (depth > MAX_DEPTH) throw badRequest(`the body is nested deeper than ${MAX_DEPTH} levels`)
+    const children = value as Record<string, unknown>
+    for (const key in children) {
+      const child = children[key]
+      if (key === '__proto__' || (texts && !isStorable(key))) {
+        throw invalid('a key is __proto__, or has the character U+0000 or half of a surrogate pair', pointer(place))
+      }
+      const isOpen = typeof child === 'string' ? texts : typeof child === 'object' && child !== null
+      if (isOpen) open.push({ value: child, parent: place, key, depth: depth + 1 })
+    }
+  }
+}
+
+function isStorable(text: string) {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+function pointer(place: Place) {
+  const steps: string[] = []
+  for (let at = place; at.parent; at = at.parent) steps.unshift(at.key.replaceAll('~', '~0').replaceAll('/', '~1'))
+  return `/${steps.join('/')}`
+}

@@ -1,0 +1,19 @@
+import { hash } from 'node:crypto'
+
+/**
+ * The ETag of a document: weak, as it stands for what is said and not for bytes that a proxy may compress. A client that
+ * sends it back in If-None-Match spares the transfer, not the work.
+ */
+export function entityTag(content: Buffer) {
+  return `W/"${hash('sha1', content, 'base64url')}"`
+}
+
+/** Whether the If-None-Match header of a request names this tag, by weak comparison (RFC 9110 §13.1.2). */
+export function isMatched(header: string | undefined, tag: string) {
+  if (header === undefined) return false
+  const wanted = tag.replace(/^W\//, '')
+  return header.split(',').some((given) => {
+    const name = given.trim()
+    return name === '*' || name.replace(/^W\//, '') === wanted
+  })
+}

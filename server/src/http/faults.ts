@@ -1,0 +1,85 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../app.ts'
+import { isRefusedValue, isUnavailable } from '../db/db.ts'
+import { AppError, badRequest, invalid, notFound, tooLarge, unauthorized, unavailable } from '../errors.ts'
+import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
+import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
+import { loggedError, loggedPath } from './request-log.ts'
+
+/** Answers what was thrown while a request was handled. */
+export function answerFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const known = error instanceof AppError ? error : translate(error, request)
+  if (known?.kind === 'unavailable' || (known && isRefusedValue(error))) {
+    log(app, 'warn', known.kind === 'unavailable' ? 'unavailable' : 'the database refused a value')
+  }
+  if (!known) {
+    log(app, 'error', 'bug')
+    return send(500, opaqueErrorDocument(request.id))
+  }
+  if (known.retryAfterMs !== undefined) {
+    const seconds = Math.max(0.001, known.retryAfterMs / 1000)
+    // X-RateLimit-Reset must be a number: a client that can't parse it ends its process.
+    reply.header('retry-after', Math.ceil(seconds)).header('x-ratelimit-reset', seconds.toFixed(3))
+  }
+  if (known.kind === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="groundstate"')
+  return send(errorStatus(known), errorDocument(known))
+
+  function send(status: number, document: unknown) {
+    return reply
+      .code(status)
+      .header('content-type', JSON_API_TYPE)
+      .send(Buffer.from(JSON.stringify(document)))
+  }
+
+  function log({ log }: App, level: 'warn' | 'error', message: string) {
+    const err = loggedError(error)
+    log[level]({ err, request: request.id, method: request.method, path: loggedPath(request) }, message)
+  }
+}
+
+/** Errors of the HTTP library that are the caller's, and those of the database that are nobody's bug. */
+function translate(error: unknown, request: FastifyRequest): AppError | undefined {
+  if (isRefusedValue(error)) return invalid('a value is out of the range that can be stored')
+  if (isUnavailable(error)) return unavailable('the database does not answer, try again in a moment', 1000)
+  // Nobody reads this answer.
+  if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
+  return error instanceof Error ? translateLibraryError(error) : undefined
+}
+
+function translateLibraryError(error: Error): AppError | undefined {
+  const status = 'statusCode' in error ? error.statusCode : undefined
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (!code.startsWith('FST_ERR_') || typeof status !== 'number' || status < 400 || status >= 500) return undefined
+  if (code === 'FST_ERR_BAD_URL') return badRequest('the path is not valid percent-encoded UTF-8')
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound('resource')
+  if (status === 401) return unauthorized()
+  if (status === 404) return notFound('resource')
+  if (status === 413) return tooLarge('the body is larger than this endpoint takes')
+  const detail = `${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`
+  return status === 415 ? new AppError('unsupported-media-type', [{ detail }]) : badRequest(detail)
+}
+
+/** What went wrong before there was a request, by the parser's code: status and detail. */
+const PARSER_FAULTS: Record<string, [status: number, detail: string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
+  HPE_HEADER_OVERFLOW: [431, 'the path and headers are larger than 16 KiB'],
+}
+
+/** Answers, on the bare socket, what is no HTTP request or an endless one. */
+export function answerParserFault(error: Error & { code?: string }, socket: Socket) {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  const [status, detail] = PARSER_FAULTS[error.code ?? ''] ?? [400, 'the request is not valid HTTP']
+  const title = STATUS_CODES[status] ?? ''
+  const body = JSON.stringify({ errors: [{ status: String(status), title: title.toLowerCase(), detail }] })
+  const headers = {
+    ...BASE_HEADERS,
+    'content-type': JSON_API_TYPE,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`)
+  socket.destroy()
+}

@@ -1,0 +1,47 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../app.ts'
+import type { Answer } from './answers.ts'
+import { entityTag, isMatched } from './etag.ts'
+import { JSON_API_TYPE } from './headers.ts'
+import { loggedError } from './request-log.ts'
+
+/** Sends what a handler returned. Documents and texts carry an ETag when they are read; streams are passed on. */
+export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, reply: FastifyReply, answer: Answer) {
+  reply.code(answer.status)
+  if (answer.headers) reply.headers(answer.headers)
+  if (answer.document !== undefined) {
+    return writeText(request, reply, { type: JSON_API_TYPE, text: JSON.stringify(answer.document) })
+  }
+  if (!answer.content) return reply.send()
+
+  const { type, data, size } = answer.content
+  if (typeof data === 'string') return writeText(request, reply, { type, text: data })
+  reply.header('content-type', type)
+  if (size !== undefined) reply.header('content-length', size)
+  if (!(data instanceof Readable)) return reply.send(data)
+  if (request.method === 'HEAD') {
+    // Nobody wants the content: it must not be read to its end only to be thrown away.
+    data.destroy()
+    return reply.send(Readable.from([]))
+  }
+  data.once('error', (error) => {
+    // Before the first byte the error is answered as any other; after it, all that is left is to cut the connection.
+    if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'an answer broke off')
+  })
+  return reply.send(data)
+}
+
+function writeText(request: FastifyRequest, reply: FastifyReply, { type, text }: { type: string; text: string }) {
+  // As bytes: to the type of a text Fastify adds a charset, which that of JSON:API must not have.
+  const content = Buffer.from(text)
+  const isRead = reply.statusCode === 200 && (request.method === 'GET' || request.method === 'HEAD')
+  if (isRead && reply.getHeader('cache-control') !== 'no-store') {
+    const tag = entityTag(content)
+    reply.header('etag', tag)
+    // Without it, browsers guess for how long an answer stays good.
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')
+    if (isMatched(request.headers['if-none-match'], tag)) return reply.code(304).send()
+  }
+  return reply.header('content-type', type).send(content)
+}
