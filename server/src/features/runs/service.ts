@@ -76,6 +76,7 @@ export async function listOrganizationRuns(ctx: Ctx, organizationName: string, {
   const filter = readRunFilter(query, now)
   const rows = await store.listOrganizationRuns(ctx.db, ctx.actor, {
     organizationId: organization.id,
+    seesAll: seesAllWorkspaces(organization.facts),
     page,
     filter,
     now,
@@ -85,11 +86,21 @@ export async function listOrganizationRuns(ctx: Ctx, organizationName: string, {
 
 export async function listQueue(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  const list = await store.listQueue(ctx.db, ctx.actor, { organizationId: organization.id, page, now: ctx.now() })
+  const list = await store.listQueue(ctx.db, ctx.actor, {
+    organizationId: organization.id,
+    seesAll: seesAllWorkspaces(organization.facts),
+    page,
+    now: ctx.now(),
+  })
   return {
     rows: list.rows.map(({ position, ...row }) => ({ position, run: readable(ctx, row) })),
     total: list.total,
   }
+}
+
+function seesAllWorkspaces({ standing, access }: Facts) {
+  if (standing === 'system' || standing === 'owner' || standing === 'organization-token') return true
+  return standing === 'member' && (access.has('manage_workspaces') || access.has('read_workspaces'))
 }
 
 /** How many runs of the organization are at work, and how many wait. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
 import { factsColumn, visibleWorkspace } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
@@ -94,85 +94,87 @@ export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readon
 
 export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
 
-/** A page of a workspace's runs, the newest first; the total is known without counting as long as nothing is filtered. */
+/**
+ * The ids of a page, found without what their resource shows: that is read for the rows of the page only, however many
+ * stand before them.
+ */
+type PageOfIds = RawBuilder<string[]>
+
+const onPage = (ids: PageOfIds) => sql<boolean>`r.id = any(array(${ids}))`
+
+/**
+ * A page of a workspace's runs, the newest first. They are numbered without gaps, so that as long as nothing is filtered
+ * neither the total needs a count nor a late page a walk.
+ */
 export async function listWorkspaceRuns(
   db: Db,
   actor: Actor,
   { workspaceId, page, filter, now }: { workspaceId: string; page: Page; filter: RunFilter | undefined; now: Date },
 ) {
-  const rows = await selectRuns(db, actor, now)
-    .where('r.workspace_id', '=', workspaceId)
-    .$if(filter !== undefined, (query) => query.where(filter ?? sql<boolean>`true`))
-    .orderBy('r.number', 'desc')
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
-  const count = await db
-    .selectFrom('runs as r')
-    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
-    .where('r.workspace_id', '=', workspaceId)
-    .$if(filter !== undefined, (query) => query.where(filter ?? sql<boolean>`true`))
-    .select((eb) => (filter ? eb.fn.countAll<number>() : eb.fn.max('r.number')).as('total'))
-    .executeTakeFirstOrThrow()
-  return { rows, total: count.total ?? 0 }
+  const count = await sql<{ total: number }>`${
+    filter
+      ? sql`select count(*) as total from runs r join workspaces w on w.id = r.workspace_id
+             where r.workspace_id = ${workspaceId} and ${filter}`
+      : sql`select coalesce(max(number), 0) as total from runs where workspace_id = ${workspaceId}`
+  }`.execute(db)
+  const total = count.rows[0]?.total ?? 0
+  const offset = pageOffset(page)
+  const ids = filter
+    ? sql<string[]>`select r.id from runs r join workspaces w on w.id = r.workspace_id
+        where r.workspace_id = ${workspaceId} and ${filter} order by r.number desc limit ${page.size} offset ${offset}`
+    : sql<string[]>`select r.id from runs r
+        where r.workspace_id = ${workspaceId} and r.number <= ${total - offset} order by r.number desc limit ${page.size}`
+  const rows = await selectRuns(db, actor, now).where(onPage(ids)).orderBy('r.number', 'desc').execute()
+  return { rows, total }
+}
+
+type OrganizationList = {
+  organizationId: string
+  page: Page
+  /** The actor sees every workspace of the organization, so that none need be looked at. */
+  seesAll: boolean
+  now: Date
 }
 
 /** A page of an organization's runs, the newest first, and one more when there is a next page. */
 export async function listOrganizationRuns(
   db: Db,
   actor: Actor,
-  {
-    organizationId,
-    page,
-    filter,
-    now,
-  }: { organizationId: string; page: Page; filter: RunFilter | undefined; now: Date },
+  { organizationId, page, seesAll, filter, now }: OrganizationList & { filter: RunFilter | undefined },
 ) {
-  return selectRuns(db, actor, now)
-    .where('r.organization_id', '=', organizationId)
-    .where(visibleWorkspace(actor))
-    .$if(filter !== undefined, (query) => query.where(filter ?? sql<boolean>`true`))
-    .orderBy('r.seq', 'desc')
-    .limit(page.size + 1)
-    .offset(pageOffset(page))
-    .execute()
+  const ids = sql<string[]>`select r.id from runs r join workspaces w on w.id = r.workspace_id
+    where r.organization_id = ${organizationId}
+      ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}
+      ${filter ? sql`and ${filter}` : sql``}
+    order by r.seq desc limit ${page.size + 1} offset ${pageOffset(page)}`
+  return selectRuns(db, actor, now).where(onPage(ids)).orderBy('r.seq', 'desc').execute()
 }
 
-const isUnfinished = sql<boolean>`r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
+/** In the words of the index over unfinished runs, which counts on them. */
+const isUnfinishedOf = (alias: 'r' | 'q') =>
+  sql<boolean>`${sql.ref(`${alias}.status`)} not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
   'canceled', 'force_canceled', 'errored')`
+const isUnfinished = isUnfinishedOf('r')
 const isWaiting = (alias: 'r' | 'q') =>
   sql<boolean>`(${sql.ref(`${alias}.waits`)} or ${sql.ref(`${alias}.status`)} in ('plan_queued', 'apply_queued'))`
 
 /** Unfinished runs of an organization in the order in which they get their turn; `position` is 0 for those at work. */
-export async function listQueue(
-  db: Db,
-  actor: Actor,
-  { organizationId, page, now }: { organizationId: string; page: Page; now: Date },
-) {
-  const visible = visibleWorkspace(actor)
+export async function listQueue(db: Db, actor: Actor, { organizationId, page, seesAll, now }: OrganizationList) {
+  const line = sql`from runs r join workspaces w on w.id = r.workspace_id
+    where r.organization_id = ${organizationId} and ${isUnfinished}
+      ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}`
+  const ids = sql<string[]>`select r.id ${line} order by r.seq limit ${page.size} offset ${pageOffset(page)}`
   const rows = await selectRuns(db, actor, now)
     .select(
       sql<number>`case when ${isWaiting('r')} then (select count(*) from runs q
-          where q.organization_id = r.organization_id and q.seq <= r.seq and ${isWaiting('q')}) else 0 end`.as(
-        'position',
-      ),
+          where q.organization_id = r.organization_id and q.seq <= r.seq and ${isUnfinishedOf('q')}
+            and ${isWaiting('q')}) else 0 end`.as('position'),
     )
-    .where('r.organization_id', '=', organizationId)
-    .where(isUnfinished)
-    .where(visible)
+    .where(onPage(ids))
     .orderBy('r.seq')
-    .limit(page.size)
-    .offset(pageOffset(page))
     .execute()
-  const count = await db
-    .selectFrom('runs as r')
-    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
-    .where('r.organization_id', '=', organizationId)
-    .where(isUnfinished)
-    .where(visible)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return { rows, total: count.total }
+  const count = await sql<{ total: number }>`select count(*) as total ${line}`.execute(db)
+  return { rows, total: count.rows[0]?.total ?? 0 }
 }
 
 /** How many runs of the organization are at work, and how many wait. */
