@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { whenFileEnds } from './cleanup.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'e2e-admin-token-of-the-first-administrator'
@@ -85,7 +85,7 @@ export async function bootServer(settings: Record<string, string> = {}): Promise
       await start(new URL(url).port)
     },
   }
-  afterAll(async () => {
+  whenFileEnds(async () => {
     await server.stop()
     await rm(dataDir, { recursive: true, force: true })
   })

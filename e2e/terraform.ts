@@ -2,8 +2,8 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll } from 'vitest'
 import { cliConfiguration } from '../server/src/cli/cli-config.ts'
+import { whenFileEnds } from './cleanup.ts'
 import { ADMIN_TOKEN, type BootedServer } from './server.ts'
 
 export const HOST = 'groundstate.local'
@@ -47,7 +47,7 @@ export async function terraformFolder(
   const home = await mkdtemp(join(tmpdir(), 'groundstate-home-'))
   const config = join(home, 'terraform.rc')
   await writeFile(config, cliConfiguration({ url: server.url, token, hostName: HOST }))
-  afterAll(async () => {
+  whenFileEnds(async () => {
     await rm(path, { recursive: true, force: true })
     await rm(home, { recursive: true, force: true })
   })

@@ -35,6 +35,38 @@ begin
   end if;
   return null;
 end $$;
+
+-- Goes up with every change of who is in which team and of what teams reach, so that what was counted can be kept.
+alter table organizations add column access_revision bigint not null default 0;
+create function raise_access_revision() returns trigger language plpgsql as $$
+begin
+  update organizations set access_revision = access_revision + 1
+   where id in (select t.organization_id from changed join teams t on t.id = changed.team_id);
+  return null;
+end $$;
+create function raise_access_revision_of_row() returns trigger language plpgsql as $$
+begin
+  update organizations set access_revision = access_revision + 1 where id = old.organization_id;
+  return null;
+end $$;
+create trigger team_members_granted after insert on team_members referencing new table as changed
+  for each statement execute function raise_access_revision();
+create trigger team_members_revoked after delete on team_members referencing old table as changed
+  for each statement execute function raise_access_revision();
+create trigger team_projects_granted after insert on team_projects referencing new table as changed
+  for each statement execute function raise_access_revision();
+create trigger team_projects_revoked after delete on team_projects referencing old table as changed
+  for each statement execute function raise_access_revision();
+create trigger team_workspaces_granted after insert on team_workspaces referencing new table as changed
+  for each statement execute function raise_access_revision();
+create trigger team_workspaces_revoked after delete on team_workspaces referencing old table as changed
+  for each statement execute function raise_access_revision();
+-- What a deleted team granted goes with it, when its organization can't be told from the grants any more.
+create trigger teams_deleted after delete on teams
+  for each row execute function raise_access_revision_of_row();
+create trigger workspaces_moved_access after update on workspaces
+  for each row when (old.project_id is distinct from new.project_id) execute function raise_access_revision_of_row();
+
 create trigger workspaces_count after insert or delete on workspaces
   for each row execute function count_project_workspaces();
 create trigger workspaces_move after update on workspaces

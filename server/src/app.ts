@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Actor } from './auth/actor.ts'
 import { type Blobs, type BlobsConfig, createBlobs } from './blobs/blobs.ts'
-import type { Config } from './config.ts'
+import { type Config, isLoopbackHost } from './config.ts'
 import { createDb, type Db } from './db/db.ts'
 import { newId } from './ids.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
+import { createOutbound, type Outbound } from './outbound/outbound.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { createSecrets, type Secrets } from './secrets/secrets.ts'
 import { StartError } from './start-error.ts'
@@ -25,6 +26,7 @@ export type App = {
   signals: Signals
   secrets: Secrets
   workers: Workers
+  outbound: Outbound
   log: Log
   now: () => Date
   newId: (prefix: string) => string
@@ -52,6 +54,14 @@ export async function createApp(
   const signals = stack.use(await createSignals(options.databaseUrl))
   const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { works: options.works }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
+  const outbound = stack.use(
+    createOutbound({
+      allowPrivate: config.allowPrivateUrls ?? isLoopbackHost(config.host),
+      httpProxy: config.httpProxy,
+      httpsProxy: config.httpsProxy,
+      noProxy: config.noProxy,
+    }),
+  )
   const disposables = stack.move()
   return {
     config,
@@ -62,6 +72,7 @@ export async function createApp(
     signals,
     secrets: createSecrets(secret),
     workers,
+    outbound,
     log: options.log,
     now: () => new Date(),
     newId,

@@ -6,10 +6,13 @@ import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { ensureAdmin } from './features/admin/service.ts'
+import { startLeaseReaper } from './features/agent-jobs/leases.ts'
 import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
+import { LOOPS } from './features/loops.ts'
 import { createServer } from './http/server.ts'
 import { startPostgres } from './postgres/postgres.ts'
+import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
 /** What a person is told about a server that has just become ready. */
@@ -39,7 +42,12 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const ctx = { ...app, actor: SYSTEM }
   const admin = await ensureAdmin(ctx)
-  if (works) await app.jobs.start(ctx, JOBS)
+  if (works) {
+    await app.jobs.start(ctx, JOBS)
+    stack.use(startLeaseReaper(ctx))
+  }
+  const loopStops = new AbortController()
+  const loops = works ? LOOPS.map(async (loop) => loop(ctx, loopStops.signal)) : []
 
   const agentStops = new AbortController()
   const agent =
@@ -55,7 +63,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-        })
+          // The server goes on without its own agent: runs wait, and say that none is online.
+        }).catch((error: unknown) => log.error({ err: error }, 'the agent in this process has stopped'))
       : Promise.resolve()
 
   options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile })
@@ -65,7 +74,16 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   log.info('draining')
   agentStops.abort()
   await agent
+  loopStops.abort()
+  await Promise.all(loops)
   if (works) await app.jobs.stop(5000)
+}
+
+const LISTEN_ADVICE: Record<string, string> = {
+  EADDRINUSE: 'another program does; stop it, or choose another GROUNDSTATE_PORT',
+  EACCES: 'ports below 1024 need more rights; choose another GROUNDSTATE_PORT',
+  EADDRNOTAVAIL: 'this machine has no such address; check GROUNDSTATE_HOST',
+  ENOTFOUND: 'there is no such host; check GROUNDSTATE_HOST',
 }
 
 /** A wildcard address is not one that can be connected to. */
@@ -76,7 +94,11 @@ function urlHost(host: string) {
 }
 
 async function listen(server: Awaited<ReturnType<typeof createServer>>['fastify'], config: Config) {
-  await server.listen({ host: config.host, port: config.port })
+  await server.listen({ host: config.host, port: config.port }).catch((error: NodeJS.ErrnoException) => {
+    const advice = LISTEN_ADVICE[error.code ?? '']
+    if (advice === undefined) throw error
+    throw new StartError(`can't listen on ${config.host}:${config.port}: ${advice}`, { cause: error })
+  })
   const address = server.server.address()
   if (address === null || typeof address === 'string') throw new Error('the server listens on no port')
   return address

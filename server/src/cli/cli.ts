@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
-import { type Config, readConfig, SETTINGS, settingFlag, settingKey } from '../config.ts'
+import { type Config, readConfig, SETTINGS, settingFlag, settingKey, USUAL_VARIABLES } from '../config.ts'
 import { StartError } from '../start-error.ts'
 
 type SettingFlags = Record<string, string | undefined>
@@ -98,6 +98,9 @@ function configOf(flags: SettingFlags): Config {
   const values: Record<string, string | undefined> = {}
   for (const [name, value] of Object.entries(process.env)) {
     if (name.startsWith('GROUNDSTATE_')) values[name] = value
+  }
+  for (const name of USUAL_VARIABLES) {
+    values[`GROUNDSTATE_${name}`] ||= process.env[name] ?? process.env[name.toLowerCase()]
   }
   for (const name of Object.keys(SETTINGS)) {
     const flag = flags[settingKey(name)]

@@ -56,6 +56,22 @@ export type Schema = {
     os: string
     version: string
   }
+  audit_events: {
+    action: string
+    actor_id: string | null
+    actor_name: string
+    actor_type: string
+    address: string | null
+    created_at: Timestamp
+    id: string
+    meta: Json | null
+    organization_id: string | null
+    request_id: string | null
+    resource_id: string
+    resource_type: string
+    token_id: string | null
+    user_agent: string | null
+  }
   comments: {
     body: string
     created_at: Timestamp
@@ -94,6 +110,11 @@ export type Schema = {
     updated_at: Timestamp
     workspace_id: string | null
   }
+  invited_team_members: {
+    created_at: Timestamp
+    membership_id: string
+    team_id: string
+  }
   log_chunks: {
     data: Buffer
     phase_id: string
@@ -114,10 +135,13 @@ export type Schema = {
     email: string
     id: string
     organization_id: string
+    placeholder_id: string | null
     status: 'active' | 'invited'
     user_id: string | null
+    via_sso: Generated<boolean>
   }
   organizations: {
+    access_revision: Generated<number>
     aggregated_commit_status_enabled: Generated<boolean>
     allow_force_delete_workspaces: Generated<boolean>
     assessments_enforced: Generated<boolean>
@@ -266,6 +290,13 @@ export type Schema = {
     key: string
     started_at: Timestamp
   }
+  sso_identities: {
+    created_at: Timestamp
+    issuer: string
+    last_sign_in_at: Timestamp
+    subject: string
+    user_id: string
+  }
   state_contents: {
     kind: 'raw' | 'json'
     sealed: Buffer
@@ -327,10 +358,97 @@ export type Schema = {
     value: Generated<string>
     workspace_id: string | null
   }
+  task_deliveries: {
+    attempt: number
+    duration_ms: number
+    error: string | null
+    id: string
+    next_attempt_at: Timestamp | null
+    request_body: string
+    request_headers: Json
+    response_body: Buffer | null
+    response_headers: Json | null
+    response_status: number | null
+    response_truncated: Generated<boolean>
+    sent_at: Timestamp
+    task_result_id: string
+    url: string
+  }
+  task_outcome_bodies: {
+    body: string
+    task_outcome_id: string
+  }
+  task_outcomes: {
+    created_at: Timestamp
+    description: string
+    id: string
+    outcome_id: string
+    seq: Generated<number>
+    tags: OptionalJson
+    task_result_id: string
+    updated_at: Timestamp
+    url: string | null
+  }
+  task_results: {
+    access_token: Buffer | null
+    agent_pool_id: string | null
+    attempts: Generated<number>
+    called_back_at: Timestamp | null
+    created_at: Timestamp
+    deadline_at: Timestamp | null
+    delivered_at: Timestamp | null
+    delivery_due_at: Timestamp | null
+    enforcement_level: 'advisory' | 'mandatory'
+    id: string
+    lease_expires_at: Timestamp | null
+    message: string | null
+    outcomes_count: Generated<number>
+    run_id: string
+    stage: 'pre_plan' | 'post_plan' | 'pre_apply' | 'post_apply'
+    started_at: Timestamp | null
+    status: Generated<'pending' | 'running' | 'passed' | 'failed' | 'errored' | 'canceled' | 'unreachable'>
+    status_timestamps: OptionalJson
+    task_id: string
+    task_name: string
+    task_stage_id: string
+    task_url: string
+    updated_at: Timestamp
+    url: string | null
+    workspace_task_id: string | null
+  }
+  task_stages: {
+    created_at: Timestamp
+    id: string
+    message: string | null
+    position: number
+    run_id: string
+    stage: 'pre_plan' | 'post_plan' | 'pre_apply' | 'post_apply'
+    status: Generated<'pending' | 'running' | 'passed' | 'failed' | 'awaiting_override' | 'errored' | 'canceled' | 'unreachable'>
+    status_timestamps: OptionalJson
+    updated_at: Timestamp
+  }
+  tasks: {
+    agent_pool_id: string | null
+    ca_certificates: string | null
+    category: Generated<string>
+    created_at: Timestamp
+    description: string | null
+    enabled: Generated<boolean>
+    global_enabled: Generated<boolean>
+    global_enforcement_level: Generated<'advisory' | 'mandatory'>
+    global_stages: Generated<string[]>
+    hmac_key: Buffer | null
+    id: string
+    name: string
+    organization_id: string
+    updated_at: Timestamp
+    url: string
+  }
   team_members: {
     created_at: Timestamp
     team_id: string
     user_id: string
+    via_sso: Generated<boolean>
   }
   team_projects: {
     access: 'read' | 'write' | 'maintain' | 'admin' | 'custom'
@@ -457,6 +575,15 @@ export type Schema = {
     variable_set_id: string | null
     version_id: string
     workspace_id: string | null
+  }
+  workspace_tasks: {
+    created_at: Timestamp
+    enforcement_level: 'advisory' | 'mandatory'
+    id: string
+    stages: string[]
+    task_id: string
+    updated_at: Timestamp
+    workspace_id: string
   }
   workspaces: {
     active_run_id: string | null

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
 import { type Actor, ANONYMOUS } from '../auth/actor.ts'
 import { authenticate } from '../auth/authenticate.ts'
-import { badRequest, tooLarge, tooManyRequests } from '../errors.ts'
+import { badRequest, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
 import type { Answer } from './answers.ts'
 import { readIncludes } from './includes.ts'
 import { type Page, readPage } from './pagination.ts'
@@ -25,6 +25,8 @@ export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   body?: Body
   /** `public` routes take no token; all others answer 401 without a good one. */
   access?: 'token' | 'public'
+  /** Whether the token of a task result opens it, which opens nothing else. The service checks that it is the right one. */
+  forTask?: true
   /** What `include` may name. */
   include?: readonly string[]
   /** The largest body, in bytes. */
@@ -104,6 +106,9 @@ export function createHttp(
       onRequest: async (raw, reply) => {
         if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
         await admit(raw, reply, options.access ?? 'token')
+        if (getActor(raw).kind === 'task' && !options.forTask) {
+          throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
+        }
         if (options.upload) checkLength(raw, maxBytes)
       },
       handler: async (raw, reply) => {

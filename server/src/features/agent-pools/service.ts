@@ -1,7 +1,7 @@
 import type { CreateAgentPool, UpdateAgentPool } from '@groundstate/contract/agent-pools'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
 import { isUniqueViolation, type Tx, transact } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -31,7 +31,9 @@ export async function requireAgentPool(
   const row = await store.findAgentPool(ctx.db, ctx.actor, { id, since: heardSince(ctx) })
   if (!row) throw notFound(noun)
   const { facts: column, ...pool } = row
-  const can = organizationPermissions(readFacts(ctx.actor, { organizationId: row.organization_key, facts: column }))
+  const facts = readFacts(ctx.actor, { organizationId: row.organization_key, facts: column })
+  const can = organizationPermissions(facts)
+  if (can.has('organization:read')) checkTwoFactorPolicy(facts)
   if (!can.has('agent-pools:read')) throw notFound(noun)
   if (!can.has(permission))
     throw forbidden(`this needs the permission ${permission} in the organization ${row.organization_name}`)

@@ -48,10 +48,10 @@ export const configurationVersionRoutes: Routes = (http) => {
     return withRun(req.ctx, await requireConfigurationOfRun(req.ctx, req.params.runId), req.includes)
   })
 
-  http.get('/configuration-versions/:id/download', async (req) => {
+  http.get('/configuration-versions/:id/download', { forTask: true }, async (req) => {
     return archiveAnswer(await openConfiguration(req.ctx, req.params.id))
   })
-  http.get('/runs/:runId/configuration-version/download', async (req) => {
+  http.get('/runs/:runId/configuration-version/download', { forTask: true }, async (req) => {
     const version = await requireConfigurationOfRun(req.ctx, req.params.runId)
     return archiveAnswer(await openArchive(req.ctx, version))
   })

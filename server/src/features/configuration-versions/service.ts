@@ -3,7 +3,7 @@ import type { CreateConfigurationVersion } from '@groundstate/contract/configura
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -34,6 +34,7 @@ export async function requireConfigurationVersion(
     facts: column,
   })
   const can = workspacePermissions(facts)
+  if (can.size > 0) checkTwoFactorPolicy(facts)
   if (!can.has('runs:read')) throw notFound('configuration version')
   if (!can.has(permission))
     throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
@@ -66,8 +67,13 @@ export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, p
   return store.listConfigurationVersions(ctx.db, { workspaceId: workspace.id, page })
 }
 
-/** The archive of a version, for people who may see how it came to be. */
+/** The archive of a version, for people who may see how it came to be, and for the tasks of a run that is made of it. */
 export async function openConfiguration(ctx: Ctx, id: string): Promise<{ content: Readable; size: number | null }> {
+  if (ctx.actor.kind === 'task') {
+    const version = await requireConfigurationOfRun(ctx, ctx.actor.runId)
+    if (version.id !== id) throw notFound('configuration version')
+    return openArchive(ctx, version)
+  }
   return openArchive(ctx, await requireConfigurationVersion(ctx, id, 'runs:read'))
 }
 

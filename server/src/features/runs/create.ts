@@ -94,7 +94,8 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
     first: false,
   }
   const moved = outcome(ctx, held, {}, Object.fromEntries(run.stages.map((stage) => [stage, 'pending'])))
-  const { seq, queue_order, variables, ...columns } = run
+  // The database numbers the row.
+  const { seq: _, queue_order: __, variables, ...columns } = run
   const phases = [held.plan, held.apply].map(({ id, kind, status, status_timestamps }) => ({
     id,
     kind,

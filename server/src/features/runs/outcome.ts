@@ -96,7 +96,8 @@ export function outcome(ctx: OutcomeCtx, held: HeldRun, change: Change, stages: 
     topics: [
       `run:${before.id}`,
       ...(enqueue ? [`pool:${enqueue.agent_pool_id}`] : []),
-      ...(held.job && follows.endsJob ? [`job:${held.job.id}`] : []),
+      // Whoever told the end of a job need not be told.
+      ...(held.job && status === 'force_canceled' ? [`job:${held.job.id}`] : []),
     ],
     follows,
   }

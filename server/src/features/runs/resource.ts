@@ -2,6 +2,7 @@ import type { Relationship, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { configurationVersionResource, findConfigurationVersions } from '../configuration-versions/service.ts'
 import { applyResource, findPhases, planResource } from '../plans/service.ts'
+import { stagesOfRuns, taskStageResource } from '../task-stages/service.ts'
 import { includedUsers } from '../users/service.ts'
 import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
 import type { Run } from './service.ts'
@@ -57,7 +58,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): Resource {
       'engine-version': run.engine_version,
       'updated-at': run.updated_at,
       variables: run.can.has('variables:read') ? run.variables : [],
-      'waiting-reason': waitingReason(run.waiting, { now }),
+      'waiting-reason': waitingReason(run.waiting, { tasks: openTasks(run), now }),
     },
     relationships: relationships(run, self),
     links: { self },
@@ -82,10 +83,17 @@ function relationships(run: Run, self: string): Record<string, Relationship> {
     // Costs are not estimated here; clients take any other value for an estimate that is still to come.
     'cost-estimate': { data: null },
     'policy-checks': { data: [], links: { related: `${self}/policy-checks` } },
-    'task-stages': { data: [], links: { related: `${self}/task-stages` } },
+    'task-stages': {
+      data: (run.task_stages?.ids ?? []).map((id) => ({ id, type: 'task-stages' })),
+      links: { related: `${self}/task-stages` },
+    },
     'run-events': { links: { related: `${self}/run-events` } },
     comments: { links: { related: `${self}/comments` } },
   }
+}
+
+function openTasks({ task_stages: stages }: Run) {
+  return (stages?.open ?? []).map(({ name, deadline }) => ({ name, deadline: new Date(deadline) }))
 }
 
 function actionsBlock(run: Run, now: Date) {
@@ -131,6 +139,7 @@ export async function runDocuments(ctx: Ctx, runs: readonly Run[], includes: Rea
     includes.has('workspace') ? includedWorkspaces(ctx, runs) : [],
     includedUsers(ctx, userIds(runs, includes)),
     hasConfiguration(includes) ? includedConfigurations(ctx, runs) : [],
+    includes.has('task_stages') ? includedStages(ctx, runs) : [],
   ])
   return { resources, included: loaded.flat() }
 }
@@ -158,6 +167,10 @@ async function includedConfigurations(ctx: Ctx, runs: readonly Run[]) {
     ...new Set(runs.map((run) => run.configuration_version_id)),
   ])
   return versions.map((version) => configurationVersionResource(ctx, version))
+}
+
+async function includedStages(ctx: Ctx, runs: readonly Run[]) {
+  return (await stagesOfRuns(ctx, runs)).map(taskStageResource)
 }
 
 function userIds(runs: readonly Run[], includes: ReadonlySet<string>) {

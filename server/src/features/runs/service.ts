@@ -1,6 +1,11 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import {
+  checkTwoFactorPolicy,
+  type Facts,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
@@ -29,6 +34,7 @@ export async function requireRun(
   const run = row && readable(ctx, row)
   if (!run) throw notFound('run')
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
+  if (run.can.size > 0) checkTwoFactorPolicy(run.facts)
   if (!run.can.has('runs:read')) throw notFound('run')
   if (!run.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)
@@ -44,6 +50,13 @@ function readable(ctx: Ctx, row: store.FoundRun): Run {
     facts: column,
   })
   return { ...run, facts, can: workspacePermissions(facts) }
+}
+
+/** Those of the runs that the actor may read, for the includes of other resources. */
+export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promise<Run[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
+  return rows.map((row) => readable(ctx, row)).filter((run) => run.can.has('runs:read'))
 }
 
 type ListInput = { page: Page; query: Record<string, unknown> }

@@ -32,6 +32,7 @@ export function selectRuns(db: Db, actor: Actor, now: Date) {
       'o.name as organization_name',
     ])
     .select(waitingColumn(now).as('waiting'))
+    .select(stagesColumn.as('task_stages'))
     .select(
       factsColumn(actor, {
         organizationId: sql`w.organization_id`,
@@ -40,6 +41,15 @@ export function selectRuns(db: Db, actor: Actor, now: Date) {
       }).as('facts'),
     )
 }
+
+/** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
+const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string }[] | null } | null>`case
+    when r.stages <> '{}' then jsonb_build_object(
+      'ids', (select jsonb_agg(id order by position) from task_stages where run_id = r.id),
+      'open', case when r.status like '%\\_running' then (
+        select jsonb_agg(jsonb_build_object('name', task_name, 'deadline', deadline_at))
+          from task_results where run_id = r.id and status = 'running') end)
+    end`
 
 /** What holds a run back, read only for runs that wait. */
 function waitingColumn(now: Date) {
@@ -74,6 +84,12 @@ function waitingColumn(now: Date) {
 
 export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
   return selectRuns(db, actor, now).where('r.id', '=', id).executeTakeFirst()
+}
+
+export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
+  return selectRuns(db, actor, now)
+    .where(sql<boolean>`r.id = any(${ids})`)
+    .execute()
 }
 
 export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>

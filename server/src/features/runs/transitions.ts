@@ -25,11 +25,14 @@ export async function moveRun(ctx: Tctx, held: HeldRun, change: Change = {}): Pr
   return moved.status
 }
 
-/** Looks whether a run gets further, for whoever has recorded a new fact about it. Does nothing for one that is gone. */
-export async function advanceRun(ctx: Ctx, runId: string): Promise<RunStatus | undefined> {
+/**
+ * Looks whether a run gets further, for whoever has recorded a new fact about it; `change` is recorded along with that.
+ * Does nothing for a run that is gone.
+ */
+export async function advanceRun(ctx: Ctx, runId: string, change: Change = {}): Promise<RunStatus | undefined> {
   return transact(ctx, async (ctx) => {
     const held = await holdRun(ctx.db, { id: runId })
-    return held && moveRun(ctx, held)
+    return held && moveRun(ctx, held, change)
   })
 }
 

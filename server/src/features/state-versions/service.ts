@@ -6,6 +6,7 @@ import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
 import { requireWorkspaceByName } from '../workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
+import { stateVersionResource } from './resource.ts'
 import * as store from './store.ts'
 
 export { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
@@ -109,4 +110,9 @@ export function checkNoPendingStateVersion({ pending_state_version_id: pending }
 export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Releasable) {
   if (workspace.latest_state_version_id === workspace.current_state_version_id) return
   await store.promoteLatest(ctx.db, workspace.id)
+}
+
+/** Versions as resources, for the includes of workspaces whose state the caller has been authorised to read. */
+export async function includedStateVersions(ctx: Ctx, ids: readonly string[]) {
+  return (await store.findVersions(ctx.db, ids)).map((version) => stateVersionResource(ctx, version))
 }

@@ -62,6 +62,13 @@ export async function findVersion(db: Db, id: string): Promise<PresentedRow | un
 }
 
 /** A version and the state of its workspace, for an upload. */
+/** As `findVersion`, for several. */
+export async function findVersions(db: Db, ids: readonly string[]): Promise<PresentedRow[]> {
+  const { rows } = await sql<PresentedRow>`
+    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = any(${ids})`.execute(db)
+  return rows
+}
+
 export async function findUpload(db: Db, id: string) {
   const { rows } = await sql<
     StateVersionRow & {

@@ -46,28 +46,30 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
       md5: version.md5,
       lineage: version.lineage ?? header.lineage ?? null,
       size: stored.size,
-      intermediate: version.intermediate,
       rawLocation: stored.location,
       rawSealed: stored.sealed,
       extracted,
     }
-    const checked = {
-      id: version.workspace_id,
-      state_revision: version.state_revision,
-      locked_by_id: version.locked_by_id,
-    }
-    if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, finalized))) return
+    const checked = { ...version, id: version.workspace_id }
+    if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, { ...finalized, ...snapshot(version) })))
+      return
     await transact(ctx, async (ctx) => {
       await store.lockWorkspaceOf(ctx.db, id)
       const fresh = await requireAwaiting(ctx, id, 'raw')
-      const checked = { id: fresh.workspace_id, state_revision: fresh.state_revision, locked_by_id: fresh.locked_by_id }
-      if (!(await finalizeStateVersion(ctx.db, checked, finalized))) throw new Error(`${id} changed under its lock`)
+      const checked = { ...fresh, id: fresh.workspace_id }
+      if (!(await finalizeStateVersion(ctx.db, checked, { ...finalized, ...snapshot(fresh) })))
+        throw new Error(`${id} changed under its lock`)
       if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id })
     })
   } catch (error) {
     await dropRefused(ctx, [stored], error)
     throw error
   }
+}
+
+/** Where no lock is left to be released, a snapshot has nothing to wait for. */
+function snapshot(version: { intermediate: boolean; locked_by_id: string | null }) {
+  return { intermediate: version.intermediate && version.locked_by_id !== null }
 }
 
 async function uploadJson(ctx: Ctx, id: string, body: Readable) {

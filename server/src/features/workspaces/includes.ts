@@ -1,8 +1,11 @@
 import type { Relationship, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
+import { configurationVersionResource, findConfigurationVersions } from '../configuration-versions/service.ts'
 import { listReadableOrganizations, organizationResource } from '../organizations/service.ts'
 import { listReadableProjects, projectResource } from '../projects/service.ts'
+import { listReadableRuns, runDocuments } from '../runs/service.ts'
 import { listOutputsOf } from '../state-version-outputs/service.ts'
+import { includedStateVersions } from '../state-versions/service.ts'
 import { effectiveTagBindingResource, listEffectiveTagBindings } from '../tags/service.ts'
 import { includedUsers } from '../users/service.ts'
 import { listVariablesOfWorkspaces, variableResource } from '../variables/service.ts'
@@ -10,8 +13,9 @@ import { workspaceOutputResource, workspaceResource } from './resource.ts'
 import type { Workspace } from './service.ts'
 
 /** What one include adds: resources, and the relationships by which each workspace (by id) names its own. */
-type Inclusion = { resources: Resource[]; relationships?: Map<string, Record<string, Relationship>> }
-type Loader = (ctx: Ctx, workspaces: readonly Workspace[]) => Promise<Inclusion>
+type Inclusion = { resources: readonly Resource[]; relationships?: Map<string, Record<string, Relationship>> }
+/** `nested` has what is asked for below the relation: `plan` of `current_run.plan`. */
+type Loader = (ctx: Ctx, workspaces: readonly Workspace[], nested: ReadonlySet<string>) => Promise<Inclusion>
 
 /** Each loader asks for all workspaces at once, and leaves out what the caller may not read. */
 const LOADERS = {
@@ -23,30 +27,28 @@ const LOADERS = {
       projectResource(project),
     ),
   }),
-  effective_tag_bindings: async (ctx, workspaces) => {
-    const bindings = await listEffectiveTagBindings(ctx, ids(workspaces, 'id'))
-    const relationships = new Map(
-      workspaces.map(({ id }) => [
-        id,
-        {
-          'effective-tag-bindings': {
-            data: (bindings.get(id) ?? []).map((binding) => ({ id: binding.id, type: 'effective-tag-bindings' })),
-          },
-        },
-      ]),
-    )
-    return { resources: [...bindings.values()].flat().map(effectiveTagBindingResource), relationships }
+  current_run: async (ctx, workspaces, nested) => includedRuns(ctx, ids(workspaces, 'current_run_id'), nested),
+  latest_run: async (ctx, workspaces, nested) => includedRuns(ctx, ids(workspaces, 'latest_run_id'), nested),
+  current_configuration_version: async (ctx, workspaces) => {
+    const readable = workspaces.filter((workspace) => workspace.can.has('runs:read'))
+    const versions = await findConfigurationVersions(ctx.db, ids(readable, 'current_configuration_version_id'))
+    return { resources: versions.map((version) => configurationVersionResource(ctx, version)) }
   },
-  locked_by: async (ctx, workspaces) => ({
-    resources: await includedUsers(
-      ctx,
-      workspaces.map((workspace) => (workspace.locked_by_type === 'user' ? workspace.locked_by_id : null)),
-    ),
-  }),
+  current_state_version: async (ctx, workspaces) => {
+    const readable = workspaces.filter((workspace) => workspace.can.has('state-versions:read'))
+    return { resources: await includedStateVersions(ctx, ids(readable, 'current_state_version_id')) }
+  },
+  locked_by: async (ctx, workspaces) => {
+    const by = (type: 'user' | 'run') => workspaces.filter((workspace) => workspace.locked_by_type === type)
+    const [users, runs] = await Promise.all([
+      includedUsers(ctx, ids(by('user'), 'locked_by_id')),
+      includedRuns(ctx, ids(by('run'), 'locked_by_id'), new Set()),
+    ])
+    return { resources: [...users, ...runs.resources] }
+  },
   outputs: async (ctx, workspaces) => {
     const readable = workspaces.filter((workspace) => workspace.can.has('state-outputs:read'))
-    const versions = readable.flatMap((workspace) => workspace.current_state_version_id ?? [])
-    const outputs = versions.length === 0 ? [] : await listOutputsOf(ctx, versions)
+    const outputs = await listOutputsOf(ctx, ids(readable, 'current_state_version_id'))
     const byVersion = Map.groupBy(outputs, (output) => output.stateVersionId)
     const relationships = new Map(
       workspaces.map(({ id, current_state_version_id: version }) => {
@@ -68,15 +70,45 @@ const LOADERS = {
     )
     return { resources: variables.map(variableResource), relationships }
   },
+  effective_tag_bindings: async (ctx, workspaces) => {
+    const bindings = await listEffectiveTagBindings(ctx, ids(workspaces, 'id'))
+    const relationships = new Map(
+      workspaces.map(({ id }) => [
+        id,
+        {
+          'effective-tag-bindings': {
+            data: (bindings.get(id) ?? []).map((binding) => ({ id: binding.id, type: 'effective-tag-bindings' })),
+          },
+        },
+      ]),
+    )
+    return { resources: [...bindings.values()].flat().map(effectiveTagBindingResource), relationships }
+  },
+  // A workspace has neither: the first comes from version control, the second from health assessments.
+  readme: async () => ({ resources: [] }),
+  current_assessment_result: async () => ({ resources: [] }),
 } as const satisfies Record<string, Loader>
 
-export const INCLUDES = Object.keys(LOADERS)
+const OF_RUN = ['plan', 'apply', 'created_by', 'configuration_version', 'configuration_version.ingress_attributes']
+
+export const INCLUDES = [
+  ...Object.keys(LOADERS),
+  ...OF_RUN.flatMap((name) => [`current_run.${name}`, `latest_run.${name}`]),
+  'current_configuration_version.ingress_attributes',
+]
+
+async function includedRuns(ctx: Ctx, runIds: readonly string[], nested: ReadonlySet<string>): Promise<Inclusion> {
+  const { resources, included = [] } = await runDocuments(ctx, await listReadableRuns(ctx, runIds), nested)
+  return { resources: [...resources, ...included] }
+}
 
 /** Presents workspaces with what `includes` names; the number of queries does not depend on how many they are. */
 export async function workspaceDocuments(ctx: Ctx, workspaces: readonly Workspace[], includes: ReadonlySet<string>) {
   if (includes.size === 0) return { resources: workspaces.map((workspace) => workspaceResource(workspace)) }
   const loaders: Record<string, Loader> = LOADERS
-  const inclusions = await Promise.all([...includes].flatMap((name) => loaders[name]?.(ctx, workspaces) ?? []))
+  const inclusions = await Promise.all(
+    [...byRelation(includes)].flatMap(([name, nested]) => loaders[name]?.(ctx, workspaces, nested) ?? []),
+  )
   const resources = workspaces.map((workspace) =>
     workspaceResource(
       workspace,
@@ -95,6 +127,30 @@ export async function workspaceDocument(ctx: Ctx, workspace: Workspace, includes
   return { resource: resources[0] ?? workspaceResource(workspace), included }
 }
 
-function ids(workspaces: readonly Workspace[], column: 'id' | 'organization_id' | 'project_id') {
-  return [...new Set(workspaces.map((workspace) => workspace[column]))]
+/** `current_run`, `current_run.plan` → `current_run` with `plan` below it. */
+function byRelation(includes: ReadonlySet<string>) {
+  const relations = new Map<string, Set<string>>()
+  for (const path of includes) {
+    const [name = '', ...rest] = path.split('.')
+    const nested = relations.get(name) ?? new Set()
+    if (rest.length > 0) nested.add(rest.join('.'))
+    relations.set(name, nested)
+  }
+  return relations
+}
+
+/** The ids in that column, each once. */
+function ids(
+  workspaces: readonly Workspace[],
+  column:
+    | 'id'
+    | 'organization_id'
+    | 'project_id'
+    | 'current_run_id'
+    | 'latest_run_id'
+    | 'current_configuration_version_id'
+    | 'current_state_version_id'
+    | 'locked_by_id',
+) {
+  return [...new Set(workspaces.flatMap((workspace) => workspace[column] ?? []))]
 }

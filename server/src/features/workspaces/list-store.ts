@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor, UserActor } from '../../auth/actor.ts'
-import { grantsColumn } from '../../auth/facts.ts'
+import { type GrantsColumn, grantsColumn } from '../../auth/facts.ts'
 import { containing, wildcard } from '../../db/like.ts'
 import type { Db } from '../../db/db.ts'
 import { selectWorkspaces } from './store.ts'
@@ -22,25 +22,32 @@ export type TagPair = { key: string; value: string | null }
 export const SORTS = ['name', 'latest-change-at', 'current-run.created-at'] as const
 export type Sort = { name: (typeof SORTS)[number]; descending: boolean }
 
+/** What the teams of a user reach in an organization beside what they may do in the whole of it. */
+export type Grants = {
+  teamIds: readonly string[]
+  /** Projects granted as a whole. */
+  projectIds: readonly string[]
+  /** How many workspaces are granted by themselves, outside of those projects. */
+  direct: number
+}
+
 /**
  * Which workspaces an actor without a view of the whole organization sees. `scan` walks the list in its order and looks
  * at each row; `collect` starts from what is granted and sorts that.
  */
-export type Reach = { strategy: 'scan' | 'collect'; projectIds: readonly string[]; teamIds: readonly string[] }
+export type Reach = Grants & { strategy: 'scan' | 'collect' }
 
-/** How many workspaces the organization has, from the counts that the database keeps by project. */
-export async function countAll(db: Db, organizationId: string) {
-  const row = await db
-    .selectFrom('projects')
-    .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('workspace_count'), sql<number>`0`).as('total'))
-    .where('organization_id', '=', organizationId)
-    .executeTakeFirstOrThrow()
-  return row.total
+/** How many workspaces the organization has, and how many are in those projects: the database keeps counts by project. */
+export async function countByProjects(db: Db, organizationId: string, projectIds: readonly string[]) {
+  const { rows } = await sql<{ all: number; granted: number }>`
+    select coalesce(sum(workspace_count), 0) as all,
+           coalesce(sum(workspace_count) filter (where id = any(${projectIds}::text[])), 0) as granted
+      from projects where organization_id = ${organizationId}`.execute(db)
+  return rows[0] ?? { all: 0, granted: 0 }
 }
 
-/** What the teams of the user reach in the organization, and how many workspaces that is. */
-export async function findReach(db: Db, actor: UserActor, organizationId: string) {
-  const { rows } = await sql<{ team_ids: string[]; project_ids: string[]; visible: number; total: number }>`
+export async function findGrants(db: Db, actor: UserActor, organizationId: string): Promise<Grants> {
+  const { rows } = await sql<{ team_ids: string[]; project_ids: string[]; direct: number }>`
     with mine as materialized (
       select coalesce(array_agg(t.id), '{}') as ids from team_members tm join teams t on t.id = tm.team_id
        where tm.user_id = ${actor.userId} and t.organization_id = ${organizationId}),
@@ -48,29 +55,20 @@ export async function findReach(db: Db, actor: UserActor, organizationId: string
       select coalesce(array_agg(distinct g.project_id), '{}') as ids from team_projects g
        where g.team_id = any((select ids from mine)::text[]))
     select mine.ids as team_ids, granted.ids as project_ids,
-           (select coalesce(sum(p.workspace_count), 0) from projects p where p.id = any(granted.ids))
-           + case when cardinality(granted.ids) = 0
-               then (select count(distinct g.workspace_id) from team_workspaces g where g.team_id = any(mine.ids))
-               else (select count(distinct w.id) from team_workspaces g join workspaces w on w.id = g.workspace_id
-                      where g.team_id = any(mine.ids) and w.project_id <> all(granted.ids)) end as visible,
-           (select coalesce(sum(p.workspace_count), 0) from projects p where p.organization_id = ${organizationId}) as total
+           (select count(distinct w.id) from team_workspaces g join workspaces w on w.id = g.workspace_id
+             where g.team_id = any(mine.ids) and w.project_id <> all(granted.ids)) as direct
       from mine, granted`.execute(db)
   const [row] = rows
-  if (!row) throw new Error('an aggregate always has a row')
-  return { teamIds: row.team_ids, projectIds: row.project_ids, visible: row.visible, total: row.total }
+  return { teamIds: row?.team_ids ?? [], projectIds: row?.project_ids ?? [], direct: row?.direct ?? 0 }
 }
 
 function matches(actor: Actor, organizationId: string, reach: Reach | undefined, filter: WorkspaceFilter) {
   const conditions = [sql`w.organization_id = ${organizationId}`]
   if (actor.kind === 'run') conditions.push(sql`w.id = ${actor.workspaceId}`)
   if (reach?.strategy === 'scan') {
-    conditions.push(sql`(w.project_id = any(${reach.projectIds}::text[]) or exists (
-      select from team_workspaces g where g.workspace_id = w.id and g.team_id = any(${reach.teamIds}::text[])))`)
-  }
-  if (reach?.strategy === 'collect') {
-    conditions.push(sql`w.id in (
-      select g.workspace_id from team_workspaces g where g.team_id = any(${reach.teamIds}::text[])
-      union select x.id from workspaces x where x.project_id = any(${reach.projectIds}::text[]))`)
+    // A scalar subquery, since PostgreSQL would answer an EXISTS by collecting every grant first.
+    conditions.push(sql`(w.project_id = any(${reach.projectIds}::text[]) or coalesce((select true
+      from team_workspaces g where g.workspace_id = w.id and g.team_id = any(${reach.teamIds}::text[]) limit 1), false))`)
   }
   if (filter.projectId !== undefined) conditions.push(sql`w.project_id = ${filter.projectId}`)
   if (filter.name !== undefined) conditions.push(sql`w.name ilike ${containing(filter.name)}`)
@@ -109,29 +107,51 @@ function order({ name, descending }: Sort): RawBuilder<unknown> {
   return sql`(select r.created_at from runs r where r.id = w.current_run_id) ${direction} nulls last, w.id ${direction}`
 }
 
+/** The workspaces `w` that a list chooses from. Collected ones are looked up one by one: they are few. */
+function candidates(reach: Reach | undefined) {
+  if (reach?.strategy !== 'collect') return sql`workspaces w`
+  return sql`(select g.workspace_id as id from team_workspaces g where g.team_id = any(${reach.teamIds}::text[])
+      union select x.id from workspaces x where x.project_id = any(${reach.projectIds}::text[])) granted
+    cross join lateral (select * from workspaces found where found.id = granted.id offset 0) w`
+}
+
 type Query = { organizationId: string; reach: Reach | undefined; filter: WorkspaceFilter }
 
-/** One page. The ids are found first, so that nothing else is read for rows that the page leaves out. */
+/**
+ * One page. The ids are found first, so that nothing else is read for rows that the page leaves out. With `counts` each
+ * row has the total of all pages, with `grants` what teams grant on it.
+ */
 export async function listPage(
   db: Db,
   actor: Actor,
   { organizationId, reach, filter }: Query,
-  { sort, limit, offset }: { sort: Sort; limit: number; offset: number },
+  {
+    sort,
+    limit,
+    offset,
+    counts,
+    grants,
+  }: { sort: Sort; limit: number; offset: number; counts: boolean; grants: boolean },
 ) {
+  // The limit is part of the statement, and a first page has no offset: so PostgreSQL knows that it needs few rows
+  // without planning each request anew.
+  const page = sql<{ id: string; total: number | null }>`(
+    select w.id, ${counts ? sql`count(*) over ()` : sql`null::bigint`} as total
+      from ${candidates(reach)} where ${matches(actor, organizationId, reach, filter)}
+     order by ${order(sort)} limit ${sql.lit(limit)} ${offset === 0 ? sql`` : sql`offset ${offset}`})`
+  const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
   return selectWorkspaces(db)
-    .select(grantsColumn(actor, { projectId: sql`w.project_id`, workspaceId: sql`w.id` }).as('grants'))
-    .where(
-      'w.id',
-      'in',
-      sql<string>`(select w.id from workspaces w where ${matches(actor, organizationId, reach, filter)}
-        order by ${order(sort)} limit ${limit} offset ${offset})`,
-    )
+    .innerJoin(page.as('page'), 'page.id', 'w.id')
+    .select('page.total')
+    .select((grants ? grantsColumn(actor, subject) : sql<GrantsColumn>`null::jsonb`).as('grants'))
     .orderBy(order(sort))
     .execute()
 }
 
 export async function countMatches(db: Db, actor: Actor, { organizationId, reach, filter }: Query) {
   const { rows } = await sql<{ total: number }>`
-    select count(*) as total from workspaces w where ${matches(actor, organizationId, reach, filter)}`.execute(db)
+    select count(*) as total from ${candidates(reach)} where ${matches(actor, organizationId, reach, filter)}`.execute(
+    db,
+  )
   return rows[0]?.total ?? 0
 }

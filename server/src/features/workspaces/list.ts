@@ -1,8 +1,12 @@
 import type { Ctx } from '../../app.ts'
+import type { Actor } from '../../auth/actor.ts'
 import { type GrantsColumn, seesEveryWorkspace } from '../../auth/facts.ts'
 import { type Facts, workspacePermissions } from '../../auth/permissions.ts'
+import type { Db } from '../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
+import { findGrants } from './grants.ts'
+import type { Grants } from './list-store.ts'
 import * as store from './list-store.ts'
 import type { Workspace } from './service.ts'
 
@@ -17,27 +21,55 @@ export async function listWorkspaces(
   organizationName: string,
   { page, sort, filter }: { page: Page; sort: store.Sort; filter: store.WorkspaceFilter },
 ): Promise<Paged<Workspace>> {
-  const { db, actor } = ctx
+  const { actor } = ctx
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const window = { sort, limit: page.size, offset: pageOffset(page) }
-  const filters = Object.values(filter).some((value) => value !== undefined)
-
-  let reach: store.Reach | undefined
-  let visible: number | undefined
-  if (actor.kind === 'user' && !seesEveryWorkspace(organization.facts)) {
-    const found = await store.findReach(db, actor, organization.id)
-    visible = found.visible
-    // Walking the list until the page is full looks at this many rows; collecting looks at all that are visible.
-    const walked = ((window.offset + window.limit) * found.total) / Math.max(1, visible)
-    reach = { ...found, strategy: walked < visible ? 'scan' : 'collect' }
-  }
-  const query = { organizationId: organization.id, reach, filter }
-  const counted = () => {
-    if (filters || actor.kind === 'run') return store.countMatches(db, actor, query)
-    return visible ?? store.countAll(db, organization.id)
-  }
-  const [rows, total] = await Promise.all([store.listPage(db, actor, query, window), counted()])
+  const query = { organizationId: organization.id, filter, facts: organization.facts }
+  const { rows, total } =
+    actor.kind === 'user' && !seesEveryWorkspace(organization.facts)
+      ? await listGranted(ctx, { ...query, grants: await findGrants(ctx, actor, organization) }, window)
+      : await listEvery(ctx, query, window)
   return { rows: rows.map(({ grants, ...row }) => present(row, organization.facts, grants)), total }
+}
+
+type Query = { organizationId: string; filter: store.WorkspaceFilter; facts: Facts }
+type Window = { sort: store.Sort; limit: number; offset: number }
+
+async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: Window) {
+  const query = { ...rest, reach: undefined }
+  // Who manages every workspace needs no grant on any of them.
+  const grants = facts.standing === 'member' && !facts.access.has('manage_workspaces')
+  const counts = isFiltered(query.filter) || actor.kind === 'run'
+  const [rows, count] = await Promise.all([
+    store.listPage(db, actor, query, { ...window, counts, grants }),
+    counts ? undefined : store.countByProjects(db, query.organizationId, []),
+  ])
+  return { rows, total: count?.all ?? (await totalOf(db, actor, query, rows)) }
+}
+
+async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {
+  const count = await store.countByProjects(db, rest.organizationId, grants.projectIds)
+  const visible = count.granted + grants.direct
+  // Walking the list until the page is full looks at many rows when few are visible; collecting looks at all that are.
+  const walked = ((window.offset + window.limit) * count.all) / Math.max(1, visible)
+  const query = { ...rest, reach: { ...grants, strategy: walked < visible ? ('scan' as const) : ('collect' as const) } }
+  const counts = isFiltered(query.filter)
+  const rows = await store.listPage(db, actor, query, { ...window, counts, grants: true })
+  return { rows, total: counts ? await totalOf(db, actor, query, rows) : visible }
+}
+
+/** Each row of a counted page has the total; a page past the end has no row. */
+async function totalOf(
+  db: Db,
+  actor: Actor,
+  query: Parameters<typeof store.countMatches>[2],
+  rows: readonly { total: number | null }[],
+) {
+  return rows[0]?.total ?? store.countMatches(db, actor, query)
+}
+
+function isFiltered(filter: store.WorkspaceFilter) {
+  return Object.values(filter).some((value) => value !== undefined)
 }
 
 /** The facts of a row are those of the organization, and what is granted on the row itself. */

@@ -11,6 +11,8 @@ import * as store from './store.ts'
 type Holder = { type: 'user' | 'team' | 'run'; id: string }
 type Locked = Pick<store.WorkspaceRow, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 
+const UNLOCKED = { locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null }
+
 /**
  * As whom the actor holds a lock: clients know users, teams and runs. Undefined for an organization's token, which locks
  * as its owners team, and for those who lock nothing.
@@ -51,6 +53,7 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
 export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')
   const holder = await requireHolder(ctx, workspace)
+  if (await store.deleteIdleLock(ctx.db, id, holder)) return { ...workspace, ...UNLOCKED }
   return releaseLock(ctx, workspace, async (ctx, locked) => {
     if (locked.locked_by_type !== holder.type || locked.locked_by_id !== holder.id) {
       throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; only they can unlock it`)
@@ -82,9 +85,10 @@ async function releaseLock(
     await check(ctx, locked)
     await store.deleteLock(ctx.db, workspace.id)
     await promoteIntermediate(ctx, locked)
-    await advanceQueue(ctx, workspace.id)
+    // Runs wait for the lock; without any there is nothing to wake.
+    if (locked.waiting_runs > 0) await advanceQueue(ctx, workspace.id)
   })
-  return { ...workspace, locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null }
+  return { ...workspace, ...UNLOCKED }
 }
 
 async function requireHolder(ctx: Ctx, workspace: Workspace): Promise<Holder> {

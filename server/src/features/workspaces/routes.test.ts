@@ -240,11 +240,14 @@ test('includes bring what the caller may read, and an unknown one is refused', a
 
   const full = await app.request({ url: `${path}?include=organization,project,locked_by,outputs`, token: owner.token })
   const partial = await app.request({ url: `${path}?include=organization,project`, token: reader.token })
+  const names = 'current_run.plan,latest_run,current_configuration_version,current-state-version,vars,readme'
+  const empty = await app.request({ url: `${path}?include=${names}`, token: owner.token })
   const unknown = await app.request({ url: `${path}?include=nonsense`, token: owner.token })
 
   const types = (res: { json: () => any }) => res.json().included.map((resource: { type: string }) => resource.type)
   expect(types(full)).toEqual(['organizations', 'projects'])
   expect(types(partial)).toEqual(['organizations'])
+  expect(empty.json().included).toEqual([])
   expect(unknown.status).toBe(400)
   expect(unknown.json().errors[0].detail).toContain('Invalid include parameter')
 })

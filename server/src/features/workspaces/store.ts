@@ -114,6 +114,24 @@ export async function insertLock(db: Db, id: string, lock: Lock) {
     .executeTakeFirst()
 }
 
+/**
+ * Releases that holder's lock when there is nothing else to do: no upload is awaited, no snapshot becomes current, and no
+ * run waits. Undefined when something is in the way.
+ */
+export async function deleteIdleLock(db: Db, id: string, holder: { type: 'user' | 'team' | 'run'; id: string }) {
+  return db
+    .updateTable('workspaces')
+    .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
+    .where('id', '=', id)
+    .where('locked_by_type', '=', holder.type)
+    .where('locked_by_id', '=', holder.id)
+    .where('pending_state_version_id', 'is', null)
+    .where('latest_state_version_id', 'is not distinct from', (eb) => eb.ref('current_state_version_id'))
+    .where('waiting_runs', '=', 0)
+    .returning('id')
+    .executeTakeFirst()
+}
+
 export async function deleteLock(tx: Tx, id: string) {
   await tx
     .updateTable('workspaces')

@@ -1,0 +1,138 @@
+/** Run tasks of organizations, where they are attached, and what they were asked and answered. */
+export const up = `
+create table tasks (
+  id text primary key,
+  organization_id text not null references organizations on delete cascade,
+  name text not null,
+  url text not null,
+  description text,
+  category text not null default 'task' check (category in ('task')),
+  -- sealed
+  hmac_key bytea,
+  -- PEM of authorities to trust beside the public ones
+  ca_certificates text,
+  enabled boolean not null default true,
+  agent_pool_id text references agent_pools on delete set null,
+  -- applies to every workspace of the organization
+  global_enabled boolean not null default false,
+  global_stages text[] not null default '{}',
+  global_enforcement_level text not null default 'advisory' check (global_enforcement_level in ('advisory', 'mandatory')),
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create unique index tasks_name_key on tasks (organization_id, lower(name));
+create index tasks_list_idx on tasks (organization_id, name, id);
+create index tasks_global_idx on tasks (organization_id) where global_enabled;
+create index tasks_agent_pool_idx on tasks (agent_pool_id) where agent_pool_id is not null;
+
+create table workspace_tasks (
+  id text primary key,
+  workspace_id text not null references workspaces on delete cascade,
+  -- no cascade: a task that is attached somewhere stays
+  task_id text not null references tasks,
+  enforcement_level text not null check (enforcement_level in ('advisory', 'mandatory')),
+  stages text[] not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create unique index workspace_tasks_key on workspace_tasks (workspace_id, task_id);
+create index workspace_tasks_list_idx on workspace_tasks (workspace_id, created_at, id);
+create index workspace_tasks_task_idx on workspace_tasks (task_id, created_at, id);
+
+create table task_stages (
+  id text primary key,
+  run_id text not null references runs on delete cascade,
+  stage text not null check (stage in ('pre_plan', 'post_plan', 'pre_apply', 'post_apply')),
+  -- in the order of the run
+  position smallint not null,
+  status text not null default 'pending' check (status in ('pending', 'running', 'passed', 'failed', 'awaiting_override',
+    'errored', 'canceled', 'unreachable')),
+  status_timestamps jsonb not null default '{}',
+  -- for people: which task decided, and why
+  message text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create unique index task_stages_run_key on task_stages (run_id, position);
+
+create table task_results (
+  id text primary key,
+  task_stage_id text not null references task_stages on delete cascade,
+  run_id text not null,
+  stage text not null check (stage in ('pre_plan', 'post_plan', 'pre_apply', 'post_apply')),
+  -- The task as it was at the run's creation; it may be gone by now.
+  task_id text not null,
+  task_name text not null,
+  task_url text not null,
+  workspace_task_id text,
+  agent_pool_id text,
+  enforcement_level text not null check (enforcement_level in ('advisory', 'mandatory')),
+  status text not null default 'pending'
+    check (status in ('pending', 'running', 'passed', 'failed', 'errored', 'canceled', 'unreachable')),
+  status_timestamps jsonb not null default '{}',
+  message text,
+  url text,
+  outcomes_count integer not null default 0,
+  -- the receiver's token, sealed, as long as it is alive
+  access_token bytea,
+  started_at timestamptz,
+  -- without a final callback by then it is errored
+  deadline_at timestamptz,
+  called_back_at timestamptz,
+  delivered_at timestamptz,
+  attempts integer not null default 0,
+  -- when the request has to go out, again if need be; null when it has not
+  delivery_due_at timestamptz,
+  -- the request is on its way, sent by a process that renews this
+  lease_expires_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  check (status <> 'running' or (deadline_at is not null and started_at is not null)),
+  check (delivery_due_at is null or status = 'running')
+);
+create index task_results_stage_idx on task_results (task_stage_id, task_name, id);
+create index task_results_run_idx on task_results (run_id);
+create index task_results_due_idx on task_results (delivery_due_at) where delivery_due_at is not null;
+create index task_results_deadline_idx on task_results (deadline_at) where status = 'running';
+
+create table task_deliveries (
+  id text primary key,
+  task_result_id text not null references task_results on delete cascade,
+  attempt integer not null,
+  sent_at timestamptz not null,
+  duration_ms integer not null,
+  url text not null,
+  request_headers jsonb not null,
+  request_body text not null,
+  response_status integer,
+  response_headers jsonb,
+  -- not always text
+  response_body bytea,
+  response_truncated boolean not null default false,
+  -- in plain words, why there is no answer
+  error text,
+  next_attempt_at timestamptz
+);
+create unique index task_deliveries_key on task_deliveries (task_result_id, attempt);
+
+create table task_outcomes (
+  id text primary key,
+  task_result_id text not null references task_results on delete cascade,
+  seq bigint not null generated always as identity,
+  outcome_id text not null,
+  description text not null,
+  url text,
+  -- [{label, value: [{label, level}]}]
+  tags jsonb not null default '[]',
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create unique index task_outcomes_key on task_outcomes (task_result_id, outcome_id);
+create index task_outcomes_list_idx on task_outcomes (task_result_id, seq);
+
+-- Bodies reach 5 MB: they stand apart from what lists read.
+create table task_outcome_bodies (
+  task_outcome_id text primary key references task_outcomes on delete cascade,
+  body text not null
+);
+`

@@ -1,0 +1,43 @@
+import type { Ctx } from '../../app.ts'
+import type { Tx } from '../../db/db.ts'
+import { invalid } from '../../errors.ts'
+import * as store from './store.ts'
+
+/** What the free plan gives (spec §8). */
+const FREE_TASKS = 1
+const FREE_WORKSPACES = 10
+
+type Tctx = Ctx & { db: Tx }
+type Planned = { id: string; plan: 'free' | 'standard' | 'unlimited' }
+
+/** Throws `invalid` when the plan allows no further task. Holds the organization, so that two at once don't both pass. */
+export async function checkTaskQuota(ctx: Tctx, organization: Planned) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  if ((await store.countTasks(ctx.db, organization.id)) >= FREE_TASKS) {
+    throw invalid(`the free plan has ${FREE_TASKS} run task, and the organization has it already`)
+  }
+}
+
+/** As `checkTaskQuota`, for one more workspace with a task. */
+export async function checkWorkspaceQuota(ctx: Tctx, organization: Planned, workspaceId: string) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  const others = await store.countAttachedWorkspaces(ctx.db, organization.id, workspaceId)
+  if (others >= FREE_WORKSPACES) {
+    throw invalid(`the free plan has run tasks in ${FREE_WORKSPACES} workspaces, and ${others} have one already`)
+  }
+}
+
+/** As `checkTaskQuota`, for a task that applies to every workspace. */
+export async function checkGlobalQuota(ctx: Tctx, organization: Planned) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  const count = await store.countWorkspaces(ctx.db, organization.id)
+  if (count > FREE_WORKSPACES) {
+    throw invalid(
+      `the free plan has run tasks in ${FREE_WORKSPACES} workspaces, and the organization has ${count}: attach the task to some of them`,
+      '/data/attributes/global-configuration/enabled',
+    )
+  }
+}

@@ -1,0 +1,95 @@
+import type { Ctx } from '../../app.ts'
+import type { Exchange } from '../../outbound/outbound.ts'
+import { taskHeaders, taskReceiver, taskRequest, taskSignature } from '../run-tasks/service.ts'
+import { backoff } from './backoff.ts'
+import { endResults } from './deadlines.ts'
+import * as store from './deliveries-store.ts'
+import { redactBytes, redactHeaders, redactText } from './redact.ts'
+import { tokenContext } from './service.ts'
+
+/** Receivers may do their work before they answer; a longer silence than this counts as none at all, in ms. */
+const ANSWER_TIMEOUT_MS = 60_000
+
+/**
+ * Sends the request of a claim once and records what came of it: 200 means delivered, anything else is tried again after
+ * a pause, as long as the deadline allows. Nothing is locked meanwhile, so the callback may come at any time.
+ */
+export async function deliver(ctx: Ctx, claim: store.Claim, signal: AbortSignal) {
+  const facts = await store.findRequestFacts(ctx.db, claim.id)
+  // It has ended while the claim was made.
+  if (!facts?.access_token || !facts.deadline_at) return store.releaseClaim(ctx.db, claim)
+  const { task_id, url: taskUrl } = facts
+  if (task_id === null || taskUrl === null) {
+    const message = `the task ${facts.task_name} was deleted before its request was delivered`
+    return endResults(ctx, facts.run_id, [{ id: claim.id, message }])
+  }
+
+  const token = ctx.secrets.openText(facts.access_token, tokenContext(claim.id))
+  const { url, hmacKey, ca } = taskReceiver(ctx, {
+    id: task_id,
+    url: taskUrl,
+    hmac_key: facts.hmac_key,
+    ca_certificates: facts.ca_certificates,
+  })
+  // Serialised once: what is signed is what is sent.
+  const body = Buffer.from(JSON.stringify(taskRequest(ctx.baseUrl, subject(facts, token))))
+  const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
+  const left = facts.deadline_at.getTime() - ctx.now().getTime()
+  const timeoutMs = Math.max(1, Math.min(ANSWER_TIMEOUT_MS, left))
+  const exchange = await ctx.outbound.post({ url, headers, body, timeoutMs, ca, signal })
+
+  const next = nextAttempt(ctx, claim, { exchange, deadline: facts.deadline_at, stopped: signal.aborted })
+  return store.recordDelivery(ctx.db, claim, {
+    deliveredAt: exchange.answer?.status === 200 ? ctx.now() : null,
+    row: {
+      id: ctx.newId('taskdel'),
+      sent_at: new Date(ctx.now().getTime() - (Date.now() - exchange.startedAt)),
+      duration_ms: exchange.durationMs,
+      url,
+      request_headers: headers,
+      request_body: redactText(body.toString(), token),
+      response_status: exchange.answer?.status ?? null,
+      response_headers: exchange.answer ? redactHeaders(exchange.answer.headers, token) : null,
+      response_body: exchange.answer ? redactBytes(exchange.answer.body, token) : null,
+      response_truncated: exchange.answer?.truncated ?? false,
+      error: exchange.error ?? null,
+      next_attempt_at: next,
+    },
+  })
+}
+
+type Facts = NonNullable<Awaited<ReturnType<typeof store.findRequestFacts>>>
+
+function subject(facts: Facts, accessToken: string) {
+  return {
+    stage: facts.stage,
+    accessToken,
+    enforcementLevel: facts.enforcement_level,
+    taskResultId: facts.id,
+    organizationName: facts.organization_name,
+    workspace: { id: facts.workspace_id, name: facts.workspace_name, workingDirectory: facts.working_directory },
+    run: {
+      id: facts.run_id,
+      createdAt: facts.run_created_at,
+      createdBy: facts.username ?? 'groundstate',
+      message: facts.run_message,
+      speculative: facts.plan_only,
+      planId: facts.plan_id,
+      configurationVersionId: facts.configuration_version_id,
+      hasConfiguration: facts.configuration_status === 'uploaded',
+    },
+  }
+}
+
+/** When the request goes out again; null when it need not, or when the deadline comes first. */
+function nextAttempt(
+  ctx: Ctx,
+  { attempt }: store.Claim,
+  { exchange, deadline, stopped }: { exchange: Exchange; deadline: Date; stopped: boolean },
+) {
+  if (exchange.answer?.status === 200) return null
+  // Whoever goes on in this one's place sends at once.
+  const pause = stopped && !exchange.answer ? 0 : backoff(attempt, Math.random())
+  const next = new Date(ctx.now().getTime() + pause)
+  return next < deadline ? next : null
+}

@@ -1,0 +1,90 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { TaskDeliveryRow } from './deliveries-store.ts'
+import type { TaskOutcomeRow } from './outcomes-store.ts'
+import type { TaskResultRow } from './store.ts'
+
+export function taskResultResource(row: TaskResultRow & { plan_only: boolean }): Resource {
+  const self = `/api/v2/task-results/${row.id}`
+  const stamps = row.status_timestamps as Record<string, string>
+  return {
+    id: row.id,
+    type: 'task-results',
+    attributes: {
+      status: row.status,
+      message: row.message ?? '',
+      'status-timestamps': timestamps(stamps),
+      url: row.url ?? '',
+      'created-at': row.created_at,
+      'updated-at': row.updated_at,
+      'task-id': row.task_id,
+      'task-name': row.task_name,
+      'task-url': row.task_url,
+      stage: row.stage,
+      'is-speculative': row.plan_only,
+      'workspace-task-id': row.workspace_task_id,
+      'workspace-task-enforcement-level': row.enforcement_level,
+      'agent-pool-id': row.agent_pool_id,
+      'task-result-outcomes-count': row.outcomes_count,
+      // Ours: how the request fares.
+      'delivery-attempts': row.attempts,
+      'delivered-at': row.delivered_at,
+      'next-delivery-at': row.delivery_due_at,
+      'deadline-at': row.status === 'running' ? row.deadline_at : null,
+    },
+    relationships: {
+      'task-stage': { data: { id: row.task_stage_id, type: 'task-stages' } },
+      'task-result-outcomes': { links: { related: `${self}/outcomes` } },
+      deliveries: { links: { related: `${self}/deliveries` } },
+    },
+    links: { self },
+  }
+}
+
+/** `awaiting_override` → `awaiting-override-at`. */
+export function timestamps(stamps: Record<string, string>) {
+  return Object.fromEntries(Object.entries(stamps).map(([status, at]) => [`${status.replaceAll('_', '-')}-at`, at]))
+}
+
+export function taskOutcomeResource(row: TaskOutcomeRow): Resource {
+  const self = `/api/v2/task-result-outcomes/${row.id}`
+  return {
+    id: row.id,
+    type: 'task-result-outcomes',
+    attributes: {
+      'outcome-id': row.outcome_id,
+      description: row.description,
+      tags: row.tags,
+      url: row.url,
+      'has-body': row.has_body,
+      'created-at': row.created_at,
+    },
+    relationships: { 'task-result': { data: { id: row.task_result_id, type: 'task-results' } } },
+    links: row.has_body ? { self, body: `${self}/body` } : { self },
+  }
+}
+
+/** One attempt at a request, with what was sent and what came back: our own resource. */
+export function taskDeliveryResource(row: TaskDeliveryRow): Resource {
+  return {
+    id: row.id,
+    type: 'task-deliveries',
+    attributes: {
+      attempt: row.attempt,
+      'sent-at': row.sent_at,
+      'duration-ms': row.duration_ms,
+      request: { method: 'POST', url: row.url, headers: row.request_headers, body: row.request_body },
+      response:
+        row.response_status === null
+          ? null
+          : {
+              status: row.response_status,
+              headers: row.response_headers,
+              body: row.response_body?.toString('utf8') ?? '',
+              'is-truncated': row.response_truncated,
+            },
+      error: row.error,
+      'next-attempt-at': row.next_attempt_at,
+    },
+    relationships: { 'task-result': { data: { id: row.task_result_id, type: 'task-results' } } },
+  }
+}

@@ -1,0 +1,79 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Actor } from '../../auth/actor.ts'
+import { factsColumn } from '../../auth/facts.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Schema } from '../../db/schema.gen.ts'
+
+export type TaskStageRow = Selectable<Schema['task_stages']>
+
+export async function findTaskStage(db: Db, actor: Actor, id: string) {
+  return db
+    .selectFrom('task_stages as s')
+    .innerJoin('runs', 'runs.id', 's.run_id')
+    .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
+    .selectAll('s')
+    .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
+    .select(
+      factsColumn(actor, {
+        organizationId: sql`w.organization_id`,
+        projectId: sql`w.project_id`,
+        workspaceId: sql`w.id`,
+      }).as('facts'),
+    )
+    .where('s.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** The stages of runs, in the order in which a run reaches them. */
+export async function listStages(db: Db, runIds: readonly string[]) {
+  return db
+    .selectFrom('task_stages')
+    .selectAll()
+    .where(sql<boolean>`run_id = any(${runIds})`)
+    .orderBy('run_id')
+    .orderBy('position')
+    .execute()
+}
+
+export async function listStatuses(db: Db, runId: string) {
+  return db.selectFrom('task_stages').select(['id', 'stage', 'status']).where('run_id', '=', runId).execute()
+}
+
+export async function insertStages(db: Db, rows: readonly Insertable<Schema['task_stages']>[]) {
+  await db
+    .insertInto('task_stages')
+    .values([...rows])
+    .execute()
+}
+
+/** Moves a stage that is in the status `from`; undefined when it is not. */
+export async function moveStage(
+  tx: Tx,
+  id: string,
+  {
+    from,
+    to,
+    message,
+    now,
+  }: { from: TaskStageRow['status']; to: TaskStageRow['status']; message: string | null; now: Date },
+) {
+  const { rows } = await sql<{ run_id: string; stage: string }>`update task_stages
+       set status = ${to}, message = coalesce(${message}, message), updated_at = ${now},
+           status_timestamps = status_timestamps || ${stamp(to, now)}
+     where id = ${id} and status = ${from}
+    returning run_id, stage`.execute(tx)
+  return rows[0]
+}
+
+/** A stage that runs is canceled, one that was never reached stays so. */
+export async function cancelStages(tx: Tx, runId: string, now: Date) {
+  await sql`update task_stages
+       set status = case status when 'pending' then 'unreachable' else 'canceled' end, updated_at = ${now},
+           status_timestamps = status_timestamps
+             || case status when 'pending' then ${stamp('unreachable', now)} else ${stamp('canceled', now)} end
+     where run_id = ${runId} and status in ('pending', 'running', 'awaiting_override')`.execute(tx)
+}
+
+function stamp(status: TaskStageRow['status'], now: Date) {
+  return sql`${JSON.stringify({ [status]: now.toISOString() })}::jsonb`
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { addressProblem } from './addresses.ts'
+import { urlProblem } from './url.ts'
+
+const open = { allowPrivate: false }
+const inside = { allowPrivate: true }
+
+describe('addresses', () => {
+  test.each(['1.1.1.1', '2606:4700:4700::1111', '::ffff:8.8.8.8'])('%s is on the internet', (address) => {
+    expect(addressProblem(address, open)).toBeUndefined()
+  })
+
+  test.each(['127.0.0.1', '10.1.2.3', '192.168.0.1', '172.16.0.1', '100.64.0.1', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
+    '%s takes the permission for private addresses',
+    (address) => {
+      expect(addressProblem(address, open)).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS')
+      expect(addressProblem(address, inside)).toBeUndefined()
+    },
+  )
+
+  test.each([
+    '169.254.169.254',
+    'fe80::1',
+    '0.0.0.0',
+    '::',
+    '224.0.0.1',
+    'ff02::1',
+    '255.255.255.255',
+    '64:ff9b::a00:1',
+  ])('%s is closed always', (address) => {
+    expect(addressProblem(address, inside)).toBeDefined()
+  })
+})
+
+describe('URLs', () => {
+  test.each(['https://receiver.example/task', 'http://receiver.example:8080/', 'https://[2606:4700:4700::1111]/'])(
+    '%s may be called',
+    (url) => {
+      expect(urlProblem(url, open)).toBeUndefined()
+    },
+  )
+
+  test.each([
+    ['ftp://receiver.example/', 'https:// or http://'],
+    ['file:///etc/passwd', 'https:// or http://'],
+    ['receiver.example', 'is no URL'],
+    ['https://user:password@receiver.example/', 'user name'],
+    ['http://receiver.example:25/', 'port 25'],
+    ['http://receiver.example:0/', 'port 0'],
+    ['http://127.0.0.1/', 'loopback'],
+    ['http://[::1]:8080/', 'loopback'],
+    ['http://2130706433/', 'loopback'],
+    ['http://0x7f.1/', 'loopback'],
+    ['http://[::ffff:127.0.0.1]/', 'loopback'],
+  ])('%s may not be called', (url, why) => {
+    expect(urlProblem(url, open)).toContain(why)
+  })
+})

@@ -1,0 +1,44 @@
+import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns'
+import { isIP } from 'node:net'
+import { buildConnector } from 'undici'
+import { type AddressRule, addressProblem } from './addresses.ts'
+
+/** The request was not sent, since nothing may go there. */
+export class ForbiddenAddressError extends Error {
+  override name = 'ForbiddenAddressError'
+}
+
+type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
+
+/**
+ * Connects only to addresses that `rule` allows. The name is resolved by this very connection and every one of its
+ * addresses is checked, so that a name which changes its mind between check and use gains nothing.
+ */
+export function guardedConnector(
+  rule: AddressRule,
+  options: { ca?: string[]; timeoutMs: number },
+): buildConnector.connector {
+  const lookup = (hostname: string, lookupOptions: LookupOptions, callback: LookupCallback) => {
+    resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
+      if (error) return callback(error, [])
+      const problem = addresses.map(({ address }) => addressProblem(address, rule)).find((found) => found !== undefined)
+      if (problem !== undefined) return callback(new ForbiddenAddressError(`${hostname} resolves to ${problem}`), [])
+      const [first] = addresses
+      if (lookupOptions.all || !first) return callback(null, addresses)
+      return callback(null, first.address, first.family)
+    })
+  }
+  const connect = buildConnector({
+    timeout: options.timeoutMs,
+    allowH2: false,
+    lookup,
+    ...(options.ca && { ca: options.ca }),
+  })
+  return (target, callback) => {
+    // A literal address is connected to without a lookup.
+    const literal = target.hostname.replace(/^\[(.+)\]$/, '$1')
+    const problem = isIP(literal) === 0 ? undefined : addressProblem(literal, rule)
+    if (problem !== undefined) return callback(new ForbiddenAddressError(problem), null)
+    return connect(target, callback)
+  }
+}

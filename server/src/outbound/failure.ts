@@ -1,0 +1,41 @@
+import { ForbiddenAddressError } from './connect.ts'
+
+/** Codes of the system, of the TLS library and of the HTTP client in words for whoever runs the other side. */
+const WORDS: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused: nothing listens there',
+  ECONNRESET: 'the connection was closed before an answer came',
+  EPIPE: 'the connection was closed before an answer came',
+  UND_ERR_SOCKET: 'the connection was closed before an answer came',
+  ENOTFOUND: 'the name of the host has no address',
+  EAI_AGAIN: 'the name of the host could not be resolved now',
+  EHOSTUNREACH: 'there is no route to the host',
+  ENETUNREACH: 'there is no route to the network',
+  ETIMEDOUT: 'no connection could be made in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection could be made in time',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed: give the task its ca-certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate comes from an unknown authority: give the task its ca-certificate',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'the certificate comes from an unknown authority: give the task its ca-certificate',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate comes from an unknown authority: give the task its ca-certificate',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+}
+
+/** Why a request failed, in plain words. */
+export function failureWords(error: unknown): string {
+  const cause = innermost(error)
+  if (cause instanceof ForbiddenAddressError) return cause.message
+  if (!(cause instanceof Error)) return String(cause)
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
+  if (code !== undefined && code in WORDS) return `${WORDS[code]} (${code})`
+  if (cause.name === 'HTTPParserError') return `the answer is not HTTP (${cause.message})`
+  if (code?.startsWith('ERR_SSL')) return `TLS could not be agreed on: ${cause.message}`
+  return code === undefined ? cause.message : `${cause.message} (${code})`
+}
+
+function innermost(error: unknown): unknown {
+  // Several addresses of one name, each tried and failed: the first tells as much as any.
+  if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0])
+  return error instanceof Error && error.cause instanceof Error ? innermost(error.cause) : error
+}

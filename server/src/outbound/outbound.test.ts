@@ -1,0 +1,172 @@
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, connect, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { localCertificate } from '../tls/authority.ts'
+import { createOutbound, MAX_BODY_BYTES, type OutboundOptions } from './outbound.ts'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+
+function outbound(options: Partial<OutboundOptions> = {}) {
+  const created = createOutbound({ allowPrivate: true, ...options })
+  cleanups.push(() => created[Symbol.asyncDispose]())
+  return created
+}
+
+async function listen(server: Server | TcpServer, host = '127.0.0.1') {
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  cleanups.push(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+const serve = async (listener: RequestListener) => `http://127.0.0.1:${await listen(createServer(listener))}/`
+
+const request = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), timeoutMs: 2000 }
+
+describe('a request', () => {
+  test('tells status, headers, body and duration of its answer', async () => {
+    const url = await serve((_, response) => response.writeHead(202, { 'x-seen': 'yes' }).end('thanks'))
+
+    const { answer, durationMs } = await outbound().post({ ...request, url })
+
+    expect(answer).toMatchObject({ status: 202, truncated: false })
+    expect(answer?.headers['x-seen']).toBe('yes')
+    expect(answer?.body.toString()).toBe('thanks')
+    expect(durationMs).toBeGreaterThanOrEqual(0)
+  })
+
+  test('follows no redirect', async () => {
+    let calls = 0
+    const url = await serve((_, response) => {
+      calls += 1
+      response.writeHead(302, { location: '/elsewhere' }).end()
+    })
+
+    expect((await outbound().post({ ...request, url })).answer?.status).toBe(302)
+    expect(calls).toBe(1)
+  })
+
+  test('reads no more than the beginning of a body', async () => {
+    const url = await serve((_, response) => response.end(Buffer.alloc(MAX_BODY_BYTES * 4, 'x')))
+
+    const { answer } = await outbound().post({ ...request, url })
+
+    expect(answer).toMatchObject({ status: 200, truncated: true })
+    expect(answer?.body.length).toBe(MAX_BODY_BYTES)
+  })
+
+  test('that is not answered in time says so', async () => {
+    const url = await serve(() => {})
+
+    const { error } = await outbound().post({ ...request, url, timeoutMs: 100 })
+
+    expect(error).toBe('no answer within 0.1 s')
+  })
+
+  test('whose connection is dropped says so', async () => {
+    const url = await serve((incoming) => incoming.socket.destroy())
+
+    expect((await outbound().post({ ...request, url })).error).toContain('the connection was closed before an answer')
+  })
+
+  test('that nobody listens to says so', async () => {
+    const port = await listen(createTcpServer())
+    await cleanups.pop()?.()
+
+    const { error } = await outbound().post({ ...request, url: `http://127.0.0.1:${port}/` })
+
+    expect(error).toContain('nothing listens there')
+  })
+
+  test('that is answered with something else than HTTP says so', async () => {
+    const port = await listen(createTcpServer((socket) => socket.end('220 mail.example ESMTP\r\n')))
+
+    expect((await outbound().post({ ...request, url: `http://127.0.0.1:${port}/` })).error).toContain('is not HTTP')
+  })
+})
+
+describe('private addresses', () => {
+  test('are not called when that is not allowed, by address or by name', async () => {
+    let calls = 0
+    const url = await serve((_, response) => {
+      calls += 1
+      response.end()
+    })
+    const guarded = outbound({ allowPrivate: false })
+
+    expect((await guarded.post({ ...request, url })).error).toContain('loopback address')
+    const named = await guarded.post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
+
+    expect(named.error).toMatch(/^localhost resolves to .* is a loopback address/)
+    expect(calls).toBe(0)
+  })
+
+  test('are called by name when it is allowed', async () => {
+    const url = await serve((_, response) => response.end())
+
+    const { answer } = await outbound().post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
+
+    expect(answer?.status).toBe(200)
+  })
+})
+
+describe('TLS', () => {
+  const certificate = mkdtemp(join(tmpdir(), 'groundstate-outbound-')).then(async (folder) =>
+    localCertificate(folder, []),
+  )
+  const authority = async () => readFile((await certificate).caFile ?? '', 'utf8')
+  const secure = async () => {
+    return listen(
+      createTlsServer(await certificate, (_, response) => response.end('secure')),
+      '0.0.0.0',
+    )
+  }
+
+  test('an unknown authority is refused, and trusted for the task that names it', async () => {
+    const url = `https://localhost:${await secure()}/`
+    const client = outbound()
+
+    expect((await client.post({ ...request, url })).error).toContain('unknown authority')
+    expect((await client.post({ ...request, url, ca: await authority() })).answer?.status).toBe(200)
+    expect((await client.post({ ...request, url })).error).toContain('unknown authority')
+  })
+
+  test('a certificate for another name is refused', async () => {
+    const url = `https://127.0.0.2:${await secure()}/`
+
+    expect((await outbound().post({ ...request, url, ca: await authority() })).error).toContain(
+      'the certificate is for another name',
+    )
+  })
+
+  test('goes through the proxy for https, which connects where it is told', async () => {
+    const port = await secure()
+    const asked: string[] = []
+    const proxy = createServer().on('connect', (incoming, socket) => {
+      asked.push(incoming.url ?? '')
+      const target = connect(port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+        target.pipe(socket).pipe(target)
+      })
+      target.on('error', () => socket.destroy())
+    })
+    const httpsProxy = `http://127.0.0.1:${await listen(proxy)}`
+    const url = `https://localhost:${port}/`
+
+    const through = await outbound({ httpsProxy }).post({ ...request, url, ca: await authority() })
+    const around = await outbound({ httpsProxy, noProxy: 'localhost' }).post({ ...request, url, ca: await authority() })
+
+    expect(through.answer?.body.toString()).toBe('secure')
+    expect(around.answer?.body.toString()).toBe('secure')
+    expect(asked).toEqual([`localhost:${port}`])
+  })
+})

@@ -1,0 +1,149 @@
+import { rootCertificates } from 'node:tls'
+import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import type { AddressRule } from './addresses.ts'
+import { guardedConnector } from './connect.ts'
+import { failureWords } from './failure.ts'
+import { urlProblem } from './url.ts'
+
+export type OutboundRequest = {
+  url: string
+  headers: Record<string, string>
+  body: Buffer
+  /** How long the answer's first byte may take, in ms. */
+  timeoutMs: number
+  /** PEM of authorities to trust beside the public ones. */
+  ca?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** What came of a request: an answer, or the reason in plain words why there is none. */
+export type Exchange = { startedAt: number; durationMs: number } & (
+  | { answer: OutboundAnswer; error?: undefined }
+  | { answer?: undefined; error: string }
+)
+export type OutboundAnswer = {
+  status: number
+  headers: Record<string, string | string[]>
+  /** The first `MAX_BODY_BYTES`. */
+  body: Buffer
+  truncated: boolean
+}
+
+/** Requests that leave for addresses which users have given. */
+export type Outbound = {
+  /** Why no request may go to the URL, as far as that shows without the network; undefined when it may. */
+  problem(url: string): string | undefined
+  /** Posts; follows no redirect, and never throws. */
+  post(request: OutboundRequest): Promise<Exchange>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type OutboundOptions = AddressRule & {
+  httpProxy?: string | undefined
+  httpsProxy?: string | undefined
+  /** Hosts that are called directly, separated by commas. */
+  noProxy?: string | undefined
+}
+
+export const MAX_BODY_BYTES = 64 * 1024
+const CONNECT_TIMEOUT_MS = 10_000
+/** Once its status is known an answer counts; the rest of it is for people, and gets this long. */
+const BODY_TIMEOUT_MS = 5000
+const MAX_AUTHORITIES = 100
+
+/**
+ * Where a proxy is set, it resolves names and connects, and it decides about addresses; only literal ones are checked
+ * here then.
+ */
+export function createOutbound(options: OutboundOptions): Outbound {
+  /** Connections are kept by the authorities that they were verified against. */
+  const dispatchers = new Map<string, Dispatcher>()
+
+  function dispatcherFor(ca: string | undefined): Dispatcher {
+    const key = ca ?? ''
+    const known = dispatchers.get(key)
+    if (known) return known
+    const trusted = ca === undefined ? {} : { ca: [...rootCertificates, ca] }
+    const created = new EnvHttpProxyAgent({
+      httpProxy: options.httpProxy ?? '',
+      httpsProxy: options.httpsProxy ?? '',
+      noProxy: options.noProxy ?? '',
+      connect: guardedConnector(options, { ...trusted, timeoutMs: CONNECT_TIMEOUT_MS }),
+      requestTls: trusted,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    if (dispatchers.size >= MAX_AUTHORITIES) {
+      const [oldest] = dispatchers
+      if (oldest) {
+        dispatchers.delete(oldest[0])
+        void oldest[1].close()
+      }
+    }
+    dispatchers.set(key, created)
+    return created
+  }
+
+  return {
+    problem: (url) => urlProblem(url, options),
+
+    async post({ url, headers, body, timeoutMs, ca, signal }) {
+      const startedAt = Date.now()
+      const started = performance.now()
+      const since = () => Math.round(performance.now() - started)
+      const problem = urlProblem(url, options)
+      if (problem !== undefined) return { startedAt, durationMs: 0, error: problem }
+
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const { origin, pathname, search } = new URL(url)
+      try {
+        const response = await dispatcherFor(ca).request({
+          origin,
+          path: `${pathname}${search}`,
+          method: 'POST',
+          headers,
+          body,
+          signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
+        })
+        const durationMs = since()
+        const content = await readStart(response.body)
+        const answer = { status: response.statusCode, headers: answerHeaders(response.headers), ...content }
+        return { startedAt, durationMs, answer }
+      } catch (error) {
+        const durationMs = since()
+        if (signal?.aborted) return { startedAt, durationMs, error: 'the server was stopped before an answer came' }
+        if (timeout.aborted) return { startedAt, durationMs, error: `no answer within ${timeoutMs / 1000} s` }
+        return { startedAt, durationMs, error: failureWords(error) }
+      }
+    },
+
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()))
+    },
+  }
+}
+
+/** The beginning of a body; what follows is dropped together with the connection. */
+async function readStart(body: Dispatcher.ResponseData['body']) {
+  const pieces: Buffer[] = []
+  let size = 0
+  const timer = setTimeout(() => body.destroy(), BODY_TIMEOUT_MS)
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      pieces.push(piece)
+      size += piece.length
+      if (size > MAX_BODY_BYTES) break
+    }
+    return { body: Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES), truncated: size > MAX_BODY_BYTES }
+  } catch {
+    return { body: Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES), truncated: true }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function answerHeaders(headers: Record<string, string | string[] | undefined>) {
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined),
+  )
+}

@@ -1,0 +1,84 @@
+import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
+import { createBuiltInAgentToken } from '../features/agent-pools/service.ts'
+import type { TestApp, TestResponse } from './app.ts'
+
+/** An agent that speaks the real protocol and does what a test tells it; it runs no engine. */
+export type FakeAgent = {
+  id: string
+  token: string
+  /** The next job; undefined when there is none. */
+  claim: (options?: { waitMs?: number; warmRunIds?: string[] }) => Promise<FakeJob | undefined>
+  /** As `claim`; throws when there is none. */
+  take: () => Promise<FakeJob>
+}
+
+export type FakeJob = AgentJob & {
+  log: (text: string, offset?: number) => Promise<TestResponse>
+  put: (kind: ArtifactKind, content: string) => Promise<TestResponse>
+  get: (kind: ArtifactKind) => Promise<TestResponse>
+  configuration: () => Promise<TestResponse>
+  heartbeat: (options?: { waitMs?: number; seen?: string }) => Promise<TestResponse>
+  finish: (body?: Partial<FinishJob>) => Promise<TestResponse>
+  release: () => Promise<TestResponse>
+}
+
+/** Registers an agent with the token of a pool, of the built-in one unless another is given. */
+export async function createFakeAgent(
+  app: TestApp,
+  { token, name = 'fake' }: { token?: string; name?: string } = {},
+): Promise<FakeAgent> {
+  const secret = token ?? (await createBuiltInAgentToken(app.as()))
+  const body = { name, version: '1.0.0', os: 'linux', arch: 'x64' }
+  const registered = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: secret, body })
+  if (registered.status !== 200) throw new Error(`registration failed: ${registered.text}`)
+  const { agentId } = registered.json()
+
+  const claim: FakeAgent['claim'] = async ({ waitMs = 0, warmRunIds = [] } = {}) => {
+    const response = await app.request({
+      method: 'POST',
+      url: `${AGENT_API}/agents/${agentId}/claim`,
+      token: secret,
+      body: { waitMs, warmRunIds },
+    })
+    if (response.status === 204) return undefined
+    if (response.status !== 200) throw new Error(`claim failed: ${response.text}`)
+    return fakeJob(app, agentJob.parse(response.json()))
+  }
+  return {
+    id: agentId,
+    token: secret,
+    claim,
+    async take() {
+      const job = await claim({ waitMs: 1000 })
+      if (!job) throw new Error('there is no job')
+      return job
+    },
+  }
+}
+
+function fakeJob(app: TestApp, job: AgentJob): FakeJob {
+  const send = (method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown) =>
+    app.request({ method, url: `${AGENT_API}/jobs/${job.id}${path}`, token: job.token, body })
+  let written = 0
+  return {
+    ...job,
+    async log(text, offset = written) {
+      const bytes = Buffer.from(text)
+      const response = await send('PUT', `/log?offset=${offset}`, bytes)
+      if (response.status === 200) written = Math.max(written, offset + bytes.length)
+      return response
+    },
+    put: (kind, content) => send('PUT', `/artifacts/${kind}`, Buffer.from(content)),
+    get: (kind) => send('GET', `/artifacts/${kind}`),
+    configuration: () => send('GET', '/configuration'),
+    heartbeat: ({ waitMs = 0, seen = 'continue' } = {}) => send('POST', '/heartbeat', { waitMs, seen }),
+    finish: (body = {}) =>
+      send('POST', '/finish', {
+        status: 'finished',
+        exitCode: 0,
+        ...(job.kind === 'plan' && { hasChanges: true }),
+        ...body,
+      }),
+    release: () => send('POST', '/release'),
+  }
+}

@@ -1,0 +1,84 @@
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll } from 'vitest'
+import type { TaskRequest } from '../features/run-tasks/service.ts'
+
+/** A request as a receiver got it. */
+export type Received = {
+  at: number
+  method: string
+  path: string
+  headers: IncomingMessage['headers']
+  body: string
+  payload: TaskRequest
+  /** Whether it only checks the connection. */
+  isTest: boolean
+}
+type Reply = (received: Received, response: ServerResponse) => unknown
+
+/** A real HTTP server in the place of somebody's integration; it answers 200 unless `onRequest` is set. */
+export type Receiver = {
+  url: string
+  /** Everything that came but checks of the connection. */
+  requests: Received[]
+  tests: Received[]
+  /** Answers a request; the receiver answers 200 when this leaves the response open and returns nothing to wait for. */
+  onRequest: Reply | undefined
+  onTest: Reply | undefined
+  /** The next request, or the `count`-th from the start. */
+  received: (count: number) => Promise<Received>
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const waiting = new Set<() => void>()
+  const receiver: Receiver = {
+    url: '',
+    requests: [],
+    tests: [],
+    onRequest: undefined,
+    onTest: undefined,
+    async received(count) {
+      while (receiver.requests.length < count) await new Promise<void>((resolve) => waiting.add(resolve))
+      return receiver.requests[count - 1] as Received
+    },
+  }
+  const server = createServer((request, response) => {
+    const at = performance.now()
+    const pieces: Buffer[] = []
+    request.on('data', (piece: Buffer) => pieces.push(piece))
+    request.on('end', () => {
+      const body = Buffer.concat(pieces).toString()
+      const payload = JSON.parse(body) as TaskRequest
+      const isTest = payload.access_token === 'test-token'
+      const received: Received = {
+        at,
+        method: request.method ?? '',
+        path: request.url ?? '',
+        headers: request.headers,
+        body,
+        payload,
+        isTest,
+      }
+      ;(isTest ? receiver.tests : receiver.requests).push(received)
+      const reply = isTest ? receiver.onTest : receiver.onRequest
+      void Promise.resolve(reply?.(received, response)).then(() => {
+        if (!response.writableEnded && !response.destroyed && reply === undefined) response.end('ok')
+        return undefined
+      })
+      waiting.forEach((wake) => wake())
+      waiting.clear()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/task`
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return receiver
+}
+
+export function hmac(body: string, key: string) {
+  return createHmac('sha512', key).update(body).digest('hex')
+}

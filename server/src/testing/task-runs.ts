@@ -1,0 +1,163 @@
+import type { Stage } from '@groundstate/contract/run-tasks'
+import { afterAll } from 'vitest'
+import { runTaskResults } from '../features/task-results/loop.ts'
+import type { TestApp, TestResponse } from './app.ts'
+import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { createRunSetting, readRun, type RunSetting } from './runs.ts'
+
+/** A workspace that is ready to run, with an agent, a receiver, and the loop that delivers requests. */
+export type TaskSetting = RunSetting & { agent: FakeAgent; receiver: Receiver }
+
+export async function createTaskSetting(app: TestApp, attributes: Record<string, unknown> = {}): Promise<TaskSetting> {
+  const setting = await createRunSetting(app, attributes)
+  return { ...setting, agent: await createFakeAgent(app), receiver: await startReceiver() }
+}
+
+/** Runs the loop that delivers requests and watches deadlines, until the file's end or until `stop`. */
+export function startDeliveries(app: TestApp) {
+  const abort = new AbortController()
+  const done = runTaskResults(app.as(), abort.signal)
+  const stop = async () => {
+    abort.abort()
+    await done
+  }
+  afterAll(stop)
+  return { stop }
+}
+
+/** Creates a task through the API and returns its id. */
+export async function createTask(
+  app: TestApp,
+  { user, organization, receiver }: Pick<TaskSetting, 'user' | 'organization' | 'receiver'>,
+  attributes: Record<string, unknown> = {},
+): Promise<string> {
+  const response = await postTask(app, { user, organization }, { url: receiver.url, ...attributes })
+  if (response.status !== 201) throw new Error(`the task was refused: ${response.text}`)
+  return response.json().data.id
+}
+
+let count = 0
+
+export async function postTask(
+  app: TestApp,
+  { user, organization }: Pick<TaskSetting, 'user' | 'organization'>,
+  attributes: Record<string, unknown>,
+  relationships: Record<string, unknown> = {},
+): Promise<TestResponse> {
+  count += 1
+  return app.request({
+    method: 'POST',
+    url: `/api/v2/organizations/${organization}/tasks`,
+    token: user.token,
+    body: {
+      data: { type: 'tasks', attributes: { name: `task-${count}`, category: 'task', ...attributes }, relationships },
+    },
+  })
+}
+
+export async function attachTask(
+  app: TestApp,
+  { user, workspaceId }: Pick<TaskSetting, 'user' | 'workspaceId'>,
+  { task, ...attributes }: { task: string; stages?: Stage[]; 'enforcement-level'?: 'advisory' | 'mandatory' },
+): Promise<TestResponse> {
+  return app.request({
+    method: 'POST',
+    url: `/api/v2/workspaces/${workspaceId}/tasks`,
+    token: user.token,
+    body: {
+      data: {
+        type: 'workspace-tasks',
+        attributes: { 'enforcement-level': 'mandatory', ...attributes },
+        relationships: { task: { data: { type: 'tasks', id: task } } },
+      },
+    },
+  })
+}
+
+/** Creates a task of the setting's receiver and attaches it. */
+export async function addTask(
+  app: TestApp,
+  setting: TaskSetting,
+  {
+    stages,
+    level = 'mandatory',
+    ...attributes
+  }: Record<string, unknown> & {
+    stages: Stage[]
+    level?: 'advisory' | 'mandatory'
+  },
+) {
+  const task = await createTask(app, setting, attributes)
+  const attached = await attachTask(app, setting, { task, stages, 'enforcement-level': level })
+  if (attached.status !== 201) throw new Error(`the task was not attached: ${attached.text}`)
+  return { task, workspaceTask: attached.json().data.id as string }
+}
+
+/** Calls back as a receiver does, with its own token. */
+export async function callBack(
+  app: TestApp,
+  payload: { task_result_id: string; access_token: string },
+  attributes: Record<string, unknown>,
+  outcomes?: readonly Record<string, unknown>[],
+): Promise<TestResponse> {
+  return app.request({
+    method: 'PATCH',
+    url: `/api/v2/task-results/${payload.task_result_id}/callback`,
+    token: payload.access_token,
+    body: {
+      data: {
+        type: 'task-results',
+        attributes,
+        ...(outcomes && {
+          relationships: {
+            outcomes: { data: outcomes.map((outcome) => ({ type: 'task-result-outcomes', attributes: outcome })) },
+          },
+        }),
+      },
+    },
+  })
+}
+
+export async function readResult(app: TestApp, { user }: Pick<TaskSetting, 'user'>, id: string) {
+  return (await app.request({ url: `/api/v2/task-results/${id}`, token: user.token })).json().data
+}
+
+export async function readStages(app: TestApp, { user }: Pick<TaskSetting, 'user'>, runId: string) {
+  return (await app.request({ url: `/api/v2/runs/${runId}/task-stages`, token: user.token })).json().data
+}
+
+/** Waits until the run is in the status, by its announcements. */
+export async function runReaches(
+  app: TestApp,
+  setting: Pick<RunSetting, 'user'>,
+  { run, status }: { run: string; status: string },
+) {
+  using topic = app.signals.subscribe(`run:${run}`)
+  for (;;) {
+    const now = (await readRun(app, setting, run)).attributes.status
+    if (now === status) return
+    if (!(await topic.next({ timeoutMs: 10_000 }))) throw new Error(`the run is ${now}, it never became ${status}`)
+  }
+}
+
+/** Waits until `look` finds something, looking again whenever deliveries are recorded. */
+export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+  const end = performance.now() + 10_000
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > end) throw new Error('it never happened')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** Does the next job of the run as finished, a plan with this JSON; what other runs of the test left is done on the way. */
+export async function work(agent: FakeAgent, run: string, plan: Record<string, unknown> = { format_version: '1.2' }) {
+  for (;;) {
+    const job = await agent.take()
+    if (job.kind === 'plan') await job.put('plan-json', JSON.stringify(plan))
+    await job.finish()
+    if (job.runId === run) return
+  }
+}
