@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../testing/app.ts'
+import type { OpenApi, Operation, Schema } from './openapi.ts'
+
+const app = await createTestApp()
+const response = await app.request({ url: '/api/v2/openapi.json' })
+const api = response.json() as OpenApi
+const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]): [path: string, method: string, operation: Operation] => [
+    path,
+    method,
+    operation,
+  ]),
+)
+
+describe('the OpenAPI document', () => {
+  test('is one of version 3.1, for everybody to read', () => {
+    expect(response.status).toBe(200)
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(api.openapi).toMatch(/^3\.1\.\d$/)
+    expect(api.info).toMatchObject({ title: expect.any(String), version: expect.any(String) })
+    expect(api.components['securitySchemes']).toMatchObject({ token: { type: 'http', scheme: 'bearer' } })
+  })
+
+  test('has every route of the public API and no other', () => {
+    const registered = app.server.routes
+      .filter((route) => route.url.startsWith('/api/v2/'))
+      .map((route) => `${route.method.toLowerCase()} ${route.url.replaceAll(/:(\w+)/g, '{$1}')}`)
+
+    expect(operations.map(([path, method]) => `${method} ${path}`).toSorted()).toEqual(registered.toSorted())
+    expect(registered.length).toBeGreaterThan(100)
+  })
+
+  test('declares the parameters of each path, once', () => {
+    const wrong = operations.filter(([path, , { parameters }]) => {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      const declared = parameters.filter((parameter) => parameter.in === 'path' && parameter.required)
+      return JSON.stringify(named) !== JSON.stringify(declared.map(({ name }) => name))
+    })
+
+    expect(wrong).toEqual([])
+  })
+
+  test('names each operation once, and each tag of one', () => {
+    const ids = operations.map(([, , { operationId }]) => operationId)
+    const tags = new Set(operations.flatMap(([, , operation]) => operation.tags))
+
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.filter((id) => !/^[a-z]+[A-Za-z0-9]+$/.test(id))).toEqual([])
+    expect([...tags].toSorted()).toEqual(api.tags.map(({ name }) => name))
+  })
+
+  test('refers only to what it has', () => {
+    const references = JSON.stringify(api).matchAll(/"\$ref":"([^"]+)"/g)
+
+    const broken = [...references].filter(([, pointer = '']) => {
+      let at: unknown = api
+      for (const step of pointer.replace('#/', '').split('/')) at = (at as Record<string, unknown> | undefined)?.[step]
+      return at === undefined
+    })
+
+    expect(broken).toEqual([])
+  })
+
+  test('has the schemas that bodies are parsed with', () => {
+    const create = api.paths['/api/v2/organizations/{organization}/workspaces']?.['post'] ?? fail('no such operation')
+    const name = create.requestBody?.content['application/vnd.api+json']?.schema.$ref?.split('/').at(-1) ?? ''
+    const data = api.components.schemas[name]?.properties?.['data']
+
+    expect(data?.properties?.['type']).toMatchObject({ const: 'workspaces' })
+    expect(data?.properties?.['attributes']).toMatchObject({
+      properties: { name: { type: 'string' } },
+      required: expect.arrayContaining(['name']),
+    })
+  })
+
+  test('says of every schema what it is for a program', () => {
+    const untyped = Object.entries(api.components.schemas).filter(([, schema]) => !isTyped(schema))
+
+    expect(untyped.map(([name]) => name)).toEqual([])
+  })
+})
+
+test('the page for people shows every operation and loads nothing', async () => {
+  const page = await app.request({ url: '/docs/api' })
+
+  expect(page.status).toBe(200)
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]+'; /)
+  expect(page.headers['x-frame-options']).toBe('DENY')
+  expect(page.text).not.toMatch(/<script|\bsrc=|<link|@import|url\(/)
+  for (const [path, , { operationId }] of operations) {
+    expect(page.text).toContain(`id="${operationId}"`)
+    expect(page.text).toContain(`<code>${path}</code>`)
+  }
+})
+
+function isTyped(schema: Schema) {
+  return ['type', 'anyOf', 'oneOf', 'allOf', '$ref'].some((keyword) => keyword in schema)
+}
+
+function fail(reason: string): never {
+  throw new Error(reason)
+}
