@@ -52,6 +52,12 @@ function readable(ctx: Ctx, row: store.FoundRun): Run {
   return { ...run, facts, can: workspacePermissions(facts) }
 }
 
+/** Those of the runs that the actor may read, in one query; for what includes them. */
+export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promise<Run[]> {
+  const rows = await store.listRunsByIds(ctx.db, ctx.actor, { ids, now: ctx.now() })
+  return rows.map((row) => readable(ctx, row)).filter((run) => run.can.has('runs:read'))
+}
+
 type ListInput = { page: Page; query: Record<string, unknown> }
 
 export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, query }: ListInput) {

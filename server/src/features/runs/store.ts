@@ -86,6 +86,12 @@ export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; n
   return selectRuns(db, actor, now).where('r.id', '=', id).executeTakeFirst()
 }
 
+export async function listRunsByIds(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
+  return selectRuns(db, actor, now)
+    .where('r.id', '=', sql<string>`any(${ids})`)
+    .execute()
+}
+
 export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
 
 /** A page of a workspace's runs, the newest first; the total is known without counting as long as nothing is filtered. */
