@@ -1,6 +1,7 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { listOutputsOf, stateVersionOutputResource } from '../state-version-outputs/service.ts'
+import { listReadableRuns, runDocuments } from '../runs/service.ts'
 import { includedUsers } from '../users/service.ts'
 import type { PresentedRow } from './store.ts'
 
@@ -21,6 +22,7 @@ export async function includedWith(ctx: Ctx, versions: readonly PresentedRow[], 
         )
       : [],
     includes.has('outputs') ? includedOutputs(ctx, versions) : [],
+    includedRuns(ctx, versions, includes),
   ])
   const unique = new Map<string, Resource>()
   for (const resource of found.flat()) unique.set(`${resource.type}/${resource.id}`, resource)
@@ -33,4 +35,14 @@ async function includedOutputs(ctx: Ctx, versions: readonly PresentedRow[]) {
     versions.map((version) => version.id),
   )
   return outputs.map((output) => stateVersionOutputResource(output))
+}
+
+/** Of a run's own relations, those that are named with it. */
+async function includedRuns(ctx: Ctx, versions: readonly PresentedRow[], includes: ReadonlySet<string>) {
+  const nested = [...includes].filter((name) => name.startsWith('run.')).map((name) => name.slice('run.'.length))
+  if (nested.length === 0 && !includes.has('run')) return []
+  const ids = new Set(versions.flatMap((version) => version.run_id ?? []))
+  if (ids.size === 0) return []
+  const { resources, included = [] } = await runDocuments(ctx, await listReadableRuns(ctx, [...ids]), new Set(nested))
+  return [...resources, ...included]
 }
