@@ -19,8 +19,7 @@ beforeAll(async () => {
 
 const url = () => `/api/v2/organizations/${organization.name}/teams`
 const list = (query = '', token = owner.token) => app.request({ url: `${url()}${query}`, token })
-const show = (id: string, token = owner.token, query = '') =>
-  app.request({ url: `/api/v2/teams/${id}${query}`, token })
+const show = (id: string, token = owner.token, query = '') => app.request({ url: `/api/v2/teams/${id}${query}`, token })
 const create = (attributes: Record<string, unknown>, token = owner.token) =>
   app.request({ method: 'POST', url: url(), token, body: { data: { type: 'teams', attributes } } })
 const update = (id: string, attributes: Record<string, unknown>, token = owner.token) =>
@@ -194,7 +193,7 @@ describe('the owners team', () => {
     expect([last.status, replaced.status]).toEqual([403, 204])
   })
 
-  test("keeps one member when two owners remove each other at once", async () => {
+  test('keeps one member when two owners remove each other at once', async () => {
     const [first, second] = [await createUser(app), await createUser(app)]
     const own = await createOrganization(app, first)
     await addMember(app, own.id, second)
@@ -247,6 +246,9 @@ describe('who may', () => {
     expect((await create({ name: 'by-manager' }, manager.token)).status).toBe(201)
     expect((await create({ name: 'by-manager-2', ...grant }, manager.token)).status).toBe(403)
     expect((await update(id, grant, manager.token)).status).toBe(403)
-    expect((await update(id, { name: 'renamed', 'organization-access': { 'manage-workspaces': false } }, manager.token)).status).toBe(200)
+    expect(
+      (await update(id, { name: 'renamed', 'organization-access': { 'manage-workspaces': false } }, manager.token))
+        .status,
+    ).toBe(200)
   })
 })
