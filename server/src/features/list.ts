@@ -30,6 +30,7 @@ import { runJobs } from './runs/jobs.ts'
 import { runRoutes } from './runs/routes.ts'
 import { sessionJobs } from './sessions/jobs.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { ssoRoutes } from './sso/routes.ts'
 import { stateVersionOutputRoutes } from './state-version-outputs/routes.ts'
 import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
@@ -76,6 +77,7 @@ export const ROUTES: readonly Routes[] = [
   runEventRoutes,
   runRoutes,
   sessionRoutes,
+  ssoRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
   tagBindingRoutes,

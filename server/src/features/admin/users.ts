@@ -4,6 +4,7 @@ import { isForeignKeyViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
+import { acceptInvitations } from '../organization-memberships/service.ts'
 import { endSessions, removeSecondFactor } from '../sessions/service.ts'
 import { insertUser, updateUser } from '../users/service.ts'
 import { checkSiteAdmin } from './authorise.ts'
@@ -13,11 +14,15 @@ import * as store from './store.ts'
 export async function createSiteUser(ctx: Ctx, input: CreateUser) {
   checkSiteAdmin(ctx)
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password)
-  const user = await insertUser(ctx, {
-    username: input.username,
-    email: input.email,
-    passwordHash,
-    isSiteAdmin: input['is-admin'],
+  const user = await transact(ctx, async (ctx) => {
+    const user = await insertUser(ctx, {
+      username: input.username,
+      email: input.email,
+      passwordHash,
+      isSiteAdmin: input['is-admin'],
+    })
+    await acceptInvitations(ctx, user.id)
+    return user
   })
   return showSiteUser(ctx, user.id)
 }

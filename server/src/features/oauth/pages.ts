@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Answer } from '../../http/answers.ts'
 import { type Html, html, raw } from '../../http/html.ts'
+import type { SignInMethods } from '../sessions/service.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
 const STYLE = `
@@ -28,6 +29,8 @@ ul { margin: 0 0 16px; padding-left: 20px }
 .row { display: flex; gap: 12px; margin: 24px 0 0 }
 button { flex: 1; padding: 10px 16px; font: inherit; font-weight: 600; border-radius: 8px; cursor: pointer;
   border: 1px solid var(--line); background: transparent; color: inherit }
+a.button { flex: 1; padding: 10px 16px; font-weight: 600; border-radius: 8px; text-align: center; text-decoration: none;
+  border: 1px solid var(--line); color: inherit }
 button.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent) }
 button.link { flex: none; padding: 0; border: 0; color: var(--accent); font-weight: 550; text-decoration: underline }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
@@ -38,37 +41,51 @@ const STYLE_ELEMENT = { markup: `<style>${STYLE}</style>` }
 
 export type PageOptions = { status?: number; error?: string; headers?: Record<string, string> }
 
-/** Asks for name and password, on the way to `request`. */
-export function signInPage(request: AuthorizeRequest, options: PageOptions & { username?: string } = {}): Answer {
+/** Offers the ways to sign in, on the way to `request`. */
+export function signInPage(
+  request: AuthorizeRequest,
+  methods: SignInMethods,
+  options: PageOptions & { username?: string } = {},
+): Answer {
   return page('Sign in', options, [
     html`<h1>Sign in</h1>
       <p class="dim">to let Terraform on this computer use Groundstate</p>`,
     errorNote(options.error),
-    html`<form method="post" action="/oauth/sign-in">
-      ${queryField(request)}
-      <label for="username">Username or e-mail address</label>
-      <input
-        id="username"
-        name="username"
-        autocomplete="username"
-        autocapitalize="none"
-        spellcheck="false"
-        required
-        value="${options.username ?? ''}"
-        ${options.username === undefined ? raw('autofocus') : ''}
-      />
-      <label for="password">Password</label>
-      <input
-        id="password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        required
-        ${options.username === undefined ? '' : raw('autofocus')}
-      />
-      <div class="row"><button class="main">Sign in</button></div>
-    </form>`,
+    methods.password ? passwordForm(request, options.username) : html``,
+    methods.sso ? ssoLink(request, methods.sso) : html``,
   ])
+}
+
+function ssoLink(request: AuthorizeRequest, { name, url }: { name: string; url: string }) {
+  const query = new URLSearchParams({ return_to: `/oauth/authorize?${authorizeQuery(request)}` })
+  return html`<p class="row"><a class="button" href="${url}?${query.toString()}">Sign in with ${name}</a></p>`
+}
+
+function passwordForm(request: AuthorizeRequest, username: string | undefined) {
+  return html`<form method="post" action="/oauth/sign-in">
+    ${queryField(request)}
+    <label for="username">Username or e-mail address</label>
+    <input
+      id="username"
+      name="username"
+      autocomplete="username"
+      autocapitalize="none"
+      spellcheck="false"
+      required
+      value="${username ?? ''}"
+      ${username === undefined ? raw('autofocus') : ''}
+    />
+    <label for="password">Password</label>
+    <input
+      id="password"
+      name="password"
+      type="password"
+      autocomplete="current-password"
+      required
+      ${username === undefined ? '' : raw('autofocus')}
+    />
+    <div class="row"><button class="main">Sign in</button></div>
+  </form>`
 }
 
 /** Asks for a code of the second factor; `pending` says whose password was right. */
@@ -128,11 +145,18 @@ export function consentPage(
   ])
 }
 
-export function refusalPage(status: number, title: string, detail: string): Answer {
+export function refusalPage(
+  status: number,
+  title: string,
+  detail: string,
+  next?: { text: string; url: string },
+): Answer {
   return page(title, { status }, [
     html`<h1>${title}</h1>
-      <p class="error" role="alert">${detail}</p>
-      <p class="dim">Run <code>terraform login</code> again.</p>`,
+      <p class="error" role="alert">${detail}</p>`,
+    next
+      ? html`<p class="row"><a class="button" href="${next.url}">${next.text}</a></p>`
+      : html`<p class="dim">Run <code>terraform login</code> again.</p>`,
   ])
 }
 

@@ -7,7 +7,7 @@ import { AppError, badRequest, forbidden } from '../../errors.ts'
 import { type Answer, json, redirect } from '../../http/answers.ts'
 import { errorStatus } from '../../http/errors.ts'
 import type { Routes } from '../../http/http.ts'
-import { deleteCurrentSession, endedCookieHeader } from '../sessions/service.ts'
+import { deleteCurrentSession, endedCookieHeader, signInMethods } from '../sessions/service.ts'
 import { avatarPath } from '../users/service.ts'
 import { codePage, consentPage, refusalPage, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
@@ -33,7 +33,7 @@ export const oauthRoutes: Routes = (http) => {
     if ('refusal' in read) return refusalPage(400, 'This sign-in can’t work', read.refusal)
     if ('redirect' in read) return { ...redirect(read.redirect), headers: answerHeaders(read.redirect) }
     const browser = await findBrowser(req.ctx, req.raw)
-    if (!browser) return signInPage(read.request)
+    if (!browser) return signInPage(read.request, signInMethods(req.ctx))
     const { userId, username } = browser.actor
     return consentPage(read.request, { username, avatar: avatarPath(userId), csrf: browser.csrf })
   })
@@ -55,7 +55,7 @@ export const oauthRoutes: Routes = (http) => {
       const isCode = error.parts[0]?.source?.pointer === '/data/attributes/otp'
       return isCode && pending !== undefined
         ? codePage(request, pending, options)
-        : signInPage(request, username === undefined ? options : { ...options, username })
+        : signInPage(request, signInMethods(req.ctx), username === undefined ? options : { ...options, username })
     }
   })
 

@@ -9,6 +9,7 @@ import { findUser } from '../users/service.ts'
 import { answerUrl, type AuthorizeRequest, CLI_CLIENT } from './request.ts'
 import * as store from './store.ts'
 
+export { refusalPage } from './pages.ts'
 export { CLI_CLIENT } from './request.ts'
 
 /** The browser follows the redirect at once; five minutes are for slow machines. */

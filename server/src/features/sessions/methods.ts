@@ -6,9 +6,18 @@ import { findUserByLogin, type UserRow } from '../users/service.ts'
 import { countAttempt, forgiveAttempt } from './attempts.ts'
 import { checkSecondFactor, hasSecondFactor } from './second-factor.ts'
 
+export type SignInMethods = {
+  password: boolean
+  /** The provider to sign in with: its name for people, and where to go. */
+  sso: { name: string; url: string } | null
+}
+
 /** The ways to sign in that this server offers, in one place: the pages and the API ask here. */
-export function signInMethods(_ctx: Ctx): { password: boolean } {
-  return { password: true }
+export function signInMethods({ config }: Ctx): SignInMethods {
+  return {
+    password: config.passwordSignIn,
+    sso: config.oidcIssuer === undefined ? null : { name: config.oidcName, url: '/auth/oidc' },
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Resource } from '@groundstate/contract/json-api'
+import type { SignInMethods } from './methods.ts'
 import type { SessionRow } from './store.ts'
 
 /** A browser's session; `currentId` is the one that the request came with. */
@@ -16,4 +17,8 @@ export function sessionResource(row: SessionRow, currentId: string | undefined):
     },
     relationships: { user: { data: { id: row.user_id, type: 'users' } } },
   }
+}
+
+export function signInMethodsResource(methods: SignInMethods): Resource {
+  return { id: 'sign-in', type: 'sign-in-methods', attributes: methods }
 }

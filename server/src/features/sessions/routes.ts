@@ -4,8 +4,8 @@ import { created, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { includedUsers, userResource } from '../users/service.ts'
 import { endedCookieHeader } from './cookie.ts'
-import { sessionResource } from './resource.ts'
-import { createSession, deleteCurrentSession, requireCurrentSession } from './service.ts'
+import { sessionResource, signInMethodsResource } from './resource.ts'
+import { createSession, deleteCurrentSession, requireCurrentSession, signInMethods } from './service.ts'
 
 export const sessionRoutes: Routes = (http) => {
   http.post('/sessions', { access: 'public', body: createSessionBody }, async (req) => {
@@ -14,6 +14,8 @@ export const sessionRoutes: Routes = (http) => {
     const answer = created(sessionResource(session, session.id), [userResource(user, req.ctx.baseUrl)])
     return { ...answer, headers: { 'set-cookie': setCookie, 'cache-control': 'no-store' } }
   })
+
+  http.get('/sessions/methods', { access: 'public' }, async (req) => ok(signInMethodsResource(signInMethods(req.ctx))))
 
   http.get('/sessions/current', async (req) => {
     const session = await requireCurrentSession(req.ctx)

@@ -8,7 +8,7 @@ import { sessionCookieHeader } from './cookie.ts'
 import { checkCredentials } from './methods.ts'
 import * as store from './store.ts'
 
-export { checkOwnPassword, checkPassword, signInMethods, takeCode } from './methods.ts'
+export { checkOwnPassword, checkPassword, type SignInMethods, signInMethods, takeCode } from './methods.ts'
 export {
   enrollSecondFactor,
   findSecondFactor,

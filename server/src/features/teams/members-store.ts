@@ -26,6 +26,13 @@ export async function countMembers(db: Db, teamId: string) {
   return rows[0]?.total ?? 0
 }
 
+export async function hasOtherMembers(db: Db, teamId: string, userId: string) {
+  const { rows } = await sql`
+    select from team_members tm join teams t on t.id = tm.team_id
+     where tm.team_id = ${teamId} and tm.user_id <> all(array[t.service_user_id, ${userId}]) limit 1`.execute(db)
+  return rows.length > 0
+}
+
 /** Active members of the organization by their usernames, in any case. */
 export async function findMembersByName(db: Db, organizationId: string, usernames: readonly string[]) {
   return db

@@ -95,6 +95,12 @@ export async function checkOwnerRemains(ctx: Ctx & { db: Tx }, organizationId: s
   throw forbidden('the owners team must keep at least one member: add another owner first')
 }
 
+/** Whether the organization would be without owners if the user were none. Holds the lock that orders such changes. */
+export async function isLastOwner(ctx: Ctx & { db: Tx }, organizationId: string, userId: string) {
+  const owners = await store.lockOwnersTeam(ctx.db, organizationId)
+  return !(await store.hasOtherMembers(ctx.db, owners.id, userId))
+}
+
 /** Takes a user out of the teams of those ids. */
 export async function leaveTeams(ctx: Ctx & { db: Tx }, userId: string, teamIds: readonly string[]) {
   for (const teamId of teamIds) await store.deleteTeamMembers(ctx.db, teamId, [userId])

@@ -14,6 +14,7 @@ export {
   checkOwnerRemains,
   insertInvitedMembers,
   insertTeamMembers,
+  isLastOwner,
   leaveTeams,
   listTeamsOfMembership,
   listVisibleTeams,

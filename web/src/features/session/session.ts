@@ -19,6 +19,17 @@ export function useSession() {
   })
 }
 
+export type SignInMethods = { password: boolean; sso: { name: string; url: string } | null }
+
+/** The ways to sign in that this server offers. */
+export function useSignInMethods() {
+  return useQuery({
+    queryKey: ['sign-in-methods'],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => (await get<Document<SignInMethods>>('/sessions/methods')).data.attributes,
+  })
+}
+
 export type Credentials = { username: string; password: string; otp?: string }
 
 export function useSignIn() {

@@ -1,0 +1,49 @@
+/** What a provider says about a person; names of claims are those of OpenID Connect. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** The address, if the provider has made sure that it is the person's. Only then it may lead to an account. */
+export function verifiedEmail(claims: Claims): string | undefined {
+  const { email, email_verified: verified, xms_edov: verifiedByEntra } = claims
+  // Entra has no email_verified; it says the same in a claim of its own. Some providers write booleans as text.
+  const isVerified = [verified, verifiedByEntra].some(
+    (value) => value === true || value === 'true' || value === 1 || value === '1',
+  )
+  return typeof email === 'string' && isVerified && /^[^@\s]+@[^@\s]+$/.test(email) ? email : undefined
+}
+
+/** A username of ours made from what the provider calls the person. Somebody else may have it. */
+export function usernameOf(claims: Claims): string {
+  for (const name of ['preferred_username', 'email', 'nickname', 'name']) {
+    const value = claims[name]
+    if (typeof value !== 'string') continue
+    const username = value
+      .replace(/@.*/, '')
+      .normalize('NFKD')
+      .replaceAll(/[^\w.-]+/g, '-')
+      .replace(/^[-.]+|[-.]+$/g, '')
+      // These names are those of service accounts.
+      .replace(/^(api-)+/i, '')
+      .slice(0, 50)
+    if (username !== '') return username
+  }
+  return 'user'
+}
+
+/**
+ * The groups of the claim of that name, at the top or inside other claims (`realm_access.roles`); undefined when the
+ * provider says that they are elsewhere. Providers leave the claim out for people in no group.
+ */
+export function groupsOf(claims: Claims, name: string): string[] | undefined {
+  // Entra leaves out more than 200 groups, and names the claim here instead.
+  if (isObject(claims['_claim_names']) && name in claims['_claim_names']) return undefined
+  const value = name in claims ? claims[name] : name.split('.').reduce<unknown>(property, claims)
+  return [value ?? []].flat().filter((group) => typeof group === 'string' && group !== '') as string[]
+}
+
+function property(value: unknown, key: string): unknown {
+  return isObject(value) ? value[key] : undefined
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

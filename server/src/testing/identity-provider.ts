@@ -1,0 +1,123 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Provider from 'oidc-provider'
+import { afterAll } from 'vitest'
+import type { TestApp } from './app.ts'
+
+type Person = Record<string, unknown>
+
+const CLIENT = { id: 'groundstate', secret: 'a secret that both sides know' }
+const SCOPES = 'openid profile email groups'
+
+/**
+ * A real OpenID Connect provider on the loopback interface. `settings` are for `createTestApp`; `people` are the claims of
+ * each person by their subject; `signIn` walks through both servers as that person's browser would.
+ */
+export async function createIdentityProvider() {
+  const people = new Map<string, Person>()
+  let subject: string | undefined
+  const server = createServer((request, response) => void handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: CLIENT.id,
+        client_secret: CLIENT.secret,
+        redirect_uris: ['http://groundstate.test/auth/oidc/callback'],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+      },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' }] },
+    cookies: { keys: ['a key of the tests'] },
+    claims: {
+      openid: ['sub'],
+      profile: ['preferred_username', 'name'],
+      email: ['email', 'email_verified'],
+      groups: ['groups'],
+    },
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: () => '/interaction' },
+    findAccount: (_: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id, ...people.get(id) }) }),
+    loadExistingGrant: async ({ oidc }: { oidc: { client: { clientId: string }; session: { accountId: string } } }) => {
+      const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
+      grant.addOIDCScope(SCOPES)
+      await grant.save()
+      return grant
+    },
+  })
+  const callback = provider.callback()
+
+  async function handle(request: IncomingMessage, response: ServerResponse) {
+    if (request.url !== '/interaction') return callback(request, response)
+    await provider.interactionFinished(
+      request,
+      response,
+      subject === undefined
+        ? { error: 'access_denied', error_description: 'the person said no' }
+        : { login: { accountId: subject } },
+    )
+  }
+
+  afterAll(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  /** From the provider's first page to where it sends the browser back to. */
+  async function authorize(url: string) {
+    const cookies = new Map<string, string>()
+    let next = url
+    while (next.startsWith(issuer)) {
+      const response = await fetch(next, {
+        redirect: 'manual',
+        headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+      })
+      for (const line of response.headers.getSetCookie()) {
+        const [name = '', value = ''] = line.split(';', 1)[0]?.split(/=(.*)/s) ?? []
+        cookies.set(name, value)
+      }
+      const location = response.headers.get('location')
+      if (location === null) throw new Error(`the provider answered ${response.status}: ${await response.text()}`)
+      next = new URL(location, issuer).href
+    }
+    return next
+  }
+
+  return {
+    issuer,
+    people,
+    settings: {
+      GROUNDSTATE_OIDC_ISSUER: issuer,
+      GROUNDSTATE_OIDC_CLIENT_ID: CLIENT.id,
+      GROUNDSTATE_OIDC_CLIENT_SECRET: CLIENT.secret,
+      GROUNDSTATE_OIDC_SCOPES: SCOPES,
+      GROUNDSTATE_OIDC_NAME: 'Example ID',
+    },
+    /** The answer of our callback; a person who is `undefined` refuses. `tamper` changes what the browser brings back. */
+    async signIn(
+      app: TestApp,
+      person: string | undefined,
+      { returnTo, tamper = (url: string) => url }: { returnTo?: string; tamper?: (url: string) => string } = {},
+    ) {
+      subject = person
+      const query = returnTo === undefined ? '' : `?${new URLSearchParams({ return_to: returnTo }).toString()}`
+      const started = await app.request({ url: `/auth/oidc${query}` })
+      const back = new URL(tamper(await authorize(String(started.headers['location']))))
+      const cookie = cookiesOf(started)[0] ?? ''
+      return app.request({ url: `${back.pathname}${back.search}`, headers: { cookie } })
+    },
+  }
+}
+
+/** The cookies that an answer sets, as a browser would send them back; those that it ends are left out. */
+export function cookiesOf(response: { headers: Record<string, unknown> }) {
+  return [response.headers['set-cookie'] ?? []]
+    .flat()
+    .map((line) => String(line).split(';', 1)[0] ?? '')
+    .filter((pair) => !pair.endsWith('='))
+}
