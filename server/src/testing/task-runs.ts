@@ -141,7 +141,7 @@ export async function runReaches(
   }
 }
 
-/** Waits until `look` finds something, looking again whenever deliveries are recorded. */
+/** Waits until `look` finds something, for what nobody announces. */
 export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   const end = performance.now() + 10_000
   for (;;) {

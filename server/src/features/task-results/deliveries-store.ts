@@ -14,7 +14,7 @@ export async function claimDeliveries(
   const { rows } = await sql<Claim>`update task_results r
        set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
       from (select id from task_results
-             where delivery_due_at <= ${now} and (lease_expires_at is null or lease_expires_at <= ${now})
+             where delivery_due_at <= ${now} and deadline_at > ${now} and (lease_expires_at is null or lease_expires_at <= ${now})
              order by delivery_due_at limit ${limit} for update skip locked) due
      where r.id = due.id
     returning r.id, r.attempts as attempt`.execute(db)

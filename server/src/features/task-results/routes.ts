@@ -20,12 +20,16 @@ export const taskResultRoutes: Routes = (http) => {
   })
 
   // Read as a stream, so that nobody without a token makes the server take in megabytes.
-  http.patch('/task-results/:id/callback', { forTask: true, upload: true, maxBytes: MAX_CALLBACK_BYTES }, async (req) => {
-    checkCallbackToken(req.ctx, req.params.id)
-    const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
-    await callBack(req.ctx, req.params.id, body.data)
-    return { status: 200 }
-  })
+  http.patch(
+    '/task-results/:id/callback',
+    { forTask: true, upload: true, maxBytes: MAX_CALLBACK_BYTES },
+    async (req) => {
+      checkCallbackToken(req.ctx, req.params.id)
+      const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
+      await callBack(req.ctx, req.params.id, body.data)
+      return { status: 200 }
+    },
+  )
 
   http.get('/task-results/:id/outcomes', async (req) => {
     const page = req.page()

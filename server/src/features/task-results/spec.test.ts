@@ -150,17 +150,20 @@ describe('§2.2 and §4.2 the callback', () => {
     expect(response).toMatchObject({ status: 200, text: '' })
   })
 
-  test.each([undefined, 'pending', 'errored', 'PASSED', 7])('with the status %s is refused with 422', async (status) => {
-    const { payload } = await askedRun()
+  test.each([undefined, 'pending', 'errored', 'PASSED', 7])(
+    'with the status %s is refused with 422',
+    async (status) => {
+      const { payload } = await askedRun()
 
-    const response = await callBack(app, payload, { status })
+      const response = await callBack(app, payload, { status })
 
-    expect(response.status).toBe(422)
-    expect(response.json().errors[0]).toMatchObject({
-      status: '422',
-      source: { pointer: '/data/attributes/status' },
-    })
-  })
+      expect(response.status).toBe(422)
+      expect(response.json().errors[0]).toMatchObject({
+        status: '422',
+        source: { pointer: '/data/attributes/status' },
+      })
+    },
+  )
 
   test.each(['', '{', '[]', '{"data":{}}', '{"data":{"type":"runs","attributes":{"status":"passed"}}}'])(
     'with the body %s is refused with 422',
@@ -287,9 +290,7 @@ describe('§2.2 and §4.2 the callback', () => {
     const response = await callBack(app, payload, { status: 'passed' }, [outcome])
 
     expect(response.status).toBe(422)
-    expect(response.json().errors[0].source.pointer).toBe(
-      `/data/relationships/outcomes/data/0/attributes/${pointer}`,
-    )
+    expect(response.json().errors[0].source.pointer).toBe(`/data/relationships/outcomes/data/0/attributes/${pointer}`)
     expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('running')
   })
 
