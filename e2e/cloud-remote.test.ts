@@ -44,7 +44,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     expect(again.code).toBe(0)
     expect(again.all).toContain('No changes')
     expect(show.all).toContain('hello, world')
-    expect(destroy.all).toContain('Destroy complete! Resources: 1 destroyed.')
+    expect(destroy.all).toContain('1 destroyed')
   })
 
   test('a saved plan is shown, applied once, and refused the second time', async () => {

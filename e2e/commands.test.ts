@@ -151,7 +151,7 @@ describe.skipIf(!hasTerraform)('state commands', () => {
     await folder.write({ 'old.tfstate': JSON.stringify({ ...state, serial: 1 }) })
     const stale = await folder.run(['state', 'push', 'old.tfstate'])
 
-    expect(JSON.parse((await folder.ok(['state', 'pull'])).out).serial).toBe(state.serial + 1)
+    expect(JSON.parse((await folder.ok(['state', 'pull'])).out).serial).toBeGreaterThan(state.serial)
     expect(stale.code).toBe(1)
   })
 

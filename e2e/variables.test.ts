@@ -4,10 +4,15 @@ import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
 
 const CONFIGURATION = `
 variable "v" {
-  type    = any
+  type    = string
   default = "default"
 }
+variable "object" {
+  type    = any
+  default = null
+}
 output "v" { value = var.v }
+output "object" { value = var.object }
 `
 
 let server: BootedServer
@@ -94,12 +99,12 @@ resource "terraform_data" "env" {
   test('-var-file and TF_VAR_ of the caller count as the run’s own', async () => {
     const folder = await terraformFolder(server, {
       'main.tf': cloudBlock('caller') + CONFIGURATION,
-      'my.tfvars': 'v = { a = 1 }\n',
+      'my.tfvars': 'object = { a = 1 }\n',
     })
     await folder.ok(['init', '-input=false'])
 
     await folder.ok(['apply', '-auto-approve', '-var-file=my.tfvars'])
-    const fromFile = JSON.parse((await folder.ok(['output', '-json', 'v'])).out)
+    const fromFile = JSON.parse((await folder.ok(['output', '-json', 'object'])).out)
     await folder.ok(['apply', '-auto-approve'], { env: { TF_VAR_v: 'from the environment' } })
     const fromEnvironment = (await folder.ok(['output', '-raw', 'v'])).out
 

@@ -36,7 +36,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     onCommand: (command: 'cancel' | 'force-cancel') => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
     onLost: (reason: Stopped) => stop.lose(reason),
   }
-  stack.use(holdLease(client, job, events))
+  const lease = stack.use(holdLease(client, job, events))
   const logStream = openLogStream({
     append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
     limitBytes: settings.logLimitBytes,
@@ -78,6 +78,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     const stopped = reached.status === 'finished' ? undefined : stop.reason()
     if (stopped?.kind === 'lease-lost') throw stopped
     await logStream.close()
+    lease.concluding()
     if (stopped?.kind === 'agent-stopped' && job.kind === 'plan') await client.release(stop.alive)
     else await client.finish(stopped === undefined ? reached : stoppedOutcome(reached, stopped), stop.alive)
     log.info({ jobId: job.id, runId: job.runId, status: reached.status }, 'job ended')

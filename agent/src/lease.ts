@@ -7,8 +7,14 @@ const LONGEST_HOLD_MS = 25_000
 /** The least time between two heartbeats, in ms, for a server that does not hold them. */
 const SHORTEST_BEAT_MS = 250
 
-/** Ends the heartbeats; resolves when none is under way. */
-export type Lease = AsyncDisposable
+/** Disposing ends the heartbeats; it resolves when none is under way. */
+export type Lease = AsyncDisposable & {
+  /**
+   * The job's outcome is being told: from here on a refused heartbeat means only that the server has heard it first, and
+   * what it says to the outcome counts.
+   */
+  concluding(): void
+}
 
 type LeaseEvents = { onCommand: (command: 'cancel' | 'force-cancel') => void; onLost: (reason: Stopped) => void }
 
@@ -22,6 +28,7 @@ export function holdLease(client: JobClient, job: AgentJob, { onCommand, onLost 
   const ended = new AbortController()
   const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(job.leaseMs / 3))
   let expiry = expireIn(job.leaseMs)
+  let concluding = false
 
   function expireIn(ms: number) {
     return setTimeout(() => lose(`the server could not be reached for ${job.leaseMs} ms, the length of the lease`), ms)
@@ -50,11 +57,14 @@ export function holdLease(client: JobClient, job: AgentJob, { onCommand, onLost 
 
   const beating = beat().catch((error: unknown) => {
     if (ended.signal.aborted) return
-    if (error instanceof LeaseLost || error instanceof Refused) return lose(error.message)
+    if (error instanceof LeaseLost || error instanceof Refused) return concluding ? undefined : lose(error.message)
     lose(`heartbeats failed: ${String(error)}`)
   })
 
   return {
+    concluding() {
+      concluding = true
+    },
     async [Symbol.asyncDispose]() {
       ended.abort()
       await beating

@@ -33,7 +33,11 @@ export async function enterWorkplace(phase: Phase, folder: RunFolder): Promise<W
   const { job, workshop } = phase
   const problem = entryProblem({ path: job.workingDirectory, type: 'Directory' }, newSeenEntries())
   if (problem !== undefined) throw new Error(`the working directory "${job.workingDirectory}" ${problem}`)
-  await writeCliConfig(folder.cliConfig, { apiUrl: workshop.apiUrl, token: job.token })
+  await writeCliConfig(folder.cliConfig, {
+    apiUrl: workshop.apiUrl,
+    token: job.token,
+    hostNames: job.hostNames,
+  })
   const environment = engineEnvironment(job, folder, workshop)
   return { ...phase, folder, environment, workingFolder: join(folder.configuration, job.workingDirectory) }
 }

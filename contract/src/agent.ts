@@ -71,6 +71,8 @@ export const agentJob = z.object({
   leaseMs: z.int(),
   runId: z.string(),
   organizationName: z.string(),
+  /** Names by which configurations may call this server, in `terraform_remote_state` and module sources, without scheme. */
+  hostNames: z.array(z.string()).default([]),
   workspaceId: z.string(),
   workspaceName: z.string(),
   projectName: z.string().optional(),

@@ -6,9 +6,10 @@ import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { ensureAdmin } from './features/admin/service.ts'
+import { startLeaseReaper } from './features/agent-jobs/leases.ts'
 import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
-import { LOOPS } from './features/loops.ts'
+import { startTaskDeliveries } from './features/task-results/loop.ts'
 import { createServer } from './http/server.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import { loadTls } from './tls/tls.ts'
@@ -40,9 +41,11 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const ctx = { ...app, actor: SYSTEM }
   const admin = await ensureAdmin(ctx)
-  if (works) await app.jobs.start(ctx, JOBS)
-  const loopStops = new AbortController()
-  const loops = works ? LOOPS.map(async (loop) => loop(ctx, loopStops.signal)) : []
+  if (works) {
+    await app.jobs.start(ctx, JOBS)
+    stack.use(startLeaseReaper(ctx))
+    stack.use(startTaskDeliveries(ctx))
+  }
 
   const agentStops = new AbortController()
   const agent =
@@ -58,7 +61,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-        })
+          // The server goes on without its own agent: runs wait, and say that none is online.
+        }).catch((error: unknown) => log.error({ err: error }, 'the agent in this process has stopped'))
       : Promise.resolve()
 
   options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile })
@@ -68,8 +72,6 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   log.info('draining')
   agentStops.abort()
   await agent
-  loopStops.abort()
-  await Promise.all(loops)
   if (works) await app.jobs.stop(5000)
 }
 

@@ -39,6 +39,14 @@ const workspace = createRoute({
   path: '/app/$organization/workspaces/$workspace',
   component: WorkspacePage,
 })
+/** The form in which the command lines print a run's address. */
+const printedRun = createRoute({
+  getParentRoute: () => app,
+  path: '/app/$organization/$workspace/runs/$run',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
+  },
+})
 const run = createRoute({
   getParentRoute: () => app,
   path: '/app/$organization/workspaces/$workspace/runs/$run',
@@ -49,7 +57,7 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     home,
     signIn,
-    app.addChildren([organizations, tokens, workspaces, workspace, run]),
+    app.addChildren([organizations, tokens, workspaces, workspace, run, printedRun]),
   ]),
   defaultPreload: 'intent',
 })

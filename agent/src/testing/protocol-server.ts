@@ -148,6 +148,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       leaseMs: 30_000,
       runId: `run-${sequence}`,
       organizationName: 'acme',
+      hostNames: [],
       workspaceId: 'ws-acme-net',
       workspaceName: 'net',
       configurationVersionId: 'cv-1',

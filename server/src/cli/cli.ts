@@ -71,10 +71,6 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       exitCode = await doctorCommand(configOf(flags))
     })
 
-  const state = program.command('state').summary('move state between servers and folders')
-  const { addStateCommands } = await import('./state.ts')
-  addStateCommands(state, { urlOption, tokenOption, onExit: (code) => (exitCode = code) })
-
   try {
     await program.parseAsync([...argv])
     return exitCode

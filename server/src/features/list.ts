@@ -87,4 +87,11 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [
+  ...dataRetentionJobs,
+  ...oauthJobs,
+  ...planJobs,
+  ...runJobs,
+  ...sessionJobs,
+  ...stateVersionJobs,
+]

@@ -5,6 +5,7 @@ import { randomText } from '../../ids.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
 import { createUserToken, ensureUserToken } from '../tokens/service.ts'
 import { findUserByLogin, insertUser } from '../users/service.ts'
+import { createFirstOrganization } from './first-organization.ts'
 import * as store from './store.ts'
 
 export const FIRST_ADMIN = 'admin'
@@ -14,7 +15,7 @@ export type FirstAdmin = { created: boolean; username?: string; password?: strin
 
 /**
  * Makes sure at start that somebody can administer the site. Without a site administrator it creates one with a generated
- * password and API token, and returns both. A token set as ADMIN_TOKEN takes the place of the generated one and is not
+ * password and API token, and an organization of its own, and returns both secrets. A token set as ADMIN_TOKEN takes the place of the generated one and is not
  * returned; set or changed later, it is added for the first administrator. Processes that start side by side take turns.
  */
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
@@ -36,6 +37,7 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
       passwordHash: await hashPassword(password),
       isSiteAdmin: true,
     })
+    await createFirstOrganization(ctx, user)
     if (fixed !== undefined) {
       await ensureUserToken(ctx, user.id, { text: fixed, description: 'ADMIN_TOKEN' })
       return { created: true, username, password }

@@ -8,14 +8,14 @@ import type { Job } from './job.ts'
 
 export const MAX_ARTIFACT_BYTES = 1024 ** 3
 /** These are archives already. */
-const COMPRESSED: readonly ArtifactKind[] = ['plan-file']
+const COMPRESSED: ReadonlySet<ArtifactKind> = new Set(['plan-file'])
 
 /** Keeps a file of a job; durable when it returns. What was sent before stays: an agent that sends again sends the same. */
 export async function putArtifact(ctx: Ctx, job: Job, { kind, content }: { kind: ArtifactKind; content: Readable }) {
   try {
     await ctx.blobs.put(artifactKey(job.run_id, job.id, kind), content, {
       maxBytes: MAX_ARTIFACT_BYTES,
-      compress: !COMPRESSED.includes(kind),
+      compress: !COMPRESSED.has(kind),
     })
   } catch (error) {
     if (error instanceof BlobTooLargeError) throw tooLarge(error.message)

@@ -50,6 +50,7 @@ export async function claimJob(
       leaseMs: LEASE_MS,
       runId: run.id,
       organizationName: picked.organization_name,
+      hostNames: hostNames(ctx.baseUrl),
       projectName: picked.project_name,
       workspaceId: run.workspace_id,
       workspaceName: picked.workspace_name,
@@ -71,6 +72,18 @@ export async function claimJob(
       graceMs: ctx.config.cancelGrace,
     } satisfies z.input<typeof agentJob>)
   })
+}
+
+/** Whether any job of the pool waits: a glance that spares an empty queue the transaction. */
+export async function hasQueuedJobs(ctx: Ctx, poolId: string) {
+  const row = await ctx.db
+    .selectFrom('agent_jobs')
+    .select('id')
+    .where('agent_pool_id', '=', poolId)
+    .where('status', '=', sql.lit('queued' as const))
+    .limit(sql.lit(1))
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 function timeLimit(ctx: Ctx, kind: 'plan' | 'apply') {
@@ -148,4 +161,9 @@ async function lease(ctx: Tctx, held: HeldRun, { agent, token, jobId, attempt }:
       }),
     ],
   })
+}
+
+/** Its own name, the one that `groundstate cli-config` gives it by default, and the one that the engines' docs have for any. */
+function hostNames(baseUrl: string) {
+  return [new URL(baseUrl).host, 'groundstate.local', 'localterraform.com']
 }

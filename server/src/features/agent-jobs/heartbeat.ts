@@ -13,12 +13,7 @@ const FRESH_MS = 3000
 export async function beat(
   ctx: Ctx,
   jobId: string,
-  {
-    token,
-    waitMs,
-    seen,
-    signal,
-  }: { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal },
+  { token, waitMs, seen, signal }: { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal },
 ): Promise<JobCommand> {
   using signals = ctx.signals.subscribe(`job:${jobId}`)
   const job = await requireAnyJob(ctx, jobId, token)

@@ -32,5 +32,6 @@ export async function requireJob(ctx: Ctx, id: string, token: string | undefined
 }
 
 export function checkRunning(job: Pick<Job, 'id' | 'status'>) {
-  if (job.status !== 'running') throw conflict(`the job ${job.id} is no longer yours: its lease was lost, or it has ended`)
+  if (job.status !== 'running')
+    throw conflict(`the job ${job.id} is no longer yours: its lease was lost, or it has ended`)
 }

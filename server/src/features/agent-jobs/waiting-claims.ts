@@ -1,7 +1,7 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../app.ts'
 import type { Signals } from '../../signals.ts'
-import { claimJob, type ClaimingAgent } from './claim.ts'
+import { claimJob, type ClaimingAgent, hasQueuedJobs } from './claim.ts'
 import { releaseJob } from './finish.ts'
 
 /**
@@ -12,6 +12,9 @@ type Waiter = {
   agent: ClaimingAgent
   warmRunIds: readonly string[]
   give: (job: AgentJob | undefined) => void
+  /** The queue was found empty for it: a claim is not answered before that, however short it waits. */
+  looked: boolean
+  expired: boolean
 }
 type Pool = { waiters: Set<Waiter>; arrival: AbortController; ctx: Ctx }
 
@@ -41,8 +44,12 @@ export async function waitForJob(
       resolve(job)
     }
     const onAbort = () => end(undefined)
-    const waiter: Waiter = { agent, warmRunIds, give: end }
-    const timer = setTimeout(onAbort, waitMs)
+    const onTimeout = () => {
+      waiter.expired = true
+      if (waiter.looked) end(undefined)
+    }
+    const waiter: Waiter = { agent, warmRunIds, give: end, looked: false, expired: false }
+    const timer = setTimeout(onTimeout, waitMs)
     signal.addEventListener('abort', onAbort, { once: true })
     pool.waiters.add(waiter)
     if (pool.waiters.size === 1) void serve(pool, agent.agent_pool_id)
@@ -71,28 +78,34 @@ async function serve(pool: Pool, poolId: string) {
   if (serving.has(pool)) return pool.arrival.abort()
   serving.add(pool)
   using signals = pool.ctx.signals.subscribe(`pool:${poolId}`)
-  let pause = RETRY_MS
   while (pool.waiters.size > 0) {
     pool.arrival = new AbortController()
     const { signal } = pool.arrival
-    await lookForAll(pool).catch((error: unknown) => pool.ctx.log.error({ err: error }, 'claiming a job'))
-    if (pool.waiters.size === 0) break
-    const woken = await signals.next({ timeoutMs: pause, signal })
-    pause = woken || signal.aborted ? RETRY_MS : POLL_MS
+    const isEmpty = await lookForAll(pool, poolId).catch((error: unknown) => {
+      pool.ctx.log.error({ err: error }, 'claiming a job')
+      return true
+    })
+    if (pool.waiters.size > 0) await signals.next({ timeoutMs: isEmpty ? POLL_MS : RETRY_MS, signal })
   }
   serving.delete(pool)
   return undefined
 }
 
-/** Hands out jobs until none is left that an agent here may have. */
-async function lookForAll(pool: Pool) {
+/** Hands out jobs until none is left that an agent here may have; whether the queue is empty then. */
+async function lookForAll(pool: Pool, poolId: string) {
   const empty = new Set<string>()
   for (;;) {
+    if (pool.waiters.size === 0) return true
+    if (!(await hasQueuedJobs(pool.ctx, poolId))) {
+      for (const idle of pool.waiters) noteEmpty(idle)
+      return true
+    }
     const waiter = [...pool.waiters].find(({ agent }) => !empty.has(agent.id))
-    if (!waiter) return
+    if (!waiter) return false
     const job = await claimJob(pool.ctx, waiter.agent, waiter.warmRunIds)
     if (!job) {
       empty.add(waiter.agent.id)
+      for (const idle of pool.waiters) if (idle.agent.id === waiter.agent.id) noteEmpty(idle)
       continue
     }
     // Meanwhile it may have stopped to wait; then another claim of the same agent is as good, and else the job goes back.
@@ -102,6 +115,11 @@ async function lookForAll(pool: Pool) {
     if (taker) taker.give(job)
     else await handBack(pool.ctx, job)
   }
+}
+
+function noteEmpty(waiter: Waiter) {
+  waiter.looked = true
+  if (waiter.expired) waiter.give(undefined)
 }
 
 async function handBack(ctx: Ctx, job: AgentJob) {

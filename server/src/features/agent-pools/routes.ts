@@ -27,8 +27,10 @@ export const agentPoolRoutes: Routes = (http) => {
       page,
       filter: {
         q: readText(query, 'q'),
-        allowedWorkspace: readText(query, 'filter[allowed_workspaces][name]') ?? readText(query, 'filter[allowed-workspaces][name]'),
-        allowedProject: readText(query, 'filter[allowed_projects][name]') ?? readText(query, 'filter[allowed-projects][name]'),
+        allowedWorkspace:
+          readText(query, 'filter[allowed_workspaces][name]') ?? readText(query, 'filter[allowed-workspaces][name]'),
+        allowedProject:
+          readText(query, 'filter[allowed_projects][name]') ?? readText(query, 'filter[allowed-projects][name]'),
         sort: readSort(query, ['name', 'created-at'] as const, 'name'),
       },
     })

@@ -77,7 +77,10 @@ export async function updateAgentPool(ctx: Ctx, id: string, input: UpdateAgentPo
   const { name, 'organization-scoped': scoped } = input.attributes
   return unique(name ?? pool.name, () =>
     transact(ctx, async (ctx) => {
-      const changes = { ...(name !== undefined && { name }), ...(typeof scoped === 'boolean' && { organization_scoped: scoped }) }
+      const changes = {
+        ...(name !== undefined && { name }),
+        ...(typeof scoped === 'boolean' && { organization_scoped: scoped }),
+      }
       if (Object.keys(changes).length > 0) await store.updateAgentPool(ctx.db, id, changes)
       await replaceScope(ctx, { id, organizationId: pool.organization_key }, input.relationships)
       return requireAgentPool(ctx, id, 'agent-pools:read')

@@ -17,7 +17,9 @@ function selectPools(db: Db, since: Date) {
     .select([
       sql<number>`(select count(*) from agents a
           where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${since})`.as('agent_count'),
-      sql<string[]>`array(select w.id from workspaces w where w.agent_pool_id = p.id order by w.name)`.as('workspace_ids'),
+      sql<string[]>`array(select w.id from workspaces w where w.agent_pool_id = p.id order by w.name)`.as(
+        'workspace_ids',
+      ),
       scope('agent_pool_workspaces', 'workspace_id', 'allowed').as('allowed_workspace_ids'),
       scope('agent_pool_workspaces', 'workspace_id', 'excluded').as('excluded_workspace_ids'),
       scope('agent_pool_projects', 'project_id').as('allowed_project_ids'),
@@ -128,7 +130,10 @@ export async function listUsers(db: Db, poolId: string) {
 }
 
 export async function listTokens(db: Db, poolId: string, page: Page) {
-  const query = db.selectFrom('tokens').where('agent_pool_id', '=', poolId).where('kind', '=', sql.lit('agent' as const))
+  const query = db
+    .selectFrom('tokens')
+    .where('agent_pool_id', '=', poolId)
+    .where('kind', '=', sql.lit('agent' as const))
   const rows = await query
     .selectAll()
     .orderBy('created_at')

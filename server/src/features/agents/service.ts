@@ -80,7 +80,8 @@ export async function requireAgent(ctx: Ctx, id: string) {
     .where('agent_pool_id', '=', actor.agentPoolId)
     .executeTakeFirst()
   if (!agent) throw notFound('agent')
-  if (agent.exited_at !== null) throw conflict(`the agent ${agent.name} has said goodbye, or was replaced: register it again`)
+  if (agent.exited_at !== null)
+    throw conflict(`the agent ${agent.name} has said goodbye, or was replaced: register it again`)
   const now = ctx.now()
   if (now.getTime() - agent.last_ping_at.getTime() >= PING_INTERVAL_MS) await store.touchAgent(ctx.db, id, now)
   return agent

@@ -95,12 +95,7 @@ export async function touchAgent(db: Db, id: string, now: Date) {
 }
 
 export async function markExited(db: Db, id: string, now: Date) {
-  await db
-    .updateTable('agents')
-    .set({ exited_at: now })
-    .where('id', '=', id)
-    .where('exited_at', 'is', null)
-    .execute()
+  await db.updateTable('agents').set({ exited_at: now }).where('id', '=', id).where('exited_at', 'is', null).execute()
 }
 
 export async function deleteAgent(db: Db, id: string) {

@@ -82,8 +82,7 @@ export const configurationVersionRoutes: Routes = (http) => {
 }
 
 async function withRun(ctx: Ctx, version: ConfigurationVersionRow, includes: ReadonlySet<string>): Promise<Answer> {
-  if (!includes.has('run'))
-    return ok(configurationVersionResource(ctx, version), includes.size === 0 ? undefined : [])
+  if (!includes.has('run')) return ok(configurationVersionResource(ctx, version), includes.size === 0 ? undefined : [])
   const run = await findRunOfConfiguration(ctx, version.id)
   return ok(configurationVersionResource(ctx, version, run?.id), run ? [runResource(ctx, run)] : [])
 }

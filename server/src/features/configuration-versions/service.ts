@@ -36,7 +36,8 @@ export async function requireConfigurationVersion(
   const can = workspacePermissions(facts)
   if (can.size > 0) checkTwoFactorPolicy(facts)
   if (!can.has('runs:read')) throw notFound('configuration version')
-  if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
+  if (!can.has(permission))
+    throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
   return { ...version, can }
 }
 
@@ -84,7 +85,10 @@ export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
   return version
 }
 
-export async function openArchive(ctx: Ctx, version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>) {
+export async function openArchive(
+  ctx: Ctx,
+  version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>,
+) {
   if (version.status !== 'uploaded' || version.blob_key === null) throw notFound('configuration archive')
   return { content: await ctx.blobs.open(version.blob_key), size: version.size }
 }

@@ -43,12 +43,7 @@ export async function findConfigurationVersions(db: Db, ids: readonly string[]) 
 
 export async function listConfigurationVersions(db: Db, { workspaceId, page }: { workspaceId: string; page: Page }) {
   const query = db.selectFrom('configuration_versions').where('workspace_id', '=', workspaceId)
-  const rows = await query
-    .selectAll()
-    .orderBy('seq', 'desc')
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
+  const rows = await query.selectAll().orderBy('seq', 'desc').limit(page.size).offset(pageOffset(page)).execute()
   const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { rows, total: count.total }
 }

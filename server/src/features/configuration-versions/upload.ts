@@ -72,7 +72,11 @@ async function refuse(ctx: Ctx, version: store.ConfigurationVersionRow, error: A
 function translate(error: unknown): never {
   if (error instanceof BlobTooLargeError)
     throw tooLarge(`the archive is larger than ${MAX_ARCHIVE_BYTES} bytes; a .terraformignore file leaves folders out`)
-  if (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_PREMATURE_CLOSE'))
+  if (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+  )
     throw new AppError('bad-request', [{ detail: 'the upload was cut off' }], { cause: error })
   throw error
 }

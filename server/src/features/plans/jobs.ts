@@ -8,9 +8,7 @@ const REST_MS = 30_000
 const compaction = jobKind('logs.compact', z.object({}), { concurrency: 1, retryLimit: 0 })
 
 export const planJobs = [
-  jobHandler(
-    compaction,
-    async (ctx, _, signal) => compactLogs(ctx, new Date(ctx.now().getTime() - REST_MS), signal),
-    { schedule: '* * * * *' },
-  ),
+  jobHandler(compaction, async (ctx, _, signal) => compactLogs(ctx, new Date(ctx.now().getTime() - REST_MS), signal), {
+    schedule: '* * * * *',
+  }),
 ]

@@ -69,7 +69,8 @@ export async function forceCancelRun(ctx: Ctx, id: string, comment: string | und
     throw forbidden(`a forced cancel needs admin access to the workspace ${run.workspace_name}`)
   return act(ctx, run, { action: 'force_canceled', comment }, async (ctx, { run: held }) => {
     if (isEnded(held.status)) throw conflict(`the run is ${held.status}, it has ended`)
-    if (held.cancel_requested_at === null) throw conflict('the run must be canceled first, and be given time to wind up')
+    if (held.cancel_requested_at === null)
+      throw conflict('the run must be canceled first, and be given time to wind up')
     if (!isForceCancelable(held, ctx.now()))
       throw conflict(`a forced cancel is possible from ${held.force_cancel_available_at?.toISOString()} on`)
     return { wish: 'force-cancel' }
@@ -91,7 +92,9 @@ export async function forceExecuteRun(ctx: Ctx, id: string, comment: string | un
       .selectFrom('runs')
       .select('id')
       .where('workspace_id', '=', held.workspace_id)
-      .where((eb) => eb.or([eb('occupies', '=', true), eb.and([eb('waits', '=', true), eb('queue_order', '<', held.queue_order)])]))
+      .where((eb) =>
+        eb.or([eb('occupies', '=', true), eb.and([eb('waits', '=', true), eb('queue_order', '<', held.queue_order)])]),
+      )
       .where('id', '<>', held.id)
       // The one that holds the workspace goes last, so that it is this run that gets its turn then.
       .orderBy('occupies')

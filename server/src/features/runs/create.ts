@@ -94,7 +94,8 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
     first: false,
   }
   const moved = outcome(ctx, held, {}, Object.fromEntries(run.stages.map((stage) => [stage, 'pending'])))
-  const { seq, queue_order, variables, ...columns } = run
+  // The database numbers the row.
+  const { seq: _, queue_order: __, variables, ...columns } = run
   const phases = [held.plan, held.apply].map(({ id, kind, status, status_timestamps }) => ({
     id,
     kind,
@@ -107,14 +108,12 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
   await writeTogether(
     ctx.db,
     [
-      ctx.db
-        .insertInto('runs')
-        .values({
-          ...columns,
-          status_timestamps: JSON.stringify(run.status_timestamps),
-          variables: JSON.stringify(variables),
-          ...moved.run,
-        }),
+      ctx.db.insertInto('runs').values({
+        ...columns,
+        status_timestamps: JSON.stringify(run.status_timestamps),
+        variables: JSON.stringify(variables),
+        ...moved.run,
+      }),
       ...phases.map((row) => ctx.db.insertInto('phases').values(row)),
       insertEvents(ctx, run.id, [{ action: 'created', actorUserId: run.created_by_user_id }]),
       ctx.db
@@ -132,8 +131,7 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
 
 function checkOptions(input: CreateRun) {
   const both = (one: keyof CreateRun, other: keyof CreateRun) => {
-    if (input[one] && input[other])
-      throw invalid(`${one} and ${other} exclude each other`, `/data/attributes/${other}`)
+    if (input[one] && input[other]) throw invalid(`${one} and ${other} exclude each other`, `/data/attributes/${other}`)
   }
   both('is-destroy', 'refresh-only')
   both('plan-only', 'save-plan')

@@ -35,7 +35,9 @@ export const runEventRoutes: Routes = (http) => {
   http.post('/runs/:runId/comments', { body: createCommentBody }, async (req) => {
     return created(commentResource(await createComment(req.ctx, req.params.runId, req.body.data.attributes.body)))
   })
-  http.get('/comments/:commentId', async (req) => ok(commentResource(await requireComment(req.ctx, req.params.commentId))))
+  http.get('/comments/:commentId', async (req) =>
+    ok(commentResource(await requireComment(req.ctx, req.params.commentId))),
+  )
 }
 
 function runEventResource(event: RunEvent): Resource {
@@ -69,7 +71,12 @@ function commentResource(comment: Comment): Resource {
 
 async function included(ctx: Ctx, events: readonly RunEvent[], includes: ReadonlySet<string>) {
   if (includes.size === 0) return undefined
-  const users = includes.has('actor') ? await includedUsers(ctx, events.map((event) => event.actor_user_id)) : []
+  const users = includes.has('actor')
+    ? await includedUsers(
+        ctx,
+        events.map((event) => event.actor_user_id),
+      )
+    : []
   const ids = includes.has('comment') ? events.flatMap((event) => event.comment_id ?? []) : []
   return [...users, ...(await findComments(ctx, ids)).map(commentResource)]
 }

@@ -25,7 +25,12 @@ export function readRunFilter(query: Record<string, unknown>, now: Date): RunFil
   const conditions: RunFilter[] = []
   const each = <T>(parameter: string, read: (values: string[], parameter: string) => T) => {
     const text = readText(query, parameter)
-    return text === undefined ? undefined : read(text.split(',').map((value) => value.trim()), parameter)
+    return text === undefined
+      ? undefined
+      : read(
+          text.split(',').map((value) => value.trim()),
+          parameter,
+        )
   }
   const statuses = each('filter[status]', (values, parameter) => closed(values, parameter, RUN_STATUSES))
   if (statuses) conditions.push(sql`r.status = any(${statuses})`)
@@ -34,7 +39,9 @@ export function readRunFilter(query: Record<string, unknown>, now: Date): RunFil
     const names: string[] = group.flatMap((name) => GROUPS[name as keyof typeof GROUPS])
     conditions.push(sql`r.status = any(${names})`)
   }
-  const operations = each('filter[operation]', (values, parameter) => closed(values, parameter, Object.keys(OPERATIONS)))
+  const operations = each('filter[operation]', (values, parameter) =>
+    closed(values, parameter, Object.keys(OPERATIONS)),
+  )
   if (operations) {
     const any = operations.map((name) => OPERATIONS[name as keyof typeof OPERATIONS])
     conditions.push(sql`(${sql.join(any, sql` or `)})`)
@@ -48,7 +55,8 @@ export function readRunFilter(query: Record<string, unknown>, now: Date): RunFil
     conditions.push(sql`r.agent_pool_id in (select id from agent_pools
       where organization_id = r.organization_id and lower(name) = any(${pools}))`)
   const user = readText(query, 'search[user]')
-  if (user) conditions.push(sql`r.created_by_user_id in (select id from users where lower(username) = ${user.toLowerCase()})`)
+  if (user)
+    conditions.push(sql`r.created_by_user_id in (select id from users where lower(username) = ${user.toLowerCase()})`)
   // No run comes from a commit: this server is connected to no version control.
   if (readText(query, 'search[commit]')) conditions.push(sql`false`)
   const basic = readText(query, 'search[basic]')
@@ -64,7 +72,10 @@ export function readRunFilter(query: Record<string, unknown>, now: Date): RunFil
 function closed(values: string[], parameter: string, known: readonly string[]) {
   const unknown = values.find((value) => !known.includes(value))
   if (unknown !== undefined)
-    throw invalidParameter(`${parameter} has ${JSON.stringify(unknown)}, it must be among ${known.join(', ')}`, parameter)
+    throw invalidParameter(
+      `${parameter} has ${JSON.stringify(unknown)}, it must be among ${known.join(', ')}`,
+      parameter,
+    )
   return values
 }
 
@@ -75,7 +86,10 @@ function timeframeCondition(timeframe: string, now: Date): RunFilter {
     return sql`r.created_at >= ${start}`
   }
   if (!/^\d{4}$/.test(timeframe))
-    throw invalidParameter(`filter[timeframe] is ${timeframe}, it must be year or a year such as 2026`, 'filter[timeframe]')
+    throw invalidParameter(
+      `filter[timeframe] is ${timeframe}, it must be year or a year such as 2026`,
+      'filter[timeframe]',
+    )
   const year = Number(timeframe)
   const [start, end] = [new Date(Date.UTC(year, 0)), new Date(Date.UTC(year + 1, 0))]
   return sql`(r.created_at >= ${start} and r.created_at < ${end})`

@@ -145,13 +145,13 @@ function afterPlan(run: MachineRun): RunStatus | undefined {
 }
 
 /** Where an agent is, or may be, at work: what is asked for then reaches the run through its agent. */
-const AT_WORK: readonly RunStatus[] = ['planning', 'applying']
+const AT_WORK: ReadonlySet<RunStatus> = new Set(['planning', 'applying'])
 
 /** Where the run goes because a person asks for it; undefined when that is nowhere from here, or not yet. */
 function wished(status: RunStatus, facts: Facts): RunStatus | undefined {
   const end = WISHES[facts.wish]
   if (end === undefined || !isNext(status, end)) return undefined
-  if (end !== 'canceled' || !AT_WORK.includes(status)) return end
+  if (end !== 'canceled' || !AT_WORK.has(status)) return end
   // The agent interrupts the engine first, and what it then reports counts: a failure is told as one, and so is an apply
   // that came to its end all the same.
   if (facts.job === 'retry' || facts.job === 'canceled') return end
@@ -258,7 +258,7 @@ export function consequences(run: MachineRun, path: readonly RunStatus[]): Conse
       result.applied = status === 'applied'
     }
     // A job ends when its phase does; the one that a lost or handed back job makes room for is a new one.
-    if (AT_WORK.includes(from) || isEnded(status)) result.endsJob = true
+    if (AT_WORK.has(from) || isEnded(status)) result.endsJob = true
     from = status
   }
   const ended = isEnded(from)
@@ -281,18 +281,18 @@ function phasesAt(from: RunStatus, status: RunStatus): Phases {
   if (!isEnded(status) || status === 'applied') return {}
   const end = status === 'errored' ? 'errored' : 'canceled'
   // What never began can no longer be reached.
-  if (BEFORE_PLAN.includes(from)) return { plan: status === 'errored' ? 'unreachable' : 'canceled', apply: 'unreachable' }
+  if (BEFORE_PLAN.has(from)) return { plan: status === 'errored' ? 'unreachable' : 'canceled', apply: 'unreachable' }
   if (from === 'plan_queued' || from === 'planning') return { plan: end, apply: 'unreachable' }
   if (from === 'apply_queued' || from === 'applying') return { apply: end }
-  return APPLY_DONE.includes(from) ? {} : { apply: 'unreachable' }
+  return APPLY_DONE.has(from) ? {} : { apply: 'unreachable' }
 }
 
-const BEFORE_PLAN: readonly RunStatus[] = [
+const BEFORE_PLAN: ReadonlySet<RunStatus> = new Set([
   'pending',
   'fetching',
   'fetching_completed',
   'pre_plan_running',
   'pre_plan_completed',
   'queuing',
-]
-const APPLY_DONE: readonly RunStatus[] = ['post_apply_running', 'post_apply_completed']
+])
+const APPLY_DONE: ReadonlySet<RunStatus> = new Set(['post_apply_running', 'post_apply_completed'])

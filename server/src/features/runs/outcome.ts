@@ -21,7 +21,12 @@ export type Change = {
   /** Writes for the same statement; see `writeTogether`. */
   writes?: readonly OperationNodeSource[]
 }
-export type NewEvent = { action: string; description?: string | null; commentId?: string | null; actorUserId?: string | null }
+export type NewEvent = {
+  action: string
+  description?: string | null
+  commentId?: string | null
+  actorUserId?: string | null
+}
 
 /** The rows that a change and its consequences write. */
 export type Outcome = {
@@ -69,7 +74,8 @@ export function outcome(ctx: OutcomeCtx, held: HeldRun, change: Change, stages: 
   const stamps = Object.fromEntries(path.map((step) => [step, now.toISOString()]))
   const timestamps = { ...(before.status_timestamps as Record<string, string>), ...stamps }
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
-  const enqueue = follows.enqueue && newJob(ctx, held, { kind: follows.enqueue, isRepeat: change.isHandedBack ?? false })
+  const enqueue =
+    follows.enqueue && newJob(ctx, held, { kind: follows.enqueue, isRepeat: change.isHandedBack ?? false })
 
   return {
     path,
@@ -90,7 +96,8 @@ export function outcome(ctx: OutcomeCtx, held: HeldRun, change: Change, stages: 
     topics: [
       `run:${before.id}`,
       ...(enqueue ? [`pool:${enqueue.agent_pool_id}`] : []),
-      ...(held.job && follows.endsJob ? [`job:${held.job.id}`] : []),
+      // Whoever told the end of a job need not be told.
+      ...(held.job && status === 'force_canceled' ? [`job:${held.job.id}`] : []),
     ],
     follows,
   }

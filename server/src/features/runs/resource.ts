@@ -163,7 +163,9 @@ function hasConfiguration(includes: ReadonlySet<string>) {
 }
 
 async function includedConfigurations(ctx: Ctx, runs: readonly Run[]) {
-  const versions = await findConfigurationVersions(ctx.db, [...new Set(runs.map((run) => run.configuration_version_id))])
+  const versions = await findConfigurationVersions(ctx.db, [
+    ...new Set(runs.map((run) => run.configuration_version_id)),
+  ])
   return versions.map((version) => configurationVersionResource(ctx, version))
 }
 

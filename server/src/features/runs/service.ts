@@ -1,6 +1,11 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import {
+  checkTwoFactorPolicy,
+  type Facts,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'

@@ -67,16 +67,18 @@ export const DISCARDABLE: readonly RunStatus[] = [
 ]
 
 /** Where a run waits for a person to confirm it. */
-const CONFIRMABLE: readonly RunStatus[] = ['planned', 'post_plan_completed', 'planned_and_saved']
+const CONFIRMABLE: ReadonlySet<RunStatus> = new Set(['planned', 'post_plan_completed', 'planned_and_saved'])
 
 /** Where a run can be canceled. */
-const CANCELABLE: readonly RunStatus[] = RUN_STATUSES.filter((status) => NEXT[status].some((next) => next === 'canceled'))
+const CANCELABLE: ReadonlySet<RunStatus> = new Set(
+  RUN_STATUSES.filter((status) => NEXT[status].some((next) => next === 'canceled')),
+)
 
 type Asked = { status: RunStatus; cancel_requested_at: Date | null; force_cancel_available_at: Date | null }
 
 /** Whether the run waits for a confirmation. */
 export function isConfirmable(run: Pick<Asked, 'status'>) {
-  return CONFIRMABLE.includes(run.status)
+  return CONFIRMABLE.has(run.status)
 }
 
 export function isDiscardable(run: Pick<Asked, 'status'>) {
@@ -84,7 +86,7 @@ export function isDiscardable(run: Pick<Asked, 'status'>) {
 }
 
 export function isCancelable(run: Asked) {
-  return CANCELABLE.includes(run.status) && run.cancel_requested_at === null
+  return CANCELABLE.has(run.status) && run.cancel_requested_at === null
 }
 
 /** A forced cancel is for what did not heed a cancel in time. */

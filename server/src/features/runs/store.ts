@@ -115,7 +115,12 @@ export async function listWorkspaceRuns(
 export async function listOrganizationRuns(
   db: Db,
   actor: Actor,
-  { organizationId, page, filter, now }: { organizationId: string; page: Page; filter: RunFilter | undefined; now: Date },
+  {
+    organizationId,
+    page,
+    filter,
+    now,
+  }: { organizationId: string; page: Page; filter: RunFilter | undefined; now: Date },
 ) {
   return selectRuns(db, actor, now)
     .where('r.organization_id', '=', organizationId)

@@ -17,7 +17,7 @@ import {
   type TaskSetting,
 } from '../../testing/task-runs.ts'
 import { claimDeliveries } from './deliveries-store.ts'
-import { runTaskResults } from './loop.ts'
+import { startTaskDeliveries } from './loop.ts'
 
 /** Processes that share nothing but the database: each is an app of its own, with its own loop. */
 
@@ -29,12 +29,10 @@ const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
 async function startReplica() {
   const options = { databaseUrl: url, baseUrl: app.baseUrl, log: pino({ level: 'silent' }), works: false }
   const replica = await createApp(app.config, options, { now: app.clock.now })
-  const abort = new AbortController()
-  const done = runTaskResults({ ...replica, actor: SYSTEM }, abort.signal)
+  const deliveries = startTaskDeliveries({ ...replica, actor: SYSTEM })
   return {
     async [Symbol.asyncDispose]() {
-      abort.abort()
-      await done
+      await deliveries[Symbol.asyncDispose]()
       await replica[Symbol.asyncDispose]()
     },
   }

@@ -1,0 +1,315 @@
+import { AGENT_API } from '@groundstate/contract/agent'
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../testing/app.ts'
+import { createFakeAgent } from '../../testing/fake-agent.ts'
+import {
+  act,
+  createRun,
+  createRunSetting,
+  EMPTY_ARCHIVE,
+  readRun,
+  readWorkspace,
+  runStatus,
+} from '../../testing/runs.ts'
+import { reapLostLeases } from './leases.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+/** A run in a workspace of its own, and the job of its plan. */
+async function startPlan(attributes: Record<string, unknown> = {}) {
+  const setting = await createRunSetting(app)
+  const run = await createRun(app, setting, attributes)
+  return { setting, run, job: await agent.take() }
+}
+
+async function readLog(setting: { user: { token: string } }, { run, phase }: { run: string; phase: 'plan' | 'apply' }) {
+  const { data } = (await app.request({ url: `/api/v2/runs/${run}/${phase}`, token: setting.user.token })).json()
+  const path = new URL(data.attributes['log-read-url']).pathname
+  return {
+    data,
+    path,
+    read: async (offset: number, limit: number) =>
+      (await app.request({ url: `${path}?limit=${limit}&offset=${offset}` })).bytes,
+  }
+}
+
+describe('a claim', () => {
+  test('waits for work and is woken', async () => {
+    const setting = await createRunSetting(app)
+    const waiting = agent.claim({ waitMs: 10_000 })
+
+    const run = await createRun(app, setting)
+
+    const job = await waiting
+    expect(job?.runId).toBe(run)
+    await job?.finish({ hasChanges: false })
+  })
+
+  test('without work is empty', async () => {
+    expect(await agent.claim({ waitMs: 10 })).toBeUndefined()
+  })
+
+  test('gets the configuration, the options and the variables', async () => {
+    const setting = await createRunSetting(app)
+    const variable = (attributes: Record<string, unknown>) =>
+      app.request({
+        method: 'POST',
+        url: `/api/v2/workspaces/${setting.workspaceId}/vars`,
+        token: setting.user.token,
+        body: { data: { type: 'vars', attributes } },
+      })
+    await variable({ key: 'region', value: 'eu', category: 'terraform' })
+    await variable({ key: 'size', value: '1', category: 'terraform', hcl: true })
+    await createRun(app, setting, {
+      'plan-only': true,
+      'is-destroy': true,
+      'target-addrs': ['a.b'],
+      variables: [{ key: 'size', value: '2' }],
+    })
+
+    const job = await agent.take()
+
+    expect(job.options).toMatchObject({ isDestroy: true, refresh: true, targetAddrs: ['a.b'] })
+    expect(
+      job.variables
+        .map(({ key, value, hcl }) => [key, value, hcl])
+        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    ).toEqual([
+      ['region', 'eu', false],
+      ['size', '2', true],
+    ])
+    expect((await job.configuration()).bytes).toEqual(EMPTY_ARCHIVE)
+    await job.finish({ hasChanges: false })
+  })
+
+  test('takes the token of an agent, of that very agent', async () => {
+    const { setting, job } = await startPlan({ 'plan-only': true })
+    const url = `${AGENT_API}/agents/${agent.id}/claim`
+
+    expect((await app.request({ method: 'POST', url, token: setting.user.token, body: { waitMs: 0 } })).status).toBe(
+      401,
+    )
+    expect(
+      (
+        await app.request({
+          method: 'POST',
+          url: `${AGENT_API}/agents/agent-x/claim`,
+          token: agent.token,
+          body: { waitMs: 0 },
+        })
+      ).status,
+    ).toBe(404)
+    expect((await app.request({ url: '/api/v2/account/details', token: agent.token })).status).not.toBe(200)
+    await job.finish({ hasChanges: false })
+  })
+
+  test('of an apply goes to the agent that made the plan first', async () => {
+    const other = await createFakeAgent(app, { name: 'other' })
+    const { job } = await startPlan({ 'auto-apply': true })
+    await job.finish()
+
+    expect(await other.claim()).toBeUndefined()
+    app.clock.advance(1100)
+    const apply = await other.claim()
+
+    expect(apply?.runId).toBe(job.runId)
+    await apply?.finish()
+  })
+})
+
+describe('the log of a job', () => {
+  test('is framed for its readers, and read at any offset while it grows', async () => {
+    const { setting, run, job } = await startPlan({ 'plan-only': true })
+    const log = await readLog(setting, { run, phase: 'plan' })
+    expect(String(await log.read(0, 100))).toBe('\u0002')
+    await job.log('hello ')
+    await job.log('world')
+
+    expect(String(await log.read(0, 100))).toBe('\u0002hello world')
+    expect(String(await log.read(3, 4))).toBe('llo ')
+    expect(String(await log.read(12, 100))).toBe('')
+    expect(String(await log.read(999, 100))).toBe('')
+
+    await job.finish({ hasChanges: false })
+    expect(String(await log.read(0, 100))).toBe('\u0002hello world\u0003')
+    expect(String(await log.read(12, 100))).toBe('\u0003')
+    expect(String(await log.read(13, 100))).toBe('')
+    expect(String(await log.read(0, 12))).toBe('\u0002hello world')
+  })
+
+  test('takes what was sent before once', async () => {
+    const { setting, run, job } = await startPlan({ 'plan-only': true })
+
+    await job.log('abc')
+    expect((await job.log('abcdef', 0)).json()).toEqual({ size: 6 })
+    expect((await job.log('cd', 2)).json()).toEqual({ size: 6 })
+    const gap = await job.log('x', 10)
+    await Promise.all([job.log('ghi', 6), job.log('ghi', 6), job.log('ghi', 6)])
+
+    expect(gap.status).toBe(416)
+    const log = await readLog(setting, { run, phase: 'plan' })
+    expect(String(await log.read(1, 100))).toBe('abcdefghi')
+    await job.finish({ hasChanges: false })
+  })
+
+  test('reads the same once it has moved to blobs', async () => {
+    const { setting, run, job } = await startPlan({ 'plan-only': true })
+    const text = Array.from({ length: 300_000 }, (_, index) => `${index}\n`).join('')
+    for (let at = 0; at < text.length; at += 700_000) await job.log(text.slice(at, at + 700_000))
+    await job.finish({ hasChanges: false })
+    const log = await readLog(setting, { run, phase: 'plan' })
+    const before = (await app.request({ url: log.path })).text
+
+    app.clock.advance(60_000)
+    const { compactLogs } = await import('../plans/logs.ts')
+    await compactLogs(app.as(), app.now())
+
+    expect(
+      await app.db.selectFrom('log_chunks').select('phase_id').where('phase_id', '=', log.data.id).execute(),
+    ).toEqual([])
+    expect(before).toBe(`\u0002${text}\u0003`)
+    expect((await app.request({ url: log.path })).text).toBe(before)
+    expect(String(await log.read(1_048_570, 20))).toBe(before.slice(1_048_570, 1_048_590))
+    expect(String(await log.read(before.length - 1, 20))).toBe('\u0003')
+    expect(String(await log.read(before.length, 20))).toBe('')
+  })
+
+  test('is nobody else’s', async () => {
+    const { job } = await startPlan({ 'plan-only': true })
+    const url = `${AGENT_API}/jobs/${job.id}/log?offset=0`
+
+    expect((await app.request({ method: 'PUT', url, token: agent.token, body: Buffer.from('x') })).status).toBe(401)
+    expect((await app.request({ url: '/_objects/logs/plan-x.1.abc' })).status).toBe(404)
+    await job.finish({ hasChanges: false })
+  })
+})
+
+describe('files of a job', () => {
+  test('the apply finds what the plan left, and people find the plan as JSON', async () => {
+    const { setting, run, job } = await startPlan({ 'auto-apply': true })
+    const plan = (await readRun(app, setting, run)).relationships.plan.data.id
+    const url = `/api/v2/plans/${plan}/json-output`
+    expect((await app.request({ url, token: setting.user.token })).status).toBe(204)
+    await job.put('plan-file', 'PLAN')
+    await job.put('plan-json', '{"a":1}')
+    await job.put('plan-json-redacted', '{"a":null}')
+    expect((await job.put('plan-file', 'PLAN')).status).toBe(204)
+    await job.finish()
+    const apply = await agent.take()
+
+    expect((await apply.get('plan-file')).text).toBe('PLAN')
+    expect((await apply.get('lock-file')).status).toBe(404)
+    expect((await app.request({ url, token: setting.user.token })).json()).toEqual({ a: 1 })
+    const redacted = await app.request({ url: `${url}-redacted`, token: setting.user.token })
+    expect(redacted.json()).toEqual({ a: null })
+    await apply.put('errored-state', '{"version":4}')
+    await apply.finish({ status: 'errored' })
+    const applyId = (await readRun(app, setting, run)).relationships.apply.data.id
+    app.clock.advance(3000)
+    await app.runJobs()
+    const state = await app.request({ url: `/api/v2/applies/${applyId}/errored-state`, token: setting.user.token })
+    expect(state.json()).toEqual({ version: 4 })
+  })
+})
+
+describe('an end', () => {
+  test('that is told twice counts once', async () => {
+    const { setting, run, job } = await startPlan()
+
+    expect((await job.finish()).status).toBe(204)
+    expect((await job.finish({ status: 'errored' })).status).toBe(204)
+
+    expect(await runStatus(app, setting, run)).toBe('planned')
+    expect((await job.heartbeat()).status).toBe(409)
+    await act(app, setting, { run, action: 'discard' })
+  })
+
+  test('a job that is handed back is queued again', async () => {
+    const { setting, run, job } = await startPlan()
+
+    expect((await job.release()).status).toBe(204)
+
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+    const again = await agent.take()
+    expect(again.runId).toBe(run)
+    expect(again.id).not.toBe(job.id)
+    expect((await job.log('late')).status).toBe(409)
+    await again.finish({ hasChanges: false })
+  })
+})
+
+describe('a lost lease', () => {
+  test('lets another agent make the plan, and its log goes on', async () => {
+    const { setting, run, job } = await startPlan()
+    await job.log('first\n')
+
+    app.clock.advance(31_000)
+    expect(await reapLostLeases(app.as())).toBe(1)
+
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+    expect((await job.heartbeat()).status).toBe(409)
+    expect((await job.finish()).status).toBe(204)
+    const again = await agent.take()
+    await again.log('second\n')
+    await again.finish({ hasChanges: false })
+    const log = await readLog(setting, { run, phase: 'plan' })
+    expect(String(await log.read(0, 1000))).toMatch(/^.first\n\nthe agent fake gave no sign of life.*\nsecond\n.$/)
+    expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
+  })
+
+  test('ends a plan that lost three agents', async () => {
+    const { setting, run } = await startPlan()
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      app.clock.advance(31_000)
+      await reapLostLeases(app.as())
+      if (attempt < 3) await agent.take()
+    }
+
+    expect(await runStatus(app, setting, run)).toBe('errored')
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('ends an apply, says what to check, and lets the workspace go', async () => {
+    const { setting, run, job } = await startPlan({ 'auto-apply': true })
+    await job.finish()
+    await agent.take()
+    const next = await createRun(app, setting)
+
+    app.clock.advance(31_000)
+    await reapLostLeases(app.as())
+
+    const { attributes } = await readRun(app, setting, run)
+    expect(attributes.status).toBe('errored')
+    expect(attributes['error-message']).toContain('compare the state with what really exists')
+    expect(await runStatus(app, setting, next)).toBe('plan_queued')
+    expect((await agent.take()).runId).toBe(next)
+    await act(app, setting, { run: next, action: 'cancel' })
+    app.clock.advance(31_000)
+    await reapLostLeases(app.as())
+    expect(await runStatus(app, setting, next)).toBe('canceled')
+  })
+
+  test('does not befall an agent that beats', async () => {
+    const { setting, run, job } = await startPlan()
+
+    for (let beat = 0; beat < 4; beat += 1) {
+      app.clock.advance(20_000)
+      expect((await job.heartbeat()).json()).toEqual({ command: 'continue' })
+      expect(await reapLostLeases(app.as())).toBe(0)
+    }
+
+    expect(await runStatus(app, setting, run)).toBe('planning')
+    await job.finish({ hasChanges: false })
+  })
+})
+
+test('why a run waits for an agent is said', async () => {
+  const setting = await createRunSetting(app)
+  app.clock.advance(120_000)
+
+  const run = await createRun(app, setting)
+
+  expect((await readRun(app, setting, run)).attributes['waiting-reason']).toContain('no agent of this server is online')
+  await (await agent.take()).finish({ hasChanges: false })
+})

@@ -1,0 +1,212 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  advance,
+  consequences,
+  type Facts,
+  type JobOutcome,
+  type MachineRun,
+  STAGES,
+  type StageStatus,
+} from './machine.ts'
+import { isEnded, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
+
+const RUN: MachineRun = {
+  status: 'pending',
+  planOnly: false,
+  savePlan: false,
+  autoApply: false,
+  allowEmptyApply: false,
+  hasChanges: true,
+  occupies: false,
+  confirmed: false,
+}
+const FACTS: Facts = { turn: true, job: 'queued', stages: {}, stale: false, wish: 'none' }
+
+function go(run: Partial<MachineRun>, facts: Partial<Facts> = {}) {
+  return advance({ ...RUN, ...run }, { ...FACTS, ...facts })
+}
+
+describe('the way of a run', () => {
+  test('a free workspace takes a new run to the agents in one go', () => {
+    expect(go({})).toEqual(['fetching', 'fetching_completed', 'queuing', 'plan_queued'])
+  })
+
+  test('a run waits for its turn, a speculative one does not', () => {
+    expect(go({}, { turn: false })).toEqual([])
+    expect(go({ planOnly: true }, { turn: false }).at(-1)).toBe('plan_queued')
+    expect(go({ savePlan: true }, { turn: false }).at(-1)).toBe('plan_queued')
+  })
+
+  test('a plan with changes waits for a person', () => {
+    expect(go({ status: 'planning', occupies: true }, { job: 'finished' })).toEqual(['planned'])
+  })
+
+  test('a plan without changes ends the run, unless an empty apply is wanted', () => {
+    const run = { status: 'planning', occupies: true, hasChanges: false } as const
+
+    expect(go(run, { job: 'finished' })).toEqual(['planned', 'planned_and_finished'])
+    expect(go({ ...run, allowEmptyApply: true }, { job: 'finished' })).toEqual(['planned'])
+  })
+
+  test('auto-apply confirms by itself', () => {
+    expect(go({ status: 'planning', occupies: true, autoApply: true }, { job: 'finished' })).toEqual([
+      'planned',
+      'confirmed',
+      'queuing_apply',
+      'apply_queued',
+    ])
+  })
+
+  test('a saved plan rests, and waits for the workspace once it is confirmed', () => {
+    const run = { status: 'planning', savePlan: true } as const
+
+    expect(go(run, { job: 'finished' })).toEqual(['planned', 'planned_and_saved'])
+    expect(go({ ...run, status: 'planned_and_saved', confirmed: true }, { turn: false })).toEqual(['confirmed'])
+    expect(go({ ...run, status: 'confirmed', confirmed: true }, { turn: true }).at(-1)).toBe('apply_queued')
+    expect(go({ ...run, status: 'confirmed', confirmed: true }, { stale: true })).toEqual(['errored'])
+  })
+
+  test('a lost plan is queued again, a lost apply is an error', () => {
+    expect(go({ status: 'planning', occupies: true }, { job: 'retry' })).toEqual(['plan_queued'])
+    expect(go({ status: 'planning', occupies: true }, { job: 'lost' })).toEqual(['errored'])
+    expect(go({ status: 'applying', occupies: true }, { job: 'lost' })).toEqual(['errored'])
+  })
+
+  test('a failed apply that is held is not told yet', () => {
+    expect(go({ status: 'applying', occupies: true }, { job: 'held' })).toEqual([])
+  })
+
+  test('stages stand where they belong', () => {
+    const stages = { pre_plan: 'pending', post_plan: 'pending', pre_apply: 'pending', post_apply: 'pending' } as const
+
+    expect(go({}, { stages }).at(-1)).toBe('pre_plan_running')
+    expect(go({ status: 'pre_plan_running' }, { stages: { pre_plan: 'passed' } }).at(-1)).toBe('plan_queued')
+    expect(go({ status: 'pre_plan_running' }, { stages: { pre_plan: 'failed' } })).toEqual(['errored'])
+    expect(go({ status: 'planning', autoApply: true }, { job: 'finished', stages })).toEqual([
+      'planned',
+      'post_plan_running',
+    ])
+    expect(go({ status: 'post_plan_running' }, { stages: { post_plan: 'awaiting_override' } })).toEqual([
+      'post_plan_awaiting_decision',
+    ])
+    expect(go({ status: 'post_plan_awaiting_decision' }, { stages: { post_plan: 'passed' } })).toEqual([
+      'post_plan_completed',
+    ])
+    expect(go({ status: 'applying' }, { job: 'finished', stages })).toEqual(['post_apply_running'])
+    expect(go({ status: 'post_apply_running' }, { stages: { post_apply: 'failed' } })).toEqual([
+      'post_apply_completed',
+      'applied',
+    ])
+  })
+})
+
+describe('a cancel', () => {
+  test('ends at once what no agent works on', () => {
+    for (const status of ['pending', 'plan_queued', 'planned', 'confirmed', 'apply_queued'] as const) {
+      expect([status, ...go({ status, occupies: status !== 'pending' }, { wish: 'cancel', turn: false })]).toEqual([
+        status,
+        'canceled',
+      ])
+    }
+  })
+
+  test('waits for the agent to wind up', () => {
+    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'running' })).toEqual([])
+    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'canceled' })).toEqual(['canceled'])
+    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'finished' })).toEqual(['canceled'])
+    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'retry' })).toEqual(['canceled'])
+  })
+
+  test('that comes too late for an apply changes nothing', () => {
+    expect(go({ status: 'applying' }, { wish: 'cancel', job: 'finished' })).toEqual(['applied'])
+    expect(go({ status: 'applying' }, { wish: 'cancel', job: 'errored' })).toEqual(['errored'])
+  })
+
+  test('by force does not wait', () => {
+    expect(go({ status: 'planning' }, { wish: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
+    expect(go({ status: 'applying' }, { wish: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
+  })
+})
+
+const jobs: readonly JobOutcome[] = ['queued', 'running', 'finished', 'errored', 'held', 'canceled', 'retry', 'lost']
+const stageStatuses: readonly StageStatus[] = [
+  'pending',
+  'running',
+  'passed',
+  'failed',
+  'awaiting_override',
+  'errored',
+  'canceled',
+  'unreachable',
+]
+const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])), {
+  requiredKeys: [],
+})
+const anyFacts: fc.Arbitrary<Facts> = fc.record({
+  turn: fc.boolean(),
+  job: fc.constantFrom(...jobs),
+  stages: anyStages,
+  stale: fc.boolean(),
+  wish: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'discard', 'cancel', 'force-cancel'),
+})
+const APPLY_PART: ReadonlySet<RunStatus> = new Set([
+  'pre_apply_running',
+  'pre_apply_completed',
+  'queuing_apply',
+  'apply_queued',
+  'applying',
+  'post_apply_running',
+  'post_apply_completed',
+])
+/** A run at any point of its way, as it can have got there. */
+const anyRun: fc.Arbitrary<MachineRun> = fc
+  .record({
+    status: fc.constantFrom<RunStatus>(...RUN_STATUSES.filter((status) => !isEnded(status))),
+    kind: fc.constantFrom('plain', 'plan-only', 'save-plan'),
+    autoApply: fc.boolean(),
+    allowEmptyApply: fc.boolean(),
+    hasChanges: fc.boolean(),
+    confirmed: fc.boolean(),
+  })
+  .filter(({ status, kind }) => {
+    if (status === 'planned_and_saved') return kind === 'save-plan'
+    return kind !== 'plan-only' || (status !== 'confirmed' && !APPLY_PART.has(status))
+  })
+  .map(({ kind, ...run }) => ({
+    ...run,
+    planOnly: kind === 'plan-only',
+    savePlan: kind === 'save-plan',
+    occupies: APPLY_PART.has(run.status) || (kind === 'plain' && run.status !== 'pending'),
+  }))
+
+test('no walk makes a step that the table does not allow, and every walk keeps its promises', () => {
+  const reached = new Set<string>()
+  fc.assert(
+    fc.property(anyRun, fc.array(anyFacts, { maxLength: 30 }), (start, walk) => {
+      let run = start
+      for (const facts of walk) {
+        const path = advance(run, facts)
+        let from = run.status
+        for (const status of path) {
+          expect(NEXT[from] as readonly string[], `${from} → ${status}`).toContain(status)
+          reached.add(`${from} → ${status}`)
+          from = status
+        }
+        const follows = consequences(run, path)
+        const ended = isEnded(from)
+        expect(follows.releases).toBe(ended && run.occupies)
+        expect(ended && (follows.occupies || follows.waits || follows.enqueue !== undefined)).toBe(false)
+        expect(!ended && run.occupies && !follows.occupies).toBe(false)
+        expect(from === 'applying' && !follows.occupies).toBe(false)
+        expect(from === 'planning' && !follows.occupies && !run.planOnly && !run.savePlan).toBe(false)
+        run = { ...run, status: from, occupies: follows.occupies }
+      }
+    }),
+    { numRuns: 3000 },
+  )
+  const missed = RUN_STATUSES.flatMap((from) => NEXT[from].map((to) => `${from} → ${to}`)).filter(
+    (edge) => !reached.has(edge),
+  )
+  expect(missed).toEqual([])
+})
