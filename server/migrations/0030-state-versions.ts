@@ -14,6 +14,9 @@ alter table workspaces
   add column latest_state_md5 text,
   add column latest_state_lineage text;
 
+-- Locks, runs and states change a workspace's row often: room on its page spares them the indexes.
+alter table workspaces set (fillfactor = 75);
+
 create table state_versions (
   id text primary key,
   workspace_id text not null references workspaces on delete cascade,
@@ -77,7 +80,7 @@ alter table state_contents alter column sealed set storage external;
 create table state_version_outputs (
   id text primary key,
   state_version_id text not null references state_versions on delete cascade,
-  name text not null,
+  name text collate "C" not null,
   type text not null,
   detailed_type jsonb not null,
   sensitive boolean not null,

@@ -7,6 +7,8 @@ import * as agents from './0021-agents.ts'
 import * as stateVersions from './0030-state-versions.ts'
 import * as runTasks from './0040-run-tasks.ts'
 import * as accountSecurity from './0050-accounts.ts'
+import * as teams from './0060-teams.ts'
+import * as auditTrail from './0061-audit-trail.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -19,4 +21,6 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0030-state-versions', up: stateVersions.up },
   { name: '0040-run-tasks', up: runTasks.up },
   { name: '0050-accounts', up: accountSecurity.up },
+  { name: '0060-teams', up: teams.up },
+  { name: '0061-audit-trail', up: auditTrail.up },
 ]

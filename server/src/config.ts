@@ -97,6 +97,36 @@ export const SETTINGS = {
     doc: 'whether run tasks may call private and loopback addresses',
     shown: 'on when HOST is a loopback address',
   },
+  AUDIT_RETENTION_DAYS: {
+    schema: integer(0, 36_500).default(365),
+    doc: 'days for which the audit trail is kept; 0 keeps it for good',
+  },
+  OIDC_ISSUER: {
+    schema: z
+      .url({ protocol: /^https?$/ })
+      .transform((url) => new URL(url))
+      .optional(),
+    doc: 'address of the OpenID Connect provider that people may sign in with',
+  },
+  OIDC_CLIENT_ID: { schema: z.string().optional(), doc: 'what this server is called at the provider' },
+  OIDC_CLIENT_SECRET: { schema: z.string().optional(), doc: 'its secret there', secret: true },
+  OIDC_NAME: {
+    schema: z.string().max(60).default('single sign-on'),
+    doc: 'name of the provider, for the sign-in pages',
+  },
+  OIDC_SCOPES: {
+    schema: z.string().default('openid profile email'),
+    doc: 'scopes asked for; some providers hand out groups for one of their own only',
+  },
+  OIDC_GROUP_CLAIM: {
+    schema: z.string().default('groups'),
+    doc: 'claim with the names or ids of the groups that a person is in, for team membership',
+  },
+  PASSWORD_SIGN_IN: {
+    schema: flag.default(true),
+    doc: 'whether people may sign in with a password',
+    shown: 'on',
+  },
   HTTPS_PROXY: {
     schema: z.url().optional(),
     doc: 'proxy for requests to run tasks at https addresses',
@@ -171,6 +201,12 @@ export function readConfig(values: Record<string, string | undefined>): Config {
     if (result.success) config[settingKey(name)] = result.data
     else problems.push(`${variable}: ${result.error.issues.map((issue) => issue.message).join(', ')}`)
   }
+  if (config['oidcIssuer'] !== undefined && config['oidcClientId'] === undefined)
+    problems.push('GROUNDSTATE_OIDC_CLIENT_ID: it must be set when GROUNDSTATE_OIDC_ISSUER is')
+  if (config['passwordSignIn'] === false && config['oidcIssuer'] === undefined)
+    problems.push(
+      'GROUNDSTATE_PASSWORD_SIGN_IN: without it GROUNDSTATE_OIDC_ISSUER must be set, or nobody could sign in',
+    )
   for (const variable of Object.keys(values)) {
     if (variable.startsWith('GROUNDSTATE_') && !(variable.slice('GROUNDSTATE_'.length) in SETTINGS)) {
       if (!AGENT_VARIABLES.has(variable)) problems.push(`${variable}: there is no such setting`)

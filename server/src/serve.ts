@@ -12,6 +12,7 @@ import { JOBS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/task-results/loop.ts'
 import { createServer } from './http/server.ts'
 import { startPostgres } from './postgres/postgres.ts'
+import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
 /** What a person is told about a server that has just become ready. */
@@ -75,6 +76,13 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   if (works) await app.jobs.stop(5000)
 }
 
+const LISTEN_ADVICE: Record<string, string> = {
+  EADDRINUSE: 'another program does; stop it, or choose another GROUNDSTATE_PORT',
+  EACCES: 'ports below 1024 need more rights; choose another GROUNDSTATE_PORT',
+  EADDRNOTAVAIL: 'this machine has no such address; check GROUNDSTATE_HOST',
+  ENOTFOUND: 'there is no such host; check GROUNDSTATE_HOST',
+}
+
 /** A wildcard address is not one that can be connected to. */
 function urlHost(host: string) {
   if (host === '0.0.0.0') return '127.0.0.1'
@@ -83,7 +91,11 @@ function urlHost(host: string) {
 }
 
 async function listen(server: Awaited<ReturnType<typeof createServer>>['fastify'], config: Config) {
-  await server.listen({ host: config.host, port: config.port })
+  await server.listen({ host: config.host, port: config.port }).catch((error: NodeJS.ErrnoException) => {
+    const advice = LISTEN_ADVICE[error.code ?? '']
+    if (advice === undefined) throw error
+    throw new StartError(`can't listen on ${config.host}:${config.port}: ${advice}`, { cause: error })
+  })
   const address = server.server.address()
   if (address === null || typeof address === 'string') throw new Error('the server listens on no port')
   return address

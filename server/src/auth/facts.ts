@@ -1,13 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor, UserActor } from './actor.ts'
-import {
-  type Facts,
-  NO_FACTS,
-  ORGANIZATION_ACCESS,
-  type OrganizationAccess,
-  type ProjectGrant,
-  type WorkspaceGrant,
-} from './permissions.ts'
+import type { ProjectGrant, WorkspaceGrant } from './grants.ts'
+import { type Facts, NO_FACTS, ORGANIZATION_ACCESS, type OrganizationAccess } from './permissions.ts'
 
 /** Facts as they come out of the database, in one JSON column of the row that they are about. */
 export type FactsColumn = {
@@ -17,10 +11,13 @@ export type FactsColumn = {
   projects?: ProjectGrant[] | null
   workspaces?: WorkspaceGrant[] | null
   consumer?: boolean | null
+  /** The project that the facts are about is that of the run's own workspace. */
+  own_project?: boolean | null
   /** The organization demands a second factor, and the actor is a person with a password and without one. */
   lacks_second_factor?: boolean | null
 } | null
 
+/** SQL of ids from outside; the aliases inside are `me`, `my_…`, `mine` and `source`, so that none of these is hidden. */
 type Subject = {
   /** SQL of the organization's id, such as `w.organization_id`. */
   organizationId: RawBuilder<unknown>
@@ -35,35 +32,40 @@ type Subject = {
 export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsColumn> {
   if (actor.kind === 'run' && subject.workspaceId) {
     return sql<FactsColumn>`(select jsonb_build_object('consumer',
-        s.global_remote_state
-        or (s.project_remote_state and exists (
-             select from workspaces me where me.id = ${actor.workspaceId} and me.project_id = s.project_id))
-        or exists (select from remote_state_consumers c where c.workspace_id = s.id and c.consumer_id = ${actor.workspaceId}))
-      from workspaces s where s.id = ${subject.workspaceId})`
+        source.global_remote_state
+        or (source.project_remote_state and exists (
+             select from workspaces me where me.id = ${actor.workspaceId} and me.project_id = source.project_id))
+        or exists (select from remote_state_consumers consumer where consumer.workspace_id = source.id and consumer.consumer_id = ${actor.workspaceId}))
+      from workspaces source where source.id = ${subject.workspaceId})`
+  }
+  if (actor.kind === 'run' && subject.projectId) {
+    return sql<FactsColumn>`(select jsonb_build_object('own_project', me.project_id = ${subject.projectId})
+      from workspaces me where me.id = ${actor.workspaceId})`
   }
   if (actor.kind !== 'user') return sql<FactsColumn>`null::jsonb`
   const access = sql.join(
-    ORGANIZATION_ACCESS.map((name) => sql`case when bool_or(t.${sql.ref(name)}) then ${sql.lit(name)} end`),
+    ORGANIZATION_ACCESS.map((name) => sql`case when bool_or(my_team.${sql.ref(name)}) then ${sql.lit(name)} end`),
     sql`, `,
   )
   const projects = subject.projectId ? projectGrants(actor, subject.projectId) : sql`null`
   const workspaces = subject.workspaceId ? workspaceGrants(actor, subject.workspaceId) : sql`null`
   return sql<FactsColumn>`(select jsonb_build_object(
-      'owner', bool_or(t.is_owners),
-      'member', count(t.id) > 0 or exists (
-        select from organization_memberships m
-         where m.organization_id = ${subject.organizationId} and m.user_id = ${actor.userId} and m.status = 'active'),
+      'owner', bool_or(my_team.is_owners),
+      'member', count(my_team.id) > 0 or exists (
+        select from organization_memberships my_membership
+         where my_membership.organization_id = ${subject.organizationId}
+           and my_membership.user_id = ${actor.userId} and my_membership.status = 'active'),
       'access', array_remove(array[${access}], null),
       'projects', ${projects},
       'workspaces', ${workspaces},
       'lacks_second_factor', exists (
-        select from organizations policy join users me on me.id = ${actor.userId}
-         where policy.id = ${subject.organizationId} and policy.collaborator_auth_policy = 'two_factor_mandatory'
+        select from organizations my_organization join users me on me.id = ${actor.userId}
+         where my_organization.id = ${subject.organizationId} and my_organization.collaborator_auth_policy = 'two_factor_mandatory'
            and me.auth_method = 'password' and not exists (
-             select from second_factors f where f.user_id = me.id and f.verified_at is not null)))
-    from team_members tm
-    join teams t on t.id = tm.team_id and t.organization_id = ${subject.organizationId}
-    where tm.user_id = ${actor.userId})`
+             select from second_factors my_factor where my_factor.user_id = me.id and my_factor.verified_at is not null)))
+    from team_members mine
+    join teams my_team on my_team.id = mine.team_id and my_team.organization_id = ${subject.organizationId}
+    where mine.user_id = ${actor.userId})`
 }
 
 /**
@@ -81,22 +83,22 @@ export function grantsColumn(
 export type GrantsColumn = { projects: ProjectGrant[] | null; workspaces: WorkspaceGrant[] | null } | null
 
 function projectGrants(actor: UserActor, projectId: RawBuilder<unknown>) {
-  return sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
-      'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
-      'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking,
-      'project_settings', g.project_settings, 'project_teams', g.project_teams,
-      'project_variable_sets', g.project_variable_sets, 'workspace_create', g.workspace_create,
-      'workspace_move', g.workspace_move, 'workspace_delete', g.workspace_delete))
-    from team_projects g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
-    where g.project_id = ${projectId})`
+  return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
+      'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
+      'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking,
+      'project_settings', my_grant.project_settings, 'project_teams', my_grant.project_teams,
+      'project_variable_sets', my_grant.project_variable_sets, 'workspace_create', my_grant.workspace_create,
+      'workspace_move', my_grant.workspace_move, 'workspace_delete', my_grant.workspace_delete))
+    from team_projects my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
+    where my_grant.project_id = ${projectId})`
 }
 
 function workspaceGrants(actor: UserActor, workspaceId: RawBuilder<unknown>) {
-  return sql`(select jsonb_agg(jsonb_build_object('access', g.access, 'runs', g.runs, 'variables', g.variables,
-      'state_versions', g.state_versions, 'sentinel_mocks', g.sentinel_mocks, 'run_tasks', g.run_tasks,
-      'policy_overrides', g.policy_overrides, 'locking', g.workspace_locking))
-    from team_workspaces g join team_members gm on gm.team_id = g.team_id and gm.user_id = ${actor.userId}
-    where g.workspace_id = ${workspaceId})`
+  return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
+      'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
+      'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking))
+    from team_workspaces my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
+    where my_grant.workspace_id = ${workspaceId})`
 }
 
 /** The facts about one row: its `facts` column, and what the actor itself says. */
@@ -111,7 +113,7 @@ export function readFacts(
       return { ...NO_FACTS, standing: actor.organizationId === row.organizationId ? 'organization-token' : 'stranger' }
     case 'run': {
       if (actor.organizationId !== row.organizationId) return NO_FACTS
-      if (actor.workspaceId === row.workspaceId) return { ...NO_FACTS, standing: 'own-run' }
+      if (actor.workspaceId === row.workspaceId || row.facts?.own_project) return { ...NO_FACTS, standing: 'own-run' }
       return { ...NO_FACTS, standing: row.facts?.consumer ? 'consumer-run' : 'foreign-run' }
     }
     case 'user':
@@ -148,13 +150,13 @@ export function visibleWorkspace(actor: Actor): RawBuilder<boolean> {
       return sql<boolean>`w.id = ${actor.workspaceId}`
     case 'user':
       return sql<boolean>`(
-        exists (select from team_members tm join teams t on t.id = tm.team_id
-                 where tm.user_id = ${actor.userId} and t.organization_id = w.organization_id
-                   and (t.is_owners or t.manage_workspaces or t.read_workspaces))
-        or exists (select from team_members tm join team_projects g on g.team_id = tm.team_id
-                    where tm.user_id = ${actor.userId} and g.project_id = w.project_id)
-        or exists (select from team_members tm join team_workspaces g on g.team_id = tm.team_id
-                    where tm.user_id = ${actor.userId} and g.workspace_id = w.id))`
+        exists (select from team_members mine join teams my_team on my_team.id = mine.team_id
+                 where mine.user_id = ${actor.userId} and my_team.organization_id = w.organization_id
+                   and (my_team.is_owners or my_team.manage_workspaces or my_team.read_workspaces))
+        or exists (select from team_members mine join team_projects my_grant on my_grant.team_id = mine.team_id
+                    where mine.user_id = ${actor.userId} and my_grant.project_id = w.project_id)
+        or exists (select from team_members mine join team_workspaces my_grant on my_grant.team_id = mine.team_id
+                    where mine.user_id = ${actor.userId} and my_grant.workspace_id = w.id))`
     case 'agent':
     case 'audit-trails':
     case 'task':
@@ -169,15 +171,16 @@ export function visibleProject(actor: Actor): RawBuilder<boolean> {
     case 'system':
       return sql<boolean>`true`
     case 'organization':
-    case 'run':
       return sql<boolean>`p.organization_id = ${actor.organizationId}`
+    case 'run':
+      return sql<boolean>`p.id = (select me.project_id from workspaces me where me.id = ${actor.workspaceId})`
     case 'user':
       return sql<boolean>`(
-        exists (select from team_members tm join teams t on t.id = tm.team_id
-                 where tm.user_id = ${actor.userId} and t.organization_id = p.organization_id
-                   and (t.is_owners or t.manage_projects or t.manage_workspaces or t.read_projects or t.read_workspaces))
-        or exists (select from team_members tm join team_projects g on g.team_id = tm.team_id
-                    where tm.user_id = ${actor.userId} and g.project_id = p.id))`
+        exists (select from team_members mine join teams my_team on my_team.id = mine.team_id
+                 where mine.user_id = ${actor.userId} and my_team.organization_id = p.organization_id
+                   and (my_team.is_owners or my_team.manage_projects or my_team.manage_workspaces or my_team.read_projects or my_team.read_workspaces))
+        or exists (select from team_members mine join team_projects my_grant on my_grant.team_id = mine.team_id
+                    where mine.user_id = ${actor.userId} and my_grant.project_id = p.id))`
     case 'agent':
     case 'audit-trails':
     case 'task':

@@ -1,4 +1,5 @@
 import { forbidden } from '../errors.ts'
+import { impliedGrant, type ProjectGrant, WORKSPACE_LEVELS, type WorkspaceGrant } from './grants.ts'
 
 /**
  * The permission model: pure functions from facts to sets of permissions. Routes, lists, jobs and the `permissions`
@@ -94,26 +95,6 @@ export const ORGANIZATION_ACCESS = [
 ] as const
 export type OrganizationAccess = (typeof ORGANIZATION_ACCESS)[number]
 
-/** What one team may do to one workspace, or to all workspaces of one project. */
-export type WorkspaceGrant = {
-  access: string
-  runs: 'read' | 'plan' | 'apply'
-  variables: 'none' | 'read' | 'write'
-  state_versions: 'none' | 'read-outputs' | 'read' | 'write'
-  sentinel_mocks: 'none' | 'read'
-  run_tasks: boolean
-  policy_overrides: boolean
-  locking: boolean
-}
-export type ProjectGrant = WorkspaceGrant & {
-  project_settings: 'read' | 'update' | 'delete'
-  project_teams: 'none' | 'read' | 'manage'
-  project_variable_sets: 'none' | 'read' | 'write'
-  workspace_create: boolean
-  workspace_move: boolean
-  workspace_delete: boolean
-}
-
 /** Where the actor stands towards one organization, and one project or workspace in it; loaded by `facts.ts`. */
 export type Facts = {
   standing: Standing
@@ -148,49 +129,8 @@ export function checkTwoFactorPolicy(facts: Facts) {
   throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
 }
 
-const READ_ONLY_GRANT: WorkspaceGrant = {
-  access: 'read',
-  runs: 'read',
-  variables: 'read',
-  state_versions: 'read',
-  sentinel_mocks: 'none',
-  run_tasks: false,
-  policy_overrides: false,
-  locking: false,
-}
-
-/** The fixed levels as what they imply; `custom` is what the grant itself says. */
-const LEVELS: Record<string, WorkspaceGrant> = {
-  read: READ_ONLY_GRANT,
-  plan: { ...READ_ONLY_GRANT, runs: 'plan' },
-  write: {
-    ...READ_ONLY_GRANT,
-    runs: 'apply',
-    variables: 'write',
-    state_versions: 'write',
-    sentinel_mocks: 'read',
-    locking: true,
-  },
-  maintain: {
-    ...READ_ONLY_GRANT,
-    runs: 'apply',
-    variables: 'write',
-    state_versions: 'write',
-    sentinel_mocks: 'read',
-    locking: true,
-  },
-  admin: {
-    ...READ_ONLY_GRANT,
-    runs: 'apply',
-    variables: 'write',
-    state_versions: 'write',
-    sentinel_mocks: 'read',
-    locking: true,
-  },
-}
-
 function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {
-  const level = grant.access === 'custom' ? grant : (LEVELS[grant.access] ?? grant)
+  const level = impliedGrant(grant)
   const permissions: WorkspacePermission[] = ['workspace:read', 'runs:read']
   if (level.runs !== 'read') permissions.push('runs:plan')
   if (level.runs === 'apply') permissions.push('runs:apply')
@@ -206,22 +146,31 @@ function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {
   return permissions
 }
 
-const ALL_WORKSPACE: ReadonlySet<WorkspacePermission> = new Set(WORKSPACE_PERMISSIONS)
-const ALL_PROJECT: ReadonlySet<ProjectPermission> = new Set(PROJECT_PERMISSIONS)
 const ALL_ORGANIZATION: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS)
+const ALL_PROJECT: ReadonlySet<ProjectPermission> = new Set(PROJECT_PERMISSIONS)
+const ALL_WORKSPACE: ReadonlySet<WorkspacePermission> = new Set(WORKSPACE_PERMISSIONS)
+const NO_WORKSPACE: ReadonlySet<WorkspacePermission> = new Set()
+/** Moving a workspace changes who else may use it, so it takes a permission on its project. */
+const WORKSPACE_ADMIN = without(WORKSPACE_PERMISSIONS, 'workspace:move')
 
 /** An organization's token sets workspaces up; it starts no run and writes no state (spec §5). */
-const ORGANIZATION_TOKEN_LACKS = new Set<WorkspacePermission>([
+const ORGANIZATION_TOKEN_WORKSPACE = without(
+  WORKSPACE_PERMISSIONS,
   'runs:plan',
   'runs:apply',
   'state-versions:write',
   'policy-overrides',
-])
-const ORGANIZATION_TOKEN_WORKSPACE = new Set(
-  WORKSPACE_PERMISSIONS.filter((name) => !ORGANIZATION_TOKEN_LACKS.has(name)),
+)
+/** It manages what is in the organization, not the organization itself or its tokens (public documentation, "API tokens"). */
+const ORGANIZATION_TOKEN = without(
+  ORGANIZATION_PERMISSIONS,
+  'organization:update',
+  'organization:delete',
+  'tokens:manage',
+  'owner',
 )
 
-const OWN_RUN = new Set<WorkspacePermission>([
+const OWN_RUN: ReadonlySet<WorkspacePermission> = new Set([
   'workspace:read',
   'runs:read',
   'variables:read',
@@ -229,7 +178,15 @@ const OWN_RUN = new Set<WorkspacePermission>([
   'state-versions:read',
   'state-versions:write',
 ])
-const CONSUMER_RUN = new Set<WorkspacePermission>(['workspace:read', 'state-outputs:read', 'state-versions:read'])
+const CONSUMER_RUN: ReadonlySet<WorkspacePermission> = new Set([
+  'workspace:read',
+  'state-outputs:read',
+  'state-versions:read',
+])
+
+function without<Name extends string>(names: readonly Name[], ...left: Name[]): ReadonlySet<Name> {
+  return new Set(names.filter((name) => !left.includes(name)))
+}
 
 /** What the actor may do to the workspace that the facts are about; an empty set means that it may not see it. */
 export function workspacePermissions(facts: Facts): ReadonlySet<WorkspacePermission> {
@@ -238,40 +195,39 @@ export function workspacePermissions(facts: Facts): ReadonlySet<WorkspacePermiss
 }
 
 function grantedWorkspace(facts: Facts): ReadonlySet<WorkspacePermission> {
-  switch (facts.standing) {
-    case 'system':
-    case 'owner':
-      return ALL_WORKSPACE
-    case 'organization-token':
-      return ORGANIZATION_TOKEN_WORKSPACE
-    case 'own-run':
-      return OWN_RUN
-    case 'consumer-run':
-      return CONSUMER_RUN
-    case 'foreign-run':
-    case 'stranger':
-      return new Set()
-    case 'member':
-  }
-  if (facts.access.has('manage_workspaces')) return ALL_WORKSPACE
+  const { standing, access } = facts
+  if (standing !== 'member') return WORKSPACE_STANDINGS[standing]
+  if (access.has('manage_projects')) return ALL_WORKSPACE
   const permissions = new Set<WorkspacePermission>()
+  const add = (names: Iterable<WorkspacePermission>) => {
+    for (const name of names) permissions.add(name)
+  }
+  if (access.has('manage_workspaces')) add(WORKSPACE_ADMIN)
+  if (access.has('read_workspaces')) add(grantPermissions({ access: 'read', ...WORKSPACE_LEVELS.read }))
   for (const grant of facts.workspaceGrants) {
-    if (grant.access === 'admin') return ALL_WORKSPACE
-    for (const name of grantPermissions(grant)) permissions.add(name)
+    add(grant.access === 'admin' ? WORKSPACE_ADMIN : grantPermissions(grant))
   }
   for (const grant of facts.projectGrants) {
-    if (grant.access === 'admin' || grant.access === 'maintain') return ALL_WORKSPACE
-    for (const name of grantPermissions(grant)) permissions.add(name)
-    if (grant.access === 'custom') {
-      if (grant.workspace_delete) permissions.add('workspace:delete')
-      if (grant.workspace_move) permissions.add('workspace:move')
-    }
+    const { access, workspace_delete, workspace_move } = impliedGrant(grant)
+    add(access === 'admin' || access === 'maintain' ? WORKSPACE_ADMIN : grantPermissions(grant))
+    if (workspace_delete) add(['workspace:delete'])
+    if (workspace_move) add(['workspace:move'])
   }
-  if (facts.access.has('read_workspaces')) for (const name of grantPermissions(READ_ONLY_GRANT)) permissions.add(name)
-  if (facts.access.has('manage_run_tasks') && permissions.size > 0) permissions.add('run-tasks:manage')
-  if (facts.access.has('manage_policy_overrides') && permissions.size > 0) permissions.add('policy-overrides')
+  if (permissions.size === 0) return permissions
+  if (access.has('manage_run_tasks')) add(['run-tasks:manage'])
+  if (access.has('manage_policy_overrides')) add(['policy-overrides'])
   return permissions
 }
+
+const WORKSPACE_STANDINGS = {
+  system: ALL_WORKSPACE,
+  owner: ALL_WORKSPACE,
+  'organization-token': ORGANIZATION_TOKEN_WORKSPACE,
+  'own-run': OWN_RUN,
+  'consumer-run': CONSUMER_RUN,
+  'foreign-run': NO_WORKSPACE,
+  stranger: NO_WORKSPACE,
+} as const satisfies Record<Exclude<Standing, 'member'>, ReadonlySet<WorkspacePermission>>
 
 /** What the actor may do to the project that the facts are about; an empty set means that it may not see it. */
 export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission> {
@@ -280,43 +236,40 @@ export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission>
 }
 
 function grantedProject(facts: Facts): ReadonlySet<ProjectPermission> {
-  switch (facts.standing) {
-    case 'system':
-    case 'owner':
-    case 'organization-token':
-      return ALL_PROJECT
-    case 'own-run':
-    case 'consumer-run':
-    case 'foreign-run':
-      return new Set(['project:read'])
-    case 'stranger':
-      return new Set()
-    case 'member':
-  }
-  if (facts.access.has('manage_projects')) return ALL_PROJECT
+  const { standing, access } = facts
+  if (standing !== 'member') return PROJECT_STANDINGS[standing]
+  if (access.has('manage_projects')) return ALL_PROJECT
   const permissions = new Set<ProjectPermission>()
   const add = (...names: ProjectPermission[]) => names.forEach((name) => permissions.add(name))
+  if (access.has('read_projects') || access.has('read_workspaces')) add('project:read')
+  if (access.has('manage_workspaces')) add('project:read', 'workspaces:create')
   for (const grant of facts.projectGrants) {
-    add('project:read')
     if (grant.access === 'admin') return ALL_PROJECT
-    if (grant.access === 'maintain')
-      add('workspaces:create', 'workspaces:move', 'variable-sets:read', 'variable-sets:manage', 'tags:manage')
-    if (grant.access === 'write') add('variable-sets:read')
-    if (grant.access === 'read') add('variable-sets:read')
-    if (grant.access !== 'custom') continue
-    if (grant.project_settings !== 'read') add('project:update', 'tags:manage')
-    if (grant.project_settings === 'delete') add('project:delete')
-    if (grant.project_teams !== 'none') add('team-access:read')
-    if (grant.project_teams === 'manage') add('team-access:manage')
-    if (grant.project_variable_sets !== 'none') add('variable-sets:read')
-    if (grant.project_variable_sets === 'write') add('variable-sets:manage')
-    if (grant.workspace_create) add('workspaces:create')
-    if (grant.workspace_move) add('workspaces:move')
+    const level = impliedGrant(grant)
+    add('project:read')
+    if (level.project_settings !== 'read') add('project:update', 'tags:manage')
+    if (level.project_settings === 'delete') add('project:delete')
+    if (level.project_teams !== 'none') add('team-access:read')
+    if (level.project_teams === 'manage') add('team-access:manage')
+    if (level.project_variable_sets !== 'none') add('variable-sets:read')
+    if (level.project_variable_sets === 'write') add('variable-sets:manage')
+    if (level.workspace_create) add('workspaces:create')
+    if (level.workspace_move) add('workspaces:move')
   }
-  if (facts.access.has('manage_workspaces')) add('project:read', 'workspaces:create', 'workspaces:move')
-  if (facts.access.has('read_projects') || facts.access.has('read_workspaces')) add('project:read')
   return permissions
 }
+
+const SEE_PROJECT: ReadonlySet<ProjectPermission> = new Set(['project:read'])
+const NO_PROJECT: ReadonlySet<ProjectPermission> = new Set()
+const PROJECT_STANDINGS = {
+  system: ALL_PROJECT,
+  owner: ALL_PROJECT,
+  'organization-token': ALL_PROJECT,
+  'own-run': SEE_PROJECT,
+  'consumer-run': NO_PROJECT,
+  'foreign-run': NO_PROJECT,
+  stranger: NO_PROJECT,
+} as const satisfies Record<Exclude<Standing, 'member'>, ReadonlySet<ProjectPermission>>
 
 /** What the actor may do to the organization that the facts are about; an empty set means that it may not see it. */
 export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationPermission> {
@@ -325,35 +278,30 @@ export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationP
 }
 
 function grantedOrganization(facts: Facts): ReadonlySet<OrganizationPermission> {
-  switch (facts.standing) {
-    case 'system':
-    case 'owner':
-      return ALL_ORGANIZATION
-    case 'organization-token':
-      return new Set(
-        ORGANIZATION_PERMISSIONS.filter(
-          (name) => name !== 'organization:delete' && name !== 'owner' && name !== 'tokens:manage',
-        ),
-      )
-    case 'own-run':
-    case 'consumer-run':
-    case 'foreign-run':
-      return new Set(['organization:read'])
-    case 'stranger':
-      return new Set()
-    case 'member':
-  }
-  const permissions = new Set<OrganizationPermission>([
-    'organization:read',
-    'members:read',
-    'run-tasks:read',
-    'agent-pools:read',
-    'variable-sets:read',
-  ])
+  if (facts.standing !== 'member') return ORGANIZATION_STANDINGS[facts.standing]
+  const permissions = new Set(MEMBER)
   for (const access of facts.access) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
   return permissions
 }
 
+const MEMBER: ReadonlySet<OrganizationPermission> = new Set([
+  'organization:read',
+  'run-tasks:read',
+  'agent-pools:read',
+  'variable-sets:read',
+])
+const SEE_ORGANIZATION: ReadonlySet<OrganizationPermission> = new Set(['organization:read'])
+const ORGANIZATION_STANDINGS = {
+  system: ALL_ORGANIZATION,
+  owner: ALL_ORGANIZATION,
+  'organization-token': ORGANIZATION_TOKEN,
+  'own-run': SEE_ORGANIZATION,
+  'consumer-run': SEE_ORGANIZATION,
+  'foreign-run': SEE_ORGANIZATION,
+  stranger: new Set<OrganizationPermission>(),
+} as const satisfies Record<Exclude<Standing, 'member'>, ReadonlySet<OrganizationPermission>>
+
+const MEMBERS = ['members:read', 'members:manage'] as const
 const ACCESS_GRANTS: Record<OrganizationAccess, readonly OrganizationPermission[]> = {
   manage_policies: [],
   manage_policy_overrides: [],
@@ -366,9 +314,9 @@ const ACCESS_GRANTS: Record<OrganizationAccess, readonly OrganizationPermission[
   manage_projects: ['projects:create', 'workspaces:create', 'variable-sets:manage', 'tags:manage'],
   read_workspaces: [],
   read_projects: [],
-  manage_membership: ['members:manage'],
-  manage_teams: ['members:manage', 'teams:manage'],
-  manage_organization_access: ['members:manage', 'teams:manage', 'teams:manage-access'],
+  manage_membership: MEMBERS,
+  manage_teams: [...MEMBERS, 'teams:manage'],
+  manage_organization_access: [...MEMBERS, 'teams:manage', 'teams:manage-access'],
   access_secret_teams: ['teams:read-all'],
   manage_agent_pools: ['agent-pools:manage'],
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { BlobCorruptError } from './errors.ts'
 
 /**
@@ -35,19 +35,23 @@ export function isStreamed(sealed: Buffer) {
   return ENCODINGS[sealed[4] ?? 0] === 'zstd-stream'
 }
 
-/** The server's secret as the blobs use it; 32 bytes. */
-export type BlobSecret = { bytes: Buffer; fingerprint: Buffer }
+/** The server's secret as the blobs use it; a key object, since Node imports a buffer anew for each use. */
+export type BlobSecret = { key: KeyObject; fingerprint: Buffer }
 
 export function blobSecret(bytes: Buffer): BlobSecret {
   if (bytes.length !== 32) throw new Error(`the secret must be 32 bytes, not ${bytes.length}`)
-  return { bytes, fingerprint: Buffer.from(hkdfSync('sha256', bytes, '', 'groundstate/blob-fingerprint', 4)) }
+  return {
+    key: createSecretKey(bytes),
+    fingerprint: Buffer.from(hkdfSync('sha256', bytes, '', 'groundstate/blob-fingerprint', 4)),
+  }
 }
 
-type Cipher = { key: Buffer; header: Buffer }
+type Cipher = { key: KeyObject; header: Buffer }
 
 function blobCipher(secret: BlobSecret, key: string, header: Buffer): Cipher {
   const salt = header.subarray(HEADER_BYTES - 16)
-  return { key: Buffer.from(hkdfSync('sha256', secret.bytes, salt, `groundstate/blob/${key}`, 32)), header }
+  const derived = Buffer.from(hkdfSync('sha256', secret.key, salt, `groundstate/blob/${key}`, 32))
+  return { key: createSecretKey(derived), header }
 }
 
 function frameNonce(number: number, last: boolean) {

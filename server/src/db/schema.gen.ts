@@ -56,6 +56,22 @@ export type Schema = {
     os: string
     version: string
   }
+  audit_events: {
+    action: string
+    actor_id: string | null
+    actor_name: string
+    actor_type: string
+    address: string | null
+    created_at: Timestamp
+    id: string
+    meta: Json | null
+    organization_id: string | null
+    request_id: string | null
+    resource_id: string
+    resource_type: string
+    token_id: string | null
+    user_agent: string | null
+  }
   comments: {
     body: string
     created_at: Timestamp
@@ -94,6 +110,11 @@ export type Schema = {
     updated_at: Timestamp
     workspace_id: string | null
   }
+  invited_team_members: {
+    created_at: Timestamp
+    membership_id: string
+    team_id: string
+  }
   log_chunks: {
     data: Buffer
     phase_id: string
@@ -114,8 +135,10 @@ export type Schema = {
     email: string
     id: string
     organization_id: string
+    placeholder_id: string | null
     status: 'active' | 'invited'
     user_id: string | null
+    via_sso: Generated<boolean>
   }
   organizations: {
     aggregated_commit_status_enabled: Generated<boolean>
@@ -265,6 +288,13 @@ export type Schema = {
     count: number
     key: string
     started_at: Timestamp
+  }
+  sso_identities: {
+    created_at: Timestamp
+    issuer: string
+    last_sign_in_at: Timestamp
+    subject: string
+    user_id: string
   }
   state_contents: {
     kind: 'raw' | 'json'
@@ -417,6 +447,7 @@ export type Schema = {
     created_at: Timestamp
     team_id: string
     user_id: string
+    via_sso: Generated<boolean>
   }
   team_projects: {
     access: 'read' | 'write' | 'maintain' | 'admin' | 'custom'

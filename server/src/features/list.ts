@@ -7,6 +7,8 @@ import { agentJobRoutes } from './agent-jobs/routes.ts'
 import { agentPoolRoutes } from './agent-pools/routes.ts'
 import { agentRoutes } from './agents/routes.ts'
 import { applyRoutes } from './applies/routes.ts'
+import { auditTrailJobs } from './audit-trail/jobs.ts'
+import { auditTrailRoutes } from './audit-trail/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
 import { configurationVersionRoutes } from './configuration-versions/routes.ts'
 import { dataRetentionJobs } from './data-retention/jobs.ts'
@@ -15,9 +17,11 @@ import { discoveryRoutes } from './discovery/routes.ts'
 import { healthRoutes } from './health/routes.ts'
 import { oauthJobs } from './oauth/jobs.ts'
 import { oauthRoutes } from './oauth/routes.ts'
+import { membershipRoutes } from './organization-memberships/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { planJobs } from './plans/jobs.ts'
 import { planRoutes } from './plans/routes.ts'
+import { projectAccessRoutes } from './project-access/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { taskRoutes } from './run-tasks/routes.ts'
 import { workspaceTaskRoutes } from './run-tasks/workspace-task-routes.ts'
@@ -32,6 +36,8 @@ import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { taskResultRoutes } from './task-results/routes.ts'
 import { taskStageRoutes } from './task-stages/routes.ts'
+import { teamAccessRoutes } from './team-access/routes.ts'
+import { teamRoutes } from './teams/routes.ts'
 import { anyTokenRoutes } from './tokens/any-token-routes.ts'
 import { organizationTokenRoutes } from './tokens/organization-token-routes.ts'
 import { teamTokenRoutes } from './tokens/team-token-routes.ts'
@@ -54,14 +60,17 @@ export const ROUTES: readonly Routes[] = [
   agentRoutes,
   anyTokenRoutes,
   applyRoutes,
+  auditTrailRoutes,
   avatarRoutes,
   configurationVersionRoutes,
   consumerRoutes,
   dataRetentionRoutes,
+  membershipRoutes,
   oauthRoutes,
   organizationRoutes,
   organizationTokenRoutes,
   planRoutes,
+  projectAccessRoutes,
   projectRoutes,
   reservedTagKeyRoutes,
   runEventRoutes,
@@ -74,6 +83,8 @@ export const ROUTES: readonly Routes[] = [
   taskResultRoutes,
   taskRoutes,
   taskStageRoutes,
+  teamAccessRoutes,
+  teamRoutes,
   teamTokenRoutes,
   twoFactorRoutes,
   userRoutes,
@@ -87,11 +98,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [
-  ...dataRetentionJobs,
-  ...oauthJobs,
-  ...planJobs,
-  ...runJobs,
-  ...sessionJobs,
-  ...stateVersionJobs,
-]
+export const JOBS: readonly JobHandler[] = [...auditTrailJobs, ...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]

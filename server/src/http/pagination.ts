@@ -5,14 +5,13 @@ export type Page = { number: number; size: number }
 /** The rows of one page, and how many there are on all pages. */
 export type Paged<T> = { rows: T[]; total: number }
 
-const DEFAULT_SIZE = 20
-const MAX_SIZE = 100
+const SIZES = { preset: 20, max: 100 }
 
 /** Reads `page[number]` and `page[size]`; a size above 100 is 100. Throws `invalid` for anything but positive integers. */
-export function readPage(query: Record<string, unknown>): Page {
+export function readPage(query: Record<string, unknown>, sizes = SIZES): Page {
   return {
     number: readPositive(query, 'page[number]', 1),
-    size: Math.min(readPositive(query, 'page[size]', DEFAULT_SIZE), MAX_SIZE),
+    size: Math.min(readPositive(query, 'page[size]', sizes.preset), sizes.max),
   }
 }
 

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 
 /** Sealed bytes that were changed, belong to another context, or were sealed with another secret. */
 export class SealError extends Error {
@@ -38,8 +46,11 @@ const TAG_BYTES = 16
 /** `secret` is 32 bytes: see `loadSecret`. Sealed bytes are version, nonce, ciphertext, tag. */
 export function createSecrets(secret: Buffer): Secrets {
   if (secret.length !== 32) throw new Error(`the secret must be 32 bytes, not ${secret.length}`)
-  const sealKey = Buffer.from(hkdfSync('sha256', secret, '', 'groundstate/seal', 32))
-  const signKey = Buffer.from(hkdfSync('sha256', secret, '', 'groundstate/sign', 32))
+  // As key objects: Node takes ten times as long to use a key that it has to import from a buffer each time.
+  const keyOf = (purpose: string) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `groundstate/${purpose}`, 32)))
+  const sealKey = keyOf('seal')
+  const signKey = keyOf('sign')
   const additional = (context: string) => Buffer.from(`${VERSION}/${context}`)
 
   // The purpose's length keeps ('ab', 'c') and ('a', 'bc') apart.

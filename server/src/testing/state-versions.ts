@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { TestApp } from './app.ts'
+import type { TestApp, TestResponse } from './app.ts'
+import { createWorkspace, type TestUser } from './factories.ts'
 
 /** A raw state as the engine writes it, with `outputs` of strings and one resource for each name. */
 export function rawState(
@@ -54,6 +55,72 @@ export function stateVersionBody(raw: Buffer, attributes: Record<string, unknown
 }
 
 /** Uploads to a signed URL, as clients do: without a token. */
-export async function upload(app: TestApp, url: string, content: Buffer) {
-  return app.request({ method: 'PUT', url: new URL(url).pathname, body: content })
+export async function upload(app: TestApp, url: string, content: Buffer | string) {
+  return app.request({ method: 'PUT', url: new URL(url).pathname, body: Buffer.from(content) })
+}
+
+/** Downloads from a signed URL. */
+export async function download(app: TestApp, url: string) {
+  return app.request({ url: new URL(url).pathname })
+}
+
+/** A workspace as one user sees it through the interface, with what tests on its states do again and again. */
+export type StateClient = {
+  id: string
+  name: string
+  request: (method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown) => Promise<TestResponse>
+  /** Posts a version of this content; `attributes` replace what follows from it, `relationships` come along. */
+  post: (raw: Buffer, attributes?: Record<string, unknown>, relationships?: object) => Promise<TestResponse>
+  /** As `post`; throws unless the version was created, and returns its resource. */
+  create: (raw: Buffer, attributes?: Record<string, unknown>) => Promise<any>
+  current: () => Promise<TestResponse>
+  /** The resource of a version. */
+  show: (id: string) => Promise<any>
+  rollBack: (id: string) => Promise<TestResponse>
+  action: (id: string, action: string, attributes?: Record<string, unknown>) => Promise<TestResponse>
+  lock: () => Promise<TestResponse>
+  unlock: () => Promise<TestResponse>
+  forceUnlock: () => Promise<TestResponse>
+}
+
+export function stateClient(app: TestApp, workspace: { id: string; name: string }, token: string): StateClient {
+  const request: StateClient['request'] = async (method, path, body) =>
+    app.request({ method, url: `/api/v2${path}`, token, ...(body !== undefined && { body }) })
+  const post: StateClient['post'] = async (raw, attributes, relationships) => {
+    const { data } = stateVersionBody(raw, attributes)
+    return request('POST', `/workspaces/${workspace.id}/state-versions`, { data: { ...data, relationships } })
+  }
+  return {
+    id: workspace.id,
+    name: workspace.name,
+    request,
+    post,
+    create: async (raw, attributes) => {
+      const answer = await post(raw, attributes)
+      if (answer.status !== 201) throw new Error(`the version was not created: ${answer.status} ${answer.text}`)
+      return answer.json().data
+    },
+    current: () => request('GET', `/workspaces/${workspace.id}/current-state-version`),
+    show: async (id) => (await request('GET', `/state-versions/${id}`)).json().data,
+    rollBack: (id) =>
+      request('PATCH', `/workspaces/${workspace.id}/state-versions`, {
+        data: {
+          type: 'state-versions',
+          relationships: { 'rollback-state-version': { data: { type: 'state-versions', id } } },
+        },
+      }),
+    action: (id, action, attributes) =>
+      request('POST', `/state-versions/${id}/actions/${action}`, attributes && { data: { attributes } }),
+    lock: () => request('POST', `/workspaces/${workspace.id}/actions/lock`),
+    unlock: () => request('POST', `/workspaces/${workspace.id}/actions/unlock`),
+    forceUnlock: () => request('POST', `/workspaces/${workspace.id}/actions/force-unlock`),
+  }
+}
+
+/** A new workspace of the organization, locked by the user. */
+export async function lockedWorkspace(app: TestApp, organization: string, user: TestUser): Promise<StateClient> {
+  const client = stateClient(app, await createWorkspace(app, { organization }), user.token)
+  const answer = await client.lock()
+  if (answer.status !== 200) throw new Error(`the workspace was not locked: ${answer.text}`)
+  return client
 }

@@ -26,7 +26,9 @@ export const planRoutes: Routes = (http) => {
     return ok(planResource(req.ctx, await findRunPhase(req.ctx, run.plan_id)))
   })
 
-  http.get('/plans/:planId/json-output', { forTask: true }, async (req) => jsonAnswer(await openPlanJson(req.ctx, req.params.planId)))
+  http.get('/plans/:planId/json-output', { forTask: true }, async (req) =>
+    jsonAnswer(await openPlanJson(req.ctx, req.params.planId)),
+  )
   http.get('/runs/:runId/plan/json-output', { forTask: true }, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read', { forTask: true })
     return jsonAnswer(await openPlanJson(req.ctx, run.plan_id))

@@ -4,7 +4,12 @@ import type { ExtractedState } from './extract.ts'
 import type { PresentedRow } from './store.ts'
 
 /** Where a workspace's states and lock stood when they were checked. */
-export type Checked = { id: string; state_revision: number; locked_by_id: string | null }
+export type Checked = {
+  id: string
+  state_revision: number
+  locked_by_id: string | null
+  pending_state_version_id: string | null
+}
 
 /** A version to be added, and its content as far as that is kept in rows. */
 export type NewVersion = {
@@ -49,10 +54,7 @@ export async function insertStateVersion(
       where id = ${checked.id} and state_revision = ${checked.state_revision}
         and locked_by_id is not distinct from ${checked.locked_by_id}
       returning id, state_revision
-    ), superseded as (
-      update state_versions set status = 'discarded' from w
-       where workspace_id = w.id and status = 'pending'
-    ), contents as (
+    ) ${superseded(checked.pending_state_version_id)}, contents as (
       insert into state_contents (state_version_id, kind, sealed)
       select ${version.id}, kind, sealed
         from w, (values ('raw', ${version.rawSealed ?? null}::bytea), ('json', ${version.jsonSealed ?? null}::bytea)) c (kind, sealed)
@@ -76,7 +78,8 @@ export async function insertStateVersion(
     from w
     returning *`.execute(db)
   const [row] = rows
-  return row && { ...row, output_ids: extracted.outputs.map((output) => output.id) }
+  const outputs = extracted.outputs.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return row && { ...row, output_ids: outputs.map((output) => output.id) }
 }
 
 /**
@@ -126,6 +129,14 @@ export async function finalizeStateVersion(
     where sv.id = ${version.id} and sv.status = 'pending'
     returning sv.id`.execute(db)
   return rows.length > 0
+}
+
+/** The version whose content was awaited is given up for the new one. */
+function superseded(pendingId: string | null) {
+  if (pendingId === null) return sql``
+  return sql`, superseded as (
+      update state_versions sv set status = 'discarded' from w where sv.id = ${pendingId} and sv.status = 'pending'
+    )`
 }
 
 function becomesLatest(

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { App } from '../../app.ts'
 import { AppError } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
@@ -34,10 +35,21 @@ export async function storeContent(app: App, id: string, kind: ContentKind, cont
   return { location, sealed: undefined, size, md5 }
 }
 
+/** Seals small content for a row: a byte that says how it is encoded, then the content, encrypted. */
 export function sealContent(app: App, id: string, kind: ContentKind, content: Buffer): Stored {
-  const sealed = app.blobs.sealBuffer(rowKey(id, kind), content)
+  const encoded =
+    content.length < COMPRESSED_FROM
+      ? Buffer.concat([PLAIN, content])
+      : Buffer.concat([ZSTD, zstdCompressSync(content, ZSTD_OPTIONS)])
+  const sealed = app.secrets.seal(encoded, rowContext(id, kind))
   return { location: IN_ROW, sealed, size: content.length, md5: md5Of(content) }
 }
+
+/** Below this size (bytes) compression takes more time than the bytes that it saves. */
+const COMPRESSED_FROM = 4096
+const ZSTD_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const PLAIN = Buffer.from([0])
+const ZSTD = Buffer.from([1])
 
 /** The key of one attempt to store a content: keys are never used twice, and an upload may fail and be tried again. */
 export function newBlobKey(id: string, kind: ContentKind) {
@@ -46,7 +58,7 @@ export function newBlobKey(id: string, kind: ContentKind) {
 
 export const BLOB_PREFIX = 'state-versions/'
 
-function rowKey(id: string, kind: ContentKind) {
+function rowContext(id: string, kind: ContentKind) {
   return `${BLOB_PREFIX}${id}/${kind}`
 }
 
@@ -74,7 +86,10 @@ export async function readContent(app: App, version: Located, kind: ContentKind)
 
 async function readRow(app: App, id: string, kind: ContentKind) {
   const sealed = await store.findContent(app.db, id, kind)
-  return sealed && app.blobs.unsealBuffer(rowKey(id, kind), sealed)
+  if (!sealed) return undefined
+  const encoded = app.secrets.open(sealed, rowContext(id, kind))
+  const content = encoded.subarray(1)
+  return encoded[0] === PLAIN[0] ? content : zstdDecompressSync(content)
 }
 
 /** Takes a content away for good. */

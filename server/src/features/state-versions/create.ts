@@ -24,6 +24,7 @@ export type StateOfWorkspace = Pick<
   | 'locked_reason'
   | 'locked_at'
   | 'state_revision'
+  | 'pending_state_version_id'
   | 'latest_state_version_id'
   | 'latest_state_serial'
   | 'latest_state_md5'

@@ -51,16 +51,12 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
       rawSealed: stored.sealed,
       extracted,
     }
-    const checked = {
-      id: version.workspace_id,
-      state_revision: version.state_revision,
-      locked_by_id: version.locked_by_id,
-    }
+    const checked = { ...version, id: version.workspace_id }
     if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, finalized))) return
     await transact(ctx, async (ctx) => {
       await store.lockWorkspaceOf(ctx.db, id)
       const fresh = await requireAwaiting(ctx, id, 'raw')
-      const checked = { id: fresh.workspace_id, state_revision: fresh.state_revision, locked_by_id: fresh.locked_by_id }
+      const checked = { ...fresh, id: fresh.workspace_id }
       if (!(await finalizeStateVersion(ctx.db, checked, finalized))) throw new Error(`${id} changed under its lock`)
       if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id })
     })

@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { transact } from '../../db/db.ts'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
-import { insertTeam } from '../teams/service.ts'
-import { insertMembership, insertTeamMember } from '../teams/store.ts'
+import { createTeam as createTeamIn } from '../../testing/teams.ts'
 import { createOrganizationToken } from './service.ts'
 
 let app: TestApp
@@ -21,17 +19,8 @@ beforeAll(async () => {
   ownersId = (await app.db.selectFrom('teams').select('id').where('is_owners', '=', true).executeTakeFirstOrThrow()).id
 })
 
-async function createTeam(name: string, members: TestUser[], access: Record<string, boolean> = {}) {
-  return transact(app.as(), async (ctx) => {
-    const id = await insertTeam(ctx, { organizationId: organization.id, name })
-    if (Object.keys(access).length > 0) await ctx.db.updateTable('teams').set(access).where('id', '=', id).execute()
-    for (const { id: userId } of members) {
-      const now = ctx.now()
-      await insertMembership(ctx.db, { id: ctx.newId('ou'), organizationId: organization.id, userId, now })
-      await insertTeamMember(ctx.db, { teamId: id, userId, now })
-    }
-    return id
-  })
+async function createTeam(name: string, members: TestUser[], columns: Record<string, boolean> = {}) {
+  return createTeamIn(app, organization.id, { name, members, columns })
 }
 
 const legacy = (id = teamId) => `/api/v2/teams/${id}/authentication-token`

@@ -1,0 +1,255 @@
+import { createHash } from 'node:crypto'
+import { Pool } from 'undici'
+import { type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
+
+const CLIENTS = 16
+const WINDOW_MS = 4000
+const KB = 1024
+const MB = 1024 * KB
+
+type Body = { raw: Buffer; inline: string; pending: string }
+type Workspace = { id: string; name: string }
+
+/**
+ * State versions: created inline and by upload, read, downloaded and listed. Every client has a workspace of its own, as
+ * a lock demands; bodies are made beforehand, so that the load costs the machine as little as can be.
+ */
+export async function stateBenches(target: Target): Promise<BenchRow[]> {
+  const api = new StateApi(target)
+  await using _ = { [Symbol.asyncDispose]: () => api.close() }
+  const organization = `states-${Date.now().toString(36)}`
+  await api.send('POST', '/organizations', {
+    data: { type: 'organizations', attributes: { name: organization, email: 'bench@example.com' } },
+  })
+  const fleet = new Fleet(api, organization)
+  const small = bodies(2 * KB, 400)
+  const medium = bodies(200 * KB, 60)
+  const large = bodies(5 * MB, 6)
+
+  const rows: BenchRow[] = []
+  const more = (name: string, value: number, budget?: number) =>
+    rows.push({ name, value, unit: '/s', better: 'more', ...(budget !== undefined && { budget }) })
+  const less = (name: string, value: number, unit: string, budget?: number) =>
+    rows.push({ name, value, unit, better: 'less', ...(budget !== undefined && { budget }) })
+
+  for (const [size, series, budget] of [
+    ['2 KB', small, 1500],
+    ['200 KB', medium, 500],
+    ['5 MB', large, 20],
+  ] as const) {
+    more(`state created inline, ${size}, 1 client`, await creates(fleet, series, 1))
+    more(`state created inline, ${size}, ${CLIENTS} clients`, await creates(fleet, series, CLIENTS), budget)
+  }
+  more('state pending, uploaded, finalized, 2 KB', await uploads(fleet, small), 700)
+  more('state pending, uploaded, finalized, 5 MB', await uploads(fleet, large), 30)
+
+  for (const [size, series, downloads] of [
+    ['2 KB', small, 2500],
+    ['5 MB', large, 150],
+  ] as const) {
+    const workspace = await fleet.next()
+    const version = await api.create(workspace, first(series))
+    const current = `/workspaces/${workspace.id}/current-state-version`
+    more(`current state version read, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.send('GET', current)), 3000)
+    const url = version.attributes['hosted-state-download-url']
+    more(`state downloaded, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.fetchBytes(url)), downloads)
+    const output = `/state-version-outputs/${version.relationships.outputs.data[0]?.id ?? ''}`
+    if (size === '2 KB') less('one output by id', await alone(() => api.send('GET', output)), 'ms', 3)
+  }
+
+  for (const count of [20, 1000, 5000]) {
+    const workspace = await fleet.next()
+    for (let serial = 1; serial <= count; serial += 1) await api.create(workspace, smallBody(serial))
+    const list = (page: number) =>
+      `/state-versions?filter%5Borganization%5D%5Bname%5D=${organization}` +
+      `&filter%5Bworkspace%5D%5Bname%5D=${workspace.name}&page%5Bnumber%5D=${page}`
+    more(`first page of ${count} state versions`, await rate(CLIENTS, WINDOW_MS, () => api.send('GET', list(1))), 800)
+    const last = Math.ceil(count / 20)
+    less(`page ${last} of ${count} state versions, alone`, await alone(() => api.send('GET', list(last))), 'ms', 5)
+  }
+
+  for (let index = 0; index < 200; index += 1) {
+    const body = large[index % large.length]
+    if (body) await api.create(await fleet.next(), body)
+  }
+  less('memory with 200 states of 5 MB more', await memoryMb(target.pid), 'MB', 300)
+  return rows
+}
+
+/** Every client goes through the whole series in a workspace, then takes the next workspace. */
+async function creates(fleet: Fleet, series: readonly Body[], clients: number) {
+  const turns = await turnsOf(fleet, series, clients)
+  return rate(clients, WINDOW_MS, async (client) => {
+    const { workspace, body } = await turns(client)
+    await fleet.api.post(workspace, body.inline)
+  })
+}
+
+async function uploads(fleet: Fleet, series: readonly Body[]) {
+  const turns = await turnsOf(fleet, series, CLIENTS)
+  return rate(CLIENTS, WINDOW_MS, async (client) => {
+    const { workspace, body } = await turns(client)
+    const version = await fleet.api.post(workspace, body.pending)
+    await fleet.api.upload(version.attributes['hosted-state-upload-url'], body.raw)
+  })
+}
+
+async function turnsOf(fleet: Fleet, series: readonly Body[], clients: number) {
+  const turns = await Promise.all(
+    Array.from({ length: clients }, async () => ({ at: 0, workspace: await fleet.next() })),
+  )
+  return async (client: number) => {
+    const turn = turns[client]
+    if (!turn) throw new Error('there is no such client')
+    if (turn.at === series.length) Object.assign(turn, { at: 0, workspace: await fleet.next() })
+    const body = series[turn.at]
+    if (!body) throw new Error('a series has no bodies')
+    turn.at += 1
+    return { workspace: turn.workspace, body }
+  }
+}
+
+/** The median time of one call at a time, in ms. */
+async function alone(work: () => Promise<unknown>) {
+  const times: number[] = []
+  for (let index = 0; index < 60; index += 1) {
+    const started = performance.now()
+    await work()
+    times.push(performance.now() - started)
+  }
+  return percentile(times, 0.5)
+}
+
+/** Locked workspaces, made as they are needed. */
+class Fleet {
+  api: StateApi
+  organization: string
+  made = 0
+
+  constructor(api: StateApi, organization: string) {
+    this.api = api
+    this.organization = organization
+  }
+
+  async next(): Promise<Workspace> {
+    this.made += 1
+    const name = `states-${this.made}`
+    const { data } = await this.api.send('POST', `/organizations/${this.organization}/workspaces`, {
+      data: { type: 'workspaces', attributes: { name } },
+    })
+    await this.api.send('POST', `/workspaces/${data.id}/actions/lock`, {})
+    return { id: data.id, name }
+  }
+}
+
+class StateApi {
+  pool: Pool
+  headers: Record<string, string>
+
+  constructor(target: Target) {
+    this.pool = new Pool(target.baseUrl, { connections: CLIENTS })
+    this.headers = { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' }
+  }
+
+  async send(method: 'GET' | 'POST', path: string, body?: object | string): Promise<any> {
+    const answer = await this.pool.request({
+      method,
+      path: `/api/v2${path}`,
+      headers: this.headers,
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.body.text()
+    if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
+    return JSON.parse(text)
+  }
+
+  async post(workspace: Workspace, body: string) {
+    return (await this.send('POST', `/workspaces/${workspace.id}/state-versions`, body)).data
+  }
+
+  async create(workspace: Workspace, body: Body) {
+    return this.post(workspace, body.inline)
+  }
+
+  async upload(url: string, content: Buffer) {
+    const answer = await this.pool.request({
+      method: 'PUT',
+      path: new URL(url).pathname,
+      headers: { 'content-type': 'application/octet-stream' },
+      body: content,
+    })
+    await answer.body.dump()
+    if (answer.statusCode >= 400) throw new Error(`an upload answered ${answer.statusCode}`)
+  }
+
+  async fetchBytes(url: string) {
+    const answer = await this.pool.request({ method: 'GET', path: new URL(url).pathname })
+    let size = 0
+    for await (const piece of answer.body) size += piece.length
+    if (answer.statusCode >= 400 || size === 0) throw new Error(`a download answered ${answer.statusCode}`)
+  }
+
+  async close() {
+    await this.pool.close()
+  }
+}
+
+function first<T>(series: readonly T[]): T {
+  const [body] = series
+  if (body === undefined) throw new Error('a series has no bodies')
+  return body
+}
+
+function bodies(size: number, count: number): Body[] {
+  return Array.from({ length: count }, (_, index) => bodyOf(stateOf(index + 1, size), index + 1))
+}
+
+function smallBody(serial: number) {
+  return bodyOf(stateOf(serial, 2 * KB), serial)
+}
+
+const LINEAGE = '0c8f6c1e-6f0b-4f0e-9d39-0f4f3f7f6a11'
+
+function bodyOf(raw: Buffer, serial: number): Body {
+  const attributes = { serial, lineage: LINEAGE, md5: createHash('md5').update(raw).digest('hex') }
+  const document = (extra: object) =>
+    JSON.stringify({ data: { type: 'state-versions', attributes: { ...attributes, ...extra } } })
+  return { raw, inline: document({ state: raw.toString('base64') }), pending: document({}) }
+}
+
+/** A state of about `size` bytes as the engine writes it: resources of 1 KB or so, with ids as providers make them. */
+function stateOf(serial: number, size: number) {
+  const resources: object[] = []
+  for (let index = 0; index * 1300 < size - 700; index += 1) {
+    const digest = createHash('sha256').update(`${serial}/${index}`).digest('hex')
+    resources.push({
+      mode: 'managed',
+      type: 'terraform_data',
+      name: `item_${index}`,
+      provider: 'provider["terraform.io/builtin/terraform"]',
+      instances: [
+        {
+          schema_version: 0,
+          attributes: {
+            id: digest,
+            input: `${digest} `.repeat(8),
+            output: `${digest} `.repeat(4),
+            triggers_replace: null,
+          },
+          sensitive_attributes: [],
+        },
+      ],
+    })
+  }
+  const outputs = { region: { value: 'eu-central-1', type: 'string' } }
+  const state = {
+    version: 4,
+    terraform_version: '1.11.4',
+    serial,
+    lineage: LINEAGE,
+    outputs,
+    resources,
+    check_results: null,
+  }
+  return Buffer.from(`${JSON.stringify(state, null, 2)}\n`)
+}

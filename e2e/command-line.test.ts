@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
+import { hasTerraform, terraformFolder } from './terraform.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const BIN = join(ROOT, 'node_modules/.bin/groundstate')
+
+type Output = { code: number; out: string; err: string }
+
+async function groundstate(
+  args: string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<Output> {
+  return new Promise((resolve) => {
+    execFile(
+      BIN,
+      args,
+      {
+        cwd: options.cwd ?? ROOT,
+        env: { PATH: process.env['PATH'], HOME: process.env['HOME'], CHECKPOINT_DISABLE: '1', ...options.env },
+      },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
+    )
+  })
+}
+
+let server: BootedServer
+let folder: string
+beforeAll(async () => {
+  server = await bootServer()
+  folder = await mkdtemp(join(tmpdir(), 'groundstate-cli-'))
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('the groundstate command', () => {
+  test('every command explains itself', async () => {
+    const help = await groundstate(['--help'])
+
+    for (const command of ['serve', 'cli-config', 'exec', 'token', 'doctor', 'state']) {
+      expect(help.out).toContain(command)
+      expect((await groundstate([command, '--help'])).out).toContain('Usage: groundstate')
+    }
+  })
+
+  test('a flag that does not exist, and a setting that cannot be read, are named', async () => {
+    const flag = await groundstate(['serve', '--prot', '80'])
+    const setting = await groundstate(['serve'], { env: { GROUNDSTATE_PORT: 'http' } })
+
+    expect(flag.code).not.toBe(0)
+    expect(flag.err).toContain('--prot')
+    expect(setting.code).toBe(1)
+    expect(setting.err).toContain('GROUNDSTATE_PORT')
+    expect(setting.err).not.toContain('    at ')
+  })
+
+  test.skipIf(!hasTerraform)('exec runs the example of the README', async () => {
+    const hello = join(folder, 'hello')
+    await cp(join(ROOT, 'examples/hello'), hello, { recursive: true })
+    const env = { GROUNDSTATE_URL: server.url, GROUNDSTATE_TOKEN: ADMIN_TOKEN }
+
+    const init = await groundstate(['exec', '--', 'terraform', 'init', '-no-color'], { env, cwd: hello })
+    const apply = await groundstate(['exec', '--', 'terraform', 'apply', '-auto-approve', '-no-color'], {
+      env,
+      cwd: hello,
+    })
+
+    expect(init.code, init.err).toBe(0)
+    expect(apply.out).toContain('Apply complete! Resources: 1 added')
+  })
+
+  test('exec passes on the exit code, and says what is missing', async () => {
+    const env = { GROUNDSTATE_URL: server.url, GROUNDSTATE_TOKEN: ADMIN_TOKEN }
+
+    expect((await groundstate(['exec', '--', 'sh', '-c', 'exit 7'], { env })).code).toBe(7)
+    expect(await groundstate(['exec', '--', 'no-such-program'], { env })).toMatchObject({ code: 127 })
+    expect((await groundstate(['exec', '--', 'true'], { env: { GROUNDSTATE_URL: server.url } })).err).toContain(
+      'GROUNDSTATE_TOKEN',
+    )
+  })
+
+  test('token create makes a token that works, beside the running server', async () => {
+    const created = await groundstate([
+      'token',
+      'create',
+      '--data-dir',
+      server.dataDir,
+      '--description',
+      'made in a test',
+    ])
+    const unknown = await groundstate(['token', 'create', '--data-dir', server.dataDir, '--user', 'nobody-here'])
+
+    const details = await server.api('GET', '/account/details', undefined, { token: created.out.trim() })
+    expect(details.data.attributes.username).toBe('admin')
+    expect(unknown.code).toBe(1)
+    expect(unknown.err).toContain('nobody-here')
+  })
+
+  test('doctor finds everything in place, and says what is not', async () => {
+    const well = await groundstate(['doctor', '--data-dir', server.dataDir, '--port', new URL(server.url).port])
+    const ill = await groundstate([
+      'doctor',
+      '--data-dir',
+      server.dataDir,
+      '--engine-path',
+      '/nowhere/terraform',
+      '--port',
+      '0',
+    ])
+
+    expect(well.out).toContain('Groundstate is running')
+    if (hasTerraform) expect(well.code, well.out).toBe(0)
+    expect(ill.code).toBe(1)
+    expect(ill.out).toContain('✗ engine')
+    expect(ill.out).toContain('GROUNDSTATE_ENGINE_PATH')
+  })
+
+  test('a second server on the data folder says so and stops', async () => {
+    const second = await groundstate(['serve', '--data-dir', server.dataDir, '--port', '0'])
+
+    expect(second.code).toBe(1)
+    expect(second.err).toContain('in use by another Groundstate server')
+  })
+
+  test('a port that is taken is named', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'groundstate-port-'))
+
+    const second = await groundstate(['serve', '--data-dir', other, '--port', new URL(server.url).port])
+
+    expect(second.code).toBe(1)
+    expect(second.err).toContain('GROUNDSTATE_PORT')
+    await rm(other, { recursive: true, force: true })
+  })
+
+  test('SIGTERM ends an idle server with code 0, and what it stored is there after the next start', async () => {
+    const before = await server.api('GET', '/organizations/main')
+
+    expect(await server.stop('SIGTERM')).toBe(0)
+    await server.restart()
+
+    expect(await server.api('GET', '/organizations/main')).toEqual(before)
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+  })
+
+  test('a server killed with its database running takes the database over', async () => {
+    await server.stop('SIGKILL')
+    await server.restart()
+
+    expect((await server.api('GET', '/organizations/main')).data.id).toBe('main')
+  })
+
+  test('a client that sends half a request and hangs keeps nobody waiting', async () => {
+    const { port, hostname } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    socket.write('POST /api/v2/organizations HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')
+
+    const answer = await server.api('GET', '/organizations/main')
+
+    expect(answer.data.type).toBe('organizations')
+    socket.destroy()
+  })
+})
+
+describe.skipIf(!hasTerraform)('TLS=auto', () => {
+  test('an unmodified terraform works over https with the local authority trusted', async () => {
+    const tls = await bootServer({ GROUNDSTATE_TLS: 'auto' }).catch((error: unknown) => error)
+    if (tls instanceof Error) throw tls
+    const secure = tls as BootedServer
+    const host = new URL(secure.url).host
+    const authority = join(secure.dataDir, 'tls/ca.pem')
+    const files = {
+      'main.tf': `terraform {
+  cloud {
+    hostname     = "${host}"
+    organization = "main"
+    workspaces { name = "over-tls" }
+  }
+}
+resource "terraform_data" "x" { input = 1 }
+`,
+    }
+    const work = await terraformFolder(secure, files)
+    const config = join(work.path, 'credentials.tfrc')
+    await writeFile(config, `credentials "${host}" {\n  token = "${ADMIN_TOKEN}"\n}\n`)
+    const env = { SSL_CERT_FILE: authority, TF_CLI_CONFIG_FILE: config }
+
+    const untrusted = await work.run(['init', '-input=false'], { env: { TF_CLI_CONFIG_FILE: config } })
+    await work.ok(['init', '-input=false'], { env })
+    const apply = await work.ok(['apply', '-auto-approve'], { env })
+
+    expect(untrusted.code).toBe(1)
+    expect(await readFile(authority, 'utf8')).toContain('BEGIN CERTIFICATE')
+    expect(apply.all).toContain('1 added')
+  })
+})

@@ -1,0 +1,92 @@
+/** What one team may do to one workspace, or to all workspaces of one project. */
+export type WorkspaceGrant = {
+  access: string
+  runs: 'read' | 'plan' | 'apply'
+  variables: 'none' | 'read' | 'write'
+  state_versions: 'none' | 'read-outputs' | 'read' | 'write'
+  sentinel_mocks: 'none' | 'read'
+  run_tasks: boolean
+  policy_overrides: boolean
+  locking: boolean
+}
+export type ProjectGrant = WorkspaceGrant & {
+  project_settings: 'read' | 'update' | 'delete'
+  project_teams: 'none' | 'read' | 'manage'
+  project_variable_sets: 'none' | 'read' | 'write'
+  workspace_create: boolean
+  workspace_move: boolean
+  workspace_delete: boolean
+}
+
+type WorkspaceAccess = Omit<WorkspaceGrant, 'access'>
+type ProjectAccess = Omit<ProjectGrant, 'access'>
+
+const READ: WorkspaceAccess = {
+  runs: 'read',
+  variables: 'read',
+  state_versions: 'read',
+  sentinel_mocks: 'none',
+  run_tasks: false,
+  policy_overrides: false,
+  locking: false,
+}
+const WRITE: WorkspaceAccess = {
+  ...READ,
+  runs: 'apply',
+  variables: 'write',
+  state_versions: 'write',
+  sentinel_mocks: 'read',
+  locking: true,
+}
+const ADMIN: WorkspaceAccess = { ...WRITE, run_tasks: true, policy_overrides: true }
+
+/** What `custom` access to a workspace begins with. */
+export const CUSTOM_WORKSPACE: WorkspaceAccess = { ...READ, variables: 'none', state_versions: 'none' }
+
+/** The fixed levels of access to a workspace as what they imply (public documentation, "Permissions"). */
+export const WORKSPACE_LEVELS = {
+  read: READ,
+  plan: { ...READ, runs: 'plan' },
+  write: WRITE,
+  admin: ADMIN,
+} as const satisfies Record<string, WorkspaceAccess>
+
+const READ_PROJECT = {
+  project_settings: 'read',
+  project_teams: 'none',
+  project_variable_sets: 'read',
+  workspace_create: false,
+  workspace_move: false,
+  workspace_delete: false,
+} as const
+
+/** What `custom` access to a project begins with. */
+export const CUSTOM_PROJECT: ProjectAccess = { ...READ_PROJECT, ...CUSTOM_WORKSPACE, project_variable_sets: 'none' }
+
+/** The fixed levels of access to a project as what they imply (public documentation, "Project team access"). */
+export const PROJECT_LEVELS = {
+  read: { ...READ_PROJECT, ...READ },
+  write: { ...READ_PROJECT, ...WRITE },
+  maintain: {
+    ...READ_PROJECT,
+    ...ADMIN,
+    project_variable_sets: 'write',
+    workspace_create: true,
+    workspace_delete: true,
+  },
+  admin: {
+    ...ADMIN,
+    project_settings: 'delete',
+    project_teams: 'manage',
+    project_variable_sets: 'write',
+    workspace_create: true,
+    workspace_move: true,
+    workspace_delete: true,
+  },
+} as const satisfies Record<string, ProjectAccess>
+
+/** The grant with what its level implies, whatever else its row says. */
+export function impliedGrant<Grant extends WorkspaceGrant>(grant: Grant): Grant {
+  const levels: Record<string, Partial<ProjectAccess>> = 'project_settings' in grant ? PROJECT_LEVELS : WORKSPACE_LEVELS
+  return { ...grant, ...levels[grant.access] }
+}

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest'
+import { CUSTOM_PROJECT, CUSTOM_WORKSPACE } from './grants.ts'
+import {
+  type Facts,
+  NO_FACTS,
+  type OrganizationAccess,
+  ORGANIZATION_PERMISSIONS,
+  organizationPermissions,
+  PROJECT_PERMISSIONS,
+  projectPermissions,
+  type Standing,
+  WORKSPACE_PERMISSIONS,
+  type WorkspacePermission,
+  workspacePermissions,
+} from './permissions.ts'
+import { TEAM_PERMISSIONS, teamPermissions } from './team-permissions.ts'
+
+const standing = (standing: Standing): Facts => ({ ...NO_FACTS, standing })
+const member = (facts: Partial<Facts> = {}): Facts => ({ ...NO_FACTS, standing: 'member', ...facts })
+const access = (...names: OrganizationAccess[]) => member({ access: new Set(names) })
+const onWorkspace = (access: string, parts = {}) =>
+  member({ workspaceGrants: [{ ...CUSTOM_WORKSPACE, access, ...parts }] })
+const onProject = (access: string, parts = {}) => member({ projectGrants: [{ ...CUSTOM_PROJECT, access, ...parts }] })
+
+/** What each actor may do to a workspace, a letter for each permission in the order of the list; `.` is not allowed. */
+const LETTERS: Record<WorkspacePermission, string> = {
+  'workspace:read': 'r',
+  'workspace:update': 'u',
+  'workspace:delete': 'd',
+  'workspace:move': 'm',
+  'runs:read': 'R',
+  'runs:plan': 'P',
+  'runs:apply': 'A',
+  'variables:read': 'v',
+  'variables:write': 'V',
+  'state-outputs:read': 'o',
+  'state-versions:read': 's',
+  'state-versions:write': 'S',
+  lock: 'l',
+  'force-unlock': 'F',
+  'run-tasks:manage': 'T',
+  'policy-overrides': 'O',
+  'sentinel-mocks:read': 'k',
+  'run-triggers:manage': 'g',
+  'team-access:read': 't',
+  'team-access:manage': 'M',
+  'tags:manage': 'b',
+}
+
+describe('a workspace', () => {
+  test.each<[string, Facts, string]>([
+    ['the system', standing('system'), 'rudmRPAvVosSlFTOkgtMb'],
+    ['an owner', standing('owner'), 'rudmRPAvVosSlFTOkgtMb'],
+    ["the organization's token", standing('organization-token'), 'rudmR..vVos.lFT.kgtMb'],
+    ['its own run', standing('own-run'), 'r...R..v.osS.........'],
+    ['a consumer of its state', standing('consumer-run'), 'r........os..........'],
+    ['another run', standing('foreign-run'), '.....................'],
+    ['a stranger', standing('stranger'), '.....................'],
+    ['a member without access', member(), '.....................'],
+    ['read', onWorkspace('read'), 'r...R..v.os..........'],
+    ['plan', onWorkspace('plan'), 'r...RP.v.os..........'],
+    ['write', onWorkspace('write'), 'r...RPAvVosSl...k....'],
+    ['admin', onWorkspace('admin'), 'rud.RPAvVosSlFTOkgtMb'],
+    ['custom with nothing', onWorkspace('custom'), 'r...R................'],
+    ['custom runs: plan', onWorkspace('custom', { runs: 'plan' }), 'r...RP...............'],
+    ['custom runs: apply', onWorkspace('custom', { runs: 'apply' }), 'r...RPA..............'],
+    ['custom variables: read', onWorkspace('custom', { variables: 'read' }), 'r...R..v.............'],
+    ['custom variables: write', onWorkspace('custom', { variables: 'write' }), 'r...R..vV............'],
+    ['custom state: outputs', onWorkspace('custom', { state_versions: 'read-outputs' }), 'r...R....o...........'],
+    ['custom state: read', onWorkspace('custom', { state_versions: 'read' }), 'r...R....os..........'],
+    ['custom state: write', onWorkspace('custom', { state_versions: 'write' }), 'r...R....osS.........'],
+    ['custom mocks', onWorkspace('custom', { sentinel_mocks: 'read' }), 'r...R...........k....'],
+    ['custom locking', onWorkspace('custom', { locking: true }), 'r...R.......l........'],
+    ['custom run tasks', onWorkspace('custom', { run_tasks: true }), 'r...R.........T......'],
+    ['custom overrides', onWorkspace('custom', { policy_overrides: true }), 'r...R..........O.....'],
+    ['project read', onProject('read'), 'r...R..v.os..........'],
+    ['project write', onProject('write'), 'r...RPAvVosSl...k....'],
+    ['project maintain', onProject('maintain'), 'rud.RPAvVosSlFTOkgtMb'],
+    ['project admin', onProject('admin'), 'rudmRPAvVosSlFTOkgtMb'],
+    ['project custom with nothing', onProject('custom'), 'r...R................'],
+    ['project custom delete', onProject('custom', { workspace_delete: true }), 'r.d.R................'],
+    ['project custom move', onProject('custom', { workspace_move: true }), 'r..mR................'],
+    ['all workspaces read', access('read_workspaces'), 'r...R..v.os..........'],
+    ['all workspaces managed', access('manage_workspaces'), 'rud.RPAvVosSlFTOkgtMb'],
+    ['all projects managed', access('manage_workspaces', 'manage_projects'), 'rudmRPAvVosSlFTOkgtMb'],
+    ['run tasks managed, nothing seen', access('manage_run_tasks'), '.....................'],
+    ['run tasks managed', access('manage_run_tasks', 'read_workspaces'), 'r...R..v.os...T......'],
+  ])('%s', (_, facts, expected) => {
+    const can = workspacePermissions(facts)
+
+    expect(WORKSPACE_PERMISSIONS.map((name) => (can.has(name) ? LETTERS[name] : '.')).join('')).toBe(expected)
+  })
+
+  test('the highest grant wins, part by part', () => {
+    const facts = member({
+      workspaceGrants: [{ ...CUSTOM_WORKSPACE, access: 'custom', variables: 'write' }],
+      projectGrants: [{ ...CUSTOM_PROJECT, access: 'custom', runs: 'apply' }],
+      access: new Set(['read_workspaces']),
+    })
+
+    expect([...workspacePermissions(facts)].toSorted()).toEqual(
+      [
+        ...workspacePermissions(onWorkspace('read')),
+        'runs:plan' as const,
+        'runs:apply' as const,
+        'variables:write' as const,
+      ].toSorted(),
+    )
+  })
+
+  test('a fixed level means what it says, whatever else its row holds', () => {
+    expect(workspacePermissions(onWorkspace('read', { runs: 'apply', locking: true }))).toEqual(
+      workspacePermissions(onWorkspace('read')),
+    )
+  })
+})
+
+describe('a project', () => {
+  test.each<[string, Facts, string]>([
+    ['an owner', standing('owner'), PROJECT_PERMISSIONS.join(' ')],
+    ["the organization's token", standing('organization-token'), PROJECT_PERMISSIONS.join(' ')],
+    ['a run of a workspace in it', standing('own-run'), 'project:read'],
+    ['another run', standing('foreign-run'), ''],
+    ['a stranger', standing('stranger'), ''],
+    ['a member without access', member(), ''],
+    ['read', onProject('read'), 'project:read variable-sets:read'],
+    ['write', onProject('write'), 'project:read variable-sets:read'],
+    ['maintain', onProject('maintain'), 'project:read workspaces:create variable-sets:read variable-sets:manage'],
+    ['admin', onProject('admin'), PROJECT_PERMISSIONS.join(' ')],
+    ['custom with nothing', onProject('custom'), 'project:read'],
+    ['custom update', onProject('custom', { project_settings: 'update' }), 'project:read project:update tags:manage'],
+    [
+      'custom delete',
+      onProject('custom', { project_settings: 'delete' }),
+      'project:read project:update project:delete tags:manage',
+    ],
+    ['custom teams: read', onProject('custom', { project_teams: 'read' }), 'project:read team-access:read'],
+    [
+      'custom teams: manage',
+      onProject('custom', { project_teams: 'manage' }),
+      'project:read team-access:read team-access:manage',
+    ],
+    ['custom create', onProject('custom', { workspace_create: true }), 'project:read workspaces:create'],
+    ['custom move', onProject('custom', { workspace_move: true }), 'project:read workspaces:move'],
+    ['all workspaces read', access('read_workspaces'), 'project:read'],
+    ['all workspaces managed', access('manage_workspaces'), 'project:read workspaces:create'],
+    ['all projects managed', access('manage_workspaces', 'manage_projects'), PROJECT_PERMISSIONS.join(' ')],
+  ])('%s', (_, facts, expected) => {
+    const can = projectPermissions(facts)
+
+    expect(PROJECT_PERMISSIONS.filter((name) => can.has(name)).join(' ')).toBe(expected)
+  })
+})
+
+describe('an organization', () => {
+  const MEMBER = 'organization:read run-tasks:read agent-pools:read variable-sets:read'
+  const without = (...left: string[]) => ORGANIZATION_PERMISSIONS.filter((name) => !left.includes(name)).join(' ')
+  const and = (...more: string[]) =>
+    ORGANIZATION_PERMISSIONS.filter((name) => MEMBER.split(' ').includes(name) || more.includes(name)).join(' ')
+
+  test.each<[string, Facts, string]>([
+    ['an owner', standing('owner'), without()],
+    [
+      'its token',
+      standing('organization-token'),
+      without('organization:update', 'organization:delete', 'tokens:manage', 'owner'),
+    ],
+    ['a run in it', standing('own-run'), 'organization:read'],
+    ['a stranger', standing('stranger'), ''],
+    ['a member', member(), MEMBER],
+    ['manage membership', access('manage_membership'), and('members:read', 'members:manage')],
+    ['manage teams', access('manage_teams'), and('members:read', 'members:manage', 'teams:manage')],
+    [
+      'manage organization access',
+      access('manage_organization_access'),
+      and('members:read', 'members:manage', 'teams:manage', 'teams:manage-access'),
+    ],
+    ['access secret teams', access('access_secret_teams'), and('teams:read-all')],
+    ['manage run tasks', access('manage_run_tasks'), and('run-tasks:manage')],
+    ['manage agent pools', access('manage_agent_pools'), and('agent-pools:manage')],
+    [
+      'manage workspaces',
+      access('manage_workspaces'),
+      and('workspaces:create', 'workspaces:manage', 'variable-sets:manage', 'tags:manage'),
+    ],
+  ])('%s', (_, facts, expected) => {
+    const can = organizationPermissions(facts)
+
+    expect(ORGANIZATION_PERMISSIONS.filter((name) => can.has(name)).join(' ')).toBe(expected)
+  })
+})
+
+describe('a team', () => {
+  const secret = {
+    isOwners: false,
+    visibility: 'secret',
+    allowsMemberTokens: true,
+    isMember: false,
+    isPerson: true,
+  } as const
+  const visible = { ...secret, visibility: 'organization' } as const
+  const owners = { ...visible, isOwners: true } as const
+  const ALL = TEAM_PERMISSIONS.join(' ')
+
+  test.each<[string, Facts, Parameters<typeof teamPermissions>[1], string]>([
+    ['an owner', standing('owner'), secret, ALL],
+    ['an owner, of the owners', standing('owner'), owners, ALL.replace('team:delete ', '')],
+    ["the organization's token", standing('organization-token'), secret, ALL],
+    ['a stranger', standing('stranger'), visible, ''],
+    ['a run', standing('own-run'), visible, ''],
+    ['a member, of a secret one', member(), secret, ''],
+    ['a member, of a visible one', member(), visible, 'team:read'],
+    ['one of it', member(), { ...secret, isMember: true }, 'team:read tokens:manage'],
+    [
+      'one of it that keeps tokens from its members',
+      member(),
+      { ...secret, isMember: true, allowsMemberTokens: false },
+      'team:read',
+    ],
+    ['its own token', member(), { ...secret, isMember: true, isPerson: false }, 'team:read'],
+    ['access to secret teams', access('access_secret_teams'), secret, 'team:read'],
+    ['manage membership', access('manage_membership'), visible, 'team:read members:manage'],
+    ['manage membership, of a secret one', access('manage_membership'), secret, ''],
+    ['manage teams', access('manage_teams'), visible, 'team:read team:update team:delete members:manage tokens:manage'],
+    ['manage teams, of a secret one', access('manage_teams'), secret, ''],
+    ['manage teams, of the owners', access('manage_teams'), owners, 'team:read'],
+    ['manage organization access', access('manage_organization_access'), visible, ALL],
+  ])('%s', (_, facts, team, expected) => {
+    const can = teamPermissions(facts, team)
+
+    expect(TEAM_PERMISSIONS.filter((name) => can.has(name)).join(' ')).toBe(expected)
+  })
+})

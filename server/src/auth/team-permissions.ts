@@ -1,0 +1,58 @@
+import { type Facts, organizationPermissions } from './permissions.ts'
+
+export const TEAM_PERMISSIONS = [
+  /** That it exists, who is in it and what it may do. */
+  'team:read',
+  /** Name, visibility and sign-on. */
+  'team:update',
+  'team:delete',
+  'organization-access:update',
+  'members:manage',
+  'tokens:manage',
+] as const
+export type TeamPermission = (typeof TEAM_PERMISSIONS)[number]
+
+/** What decides about a team beside the facts about its organization. */
+export type TeamFacts = {
+  isOwners: boolean
+  visibility: 'secret' | 'organization'
+  allowsMemberTokens: boolean
+  /** The actor is one of the team: a person, or the team's own token. */
+  isMember: boolean
+  /** The actor is a person, and not a team's token: that could make tokens which outlive its own revocation. */
+  isPerson: boolean
+}
+
+/**
+ * What the actor may do to a team of the organization that the facts are about; an empty set means that it may not see
+ * it. Members see the visible teams and their own; who manages teams or members manages those that it sees, and owners
+ * alone manage the owners (public documentation, "Permissions").
+ */
+export function teamPermissions(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
+  const permissions = grantedTeam(facts, team)
+  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['team:read']) : permissions
+}
+
+function grantedTeam(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
+  const can = organizationPermissions(facts)
+  const permissions = new Set<TeamPermission>()
+  const { standing } = facts
+  if (standing !== 'member') {
+    const acts = standing === 'system' || standing === 'owner' || standing === 'organization-token'
+    if (!acts) return permissions
+    const granted = new Set<TeamPermission>(TEAM_PERMISSIONS)
+    if (team.isOwners) granted.delete('team:delete')
+    if (team.isOwners && standing === 'organization-token') granted.delete('tokens:manage')
+    return granted
+  }
+  if (!team.isMember && team.visibility !== 'organization' && !can.has('teams:read-all')) return permissions
+  permissions.add('team:read')
+  if (team.isMember && team.allowsMemberTokens && team.isPerson) permissions.add('tokens:manage')
+  if (team.isOwners) return permissions
+  if (can.has('members:manage')) permissions.add('members:manage')
+  if (can.has('teams:manage')) {
+    for (const name of ['team:update', 'team:delete', 'tokens:manage'] as const) permissions.add(name)
+  }
+  if (can.has('teams:manage-access')) permissions.add('organization-access:update')
+  return permissions
+}
