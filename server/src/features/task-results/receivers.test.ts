@@ -141,7 +141,7 @@ describe('a receiver', () => {
     expect((await readResult(app, setting, payload.task_result_id)).attributes).toMatchObject({ url: '', message: '' })
   })
 
-  test.each([
+  test.each<Record<string, string>>([
     { 'content-type': 'application/vnd.api+json' },
     { 'Content-type': 'application/vnd.api+json', accept: '' },
     { 'content-type': 'application/json' },
