@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { runBenches } from './runs.ts'
 import { startupBenches } from './startup.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
+import { taskBenches } from './tasks.ts'
 
 /**
  * `npm run bench [-- name …]` measures and prints a table beside the last committed one; `-- --save` writes it to
@@ -12,6 +13,7 @@ const RESULTS = join(import.meta.dirname, 'results.json')
 const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   startup: async () => startupBenches(),
   runs: runBenches,
+  tasks: taskBenches,
 }
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

@@ -71,7 +71,7 @@ function localRun() {
   return percentile(times, 0.5)
 }
 
-function configurationArchive() {
+export function configurationArchive() {
   const folder = mkdtempSync(join(tmpdir(), 'groundstate-archive-'))
   writeFileSync(join(folder, 'main.tf'), CONFIGURATION)
   execFileSync('tar', ['-czf', join(folder, 'a.tgz'), '-C', folder, 'main.tf'])
@@ -82,7 +82,7 @@ function configurationArchive() {
 
 type Workspace = { id: string; configurationId: string }
 
-async function prepareWorkspace(target: Target, name: string, archive: Buffer): Promise<Workspace> {
+export async function prepareWorkspace(target: Target, name: string, archive: Buffer): Promise<Workspace> {
   const { data } = await api(target, 'POST', '/organizations/main/workspaces', {
     data: { type: 'workspaces', attributes: { name, 'auto-apply': true } },
   })

@@ -9,7 +9,7 @@ import { ensureAdmin } from './features/admin/service.ts'
 import { startLeaseReaper } from './features/agent-jobs/leases.ts'
 import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
-import { LOOPS } from './features/loops.ts'
+import { startTaskDeliveries } from './features/task-results/loop.ts'
 import { createServer } from './http/server.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import { StartError } from './start-error.ts'
@@ -45,9 +45,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   if (works) {
     await app.jobs.start(ctx, JOBS)
     stack.use(startLeaseReaper(ctx))
+    stack.use(startTaskDeliveries(ctx))
   }
-  const loopStops = new AbortController()
-  const loops = works ? LOOPS.map(async (loop) => loop(ctx, loopStops.signal)) : []
 
   const agentStops = new AbortController()
   const agent =
@@ -74,8 +73,6 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   log.info('draining')
   agentStops.abort()
   await agent
-  loopStops.abort()
-  await Promise.all(loops)
   if (works) await app.jobs.stop(5000)
 }
 

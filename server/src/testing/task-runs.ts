@@ -1,6 +1,6 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
 import { afterAll } from 'vitest'
-import { runTaskResults } from '../features/task-results/loop.ts'
+import { startTaskDeliveries } from '../features/task-results/loop.ts'
 import type { TestApp, TestResponse } from './app.ts'
 import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -14,16 +14,10 @@ export async function createTaskSetting(app: TestApp, attributes: Record<string,
   return { ...setting, agent: await createFakeAgent(app), receiver: await startReceiver() }
 }
 
-/** Runs the loop that delivers requests and watches deadlines, until the file's end or until `stop`. */
+/** Sends requests and watches deadlines until the file's end. */
 export function startDeliveries(app: TestApp) {
-  const abort = new AbortController()
-  const done = runTaskResults(app.as(), abort.signal)
-  const stop = async () => {
-    abort.abort()
-    await done
-  }
-  afterAll(stop)
-  return { stop }
+  const deliveries = startTaskDeliveries(app.as())
+  afterAll(() => deliveries[Symbol.asyncDispose]())
 }
 
 /** Creates a task through the API and returns its id. */
@@ -141,7 +135,7 @@ export async function runReaches(
   }
 }
 
-/** Waits until `look` finds something, looking again whenever deliveries are recorded. */
+/** Waits until `look` finds something, for what nobody announces. */
 export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   const end = performance.now() + 10_000
   for (;;) {

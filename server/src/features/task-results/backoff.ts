@@ -2,10 +2,10 @@ const FIRST_MS = 1000
 const LONGEST_MS = 60_000
 
 /**
- * The pause after the `attempt`-th attempt (from 1), in ms: it doubles up to a minute, and is drawn from a quarter around
- * that so that the requests of a receiver that was away don't return all at once. `random` is in [0, 1).
+ * The pause after the `attempt`-th attempt (from 1), in ms: at most a second, doubling up to a minute. Half of it is drawn
+ * by lot, so that the requests of a receiver that was away don't return all at once. `random` is in [0, 1).
  */
 export function backoff(attempt: number, random: number) {
-  const base = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 16))
-  return Math.round(Math.min(LONGEST_MS, base * (0.75 + random / 2)))
+  const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 16))
+  return Math.round(longest * (0.5 + random / 2))
 }

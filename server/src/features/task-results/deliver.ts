@@ -14,31 +14,28 @@ const ANSWER_TIMEOUT_MS = 60_000
  * Sends the request of a claim once and records what came of it: 200 means delivered, anything else is tried again after
  * a pause, as long as the deadline allows. Nothing is locked meanwhile, so the callback may come at any time.
  */
-export async function deliver(ctx: Ctx, claim: store.Claim, signal: AbortSignal) {
-  const facts = await store.findRequestFacts(ctx.db, claim.id)
-  // It has ended while the claim was made.
-  if (!facts?.access_token || !facts.deadline_at) return store.releaseClaim(ctx.db, claim)
-  const { task_id, url: taskUrl } = facts
+export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: AbortSignal) {
+  const { task_id, url: taskUrl } = claim
   if (task_id === null || taskUrl === null) {
-    const message = `the task ${facts.task_name} was deleted before its request was delivered`
-    return endResults(ctx, facts.run_id, [{ id: claim.id, message }])
+    const message = `the task ${claim.task_name} was deleted before its request was delivered`
+    return endResults(ctx, claim.run_id, [{ id: claim.id, message }])
   }
 
-  const token = ctx.secrets.openText(facts.access_token, tokenContext(claim.id))
+  const token = ctx.secrets.openText(claim.access_token, tokenContext(claim.id))
   const { url, hmacKey, ca } = taskReceiver(ctx, {
     id: task_id,
     url: taskUrl,
-    hmac_key: facts.hmac_key,
-    ca_certificates: facts.ca_certificates,
+    hmac_key: claim.hmac_key,
+    ca_certificates: claim.ca_certificates,
   })
   // Serialised once: what is signed is what is sent.
-  const body = Buffer.from(JSON.stringify(taskRequest(ctx.baseUrl, subject(facts, token))))
+  const body = Buffer.from(JSON.stringify(taskRequest(ctx.baseUrl, subject(claim, token))))
   const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
-  const left = facts.deadline_at.getTime() - ctx.now().getTime()
+  const left = claim.deadline_at.getTime() - ctx.now().getTime()
   const timeoutMs = Math.max(1, Math.min(ANSWER_TIMEOUT_MS, left))
   const exchange = await ctx.outbound.post({ url, headers, body, timeoutMs, ca, signal })
 
-  const next = nextAttempt(ctx, claim, { exchange, deadline: facts.deadline_at, stopped: signal.aborted })
+  const next = nextAttempt(ctx, claim, { exchange, deadline: claim.deadline_at, stopped: signal.aborted })
   return store.recordDelivery(ctx.db, claim, {
     deliveredAt: exchange.answer?.status === 200 ? ctx.now() : null,
     row: {
@@ -58,25 +55,23 @@ export async function deliver(ctx: Ctx, claim: store.Claim, signal: AbortSignal)
   })
 }
 
-type Facts = NonNullable<Awaited<ReturnType<typeof store.findRequestFacts>>>
-
-function subject(facts: Facts, accessToken: string) {
+function subject(claim: store.ClaimedRequest, accessToken: string) {
   return {
-    stage: facts.stage,
+    stage: claim.stage,
     accessToken,
-    enforcementLevel: facts.enforcement_level,
-    taskResultId: facts.id,
-    organizationName: facts.organization_name,
-    workspace: { id: facts.workspace_id, name: facts.workspace_name, workingDirectory: facts.working_directory },
+    enforcementLevel: claim.enforcement_level,
+    taskResultId: claim.id,
+    organizationName: claim.organization_name,
+    workspace: { id: claim.workspace_id, name: claim.workspace_name, workingDirectory: claim.working_directory },
     run: {
-      id: facts.run_id,
-      createdAt: facts.run_created_at,
-      createdBy: facts.username ?? 'groundstate',
-      message: facts.run_message,
-      speculative: facts.plan_only,
-      planId: facts.plan_id,
-      configurationVersionId: facts.configuration_version_id,
-      hasConfiguration: facts.configuration_status === 'uploaded',
+      id: claim.run_id,
+      createdAt: claim.run_created_at,
+      createdBy: claim.username ?? 'groundstate',
+      message: claim.run_message,
+      speculative: claim.plan_only,
+      planId: claim.plan_id,
+      configurationVersionId: claim.configuration_version_id,
+      hasConfiguration: claim.configuration_status === 'uploaded',
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Stage } from '@groundstate/contract/run-tasks'
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
@@ -6,48 +7,67 @@ export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
 /** One attempt at a request, leased to this process: `attempt` tells whether the lease is still its own. */
 export type Claim = { id: string; attempt: number }
 
-/** Leases requests that are due, so that each is sent by one process; those of a process that died fall due again. */
+/** Everything that a request tells, and where it goes; `task_id` is null when the task is gone. */
+export type ClaimedRequest = Claim & {
+  stage: Stage
+  access_token: Buffer
+  enforcement_level: 'advisory' | 'mandatory'
+  deadline_at: Date
+  task_name: string
+  organization_name: string
+  workspace_id: string
+  workspace_name: string
+  run_id: string
+  run_created_at: Date
+  run_message: string
+  plan_only: boolean
+  working_directory: string
+  username: string | null
+  plan_id: string
+  configuration_version_id: string
+  configuration_status: string
+  task_id: string | null
+  url: string | null
+  hmac_key: Buffer | null
+  ca_certificates: string | null
+}
+
+/**
+ * Leases requests that are due, so that each is sent by one process; those of a process that died fall due again. One
+ * statement brings all that is needed to send them.
+ */
 export async function claimDeliveries(
   db: Db,
   { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
 ) {
-  const { rows } = await sql<Claim>`update task_results r
-       set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
-      from (select id from task_results
-             where delivery_due_at <= ${now} and (lease_expires_at is null or lease_expires_at <= ${now})
-             order by delivery_due_at limit ${limit} for update skip locked) due
-     where r.id = due.id
-    returning r.id, r.attempts as attempt`.execute(db)
+  const { rows } = await sql<ClaimedRequest>`with due as (
+      select id from task_results
+       where delivery_due_at <= ${now} and deadline_at > ${now} and (lease_expires_at is null or lease_expires_at <= ${now})
+       order by delivery_due_at limit ${limit} for update skip locked),
+    claimed as (
+      update task_results r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
+        from due where r.id = due.id
+      returning r.id, r.attempts, r.run_id, r.task_id, r.task_name, r.stage, r.access_token, r.enforcement_level,
+                r.deadline_at)
+    select r.id, r.attempts as attempt, r.stage, r.access_token, r.enforcement_level, r.deadline_at, r.task_name,
+           o.name as organization_name, w.id as workspace_id, w.name as workspace_name, runs.id as run_id,
+           runs.created_at as run_created_at, runs.message as run_message, runs.plan_only, runs.working_directory,
+           u.username, plan.id as plan_id, cv.id as configuration_version_id, cv.status as configuration_status,
+           t.id as task_id, t.url, t.hmac_key, t.ca_certificates
+      from claimed r
+      join runs on runs.id = r.run_id
+      join workspaces w on w.id = runs.workspace_id
+      join organizations o on o.id = w.organization_id
+      join configuration_versions cv on cv.id = runs.configuration_version_id
+      join phases plan on plan.run_id = runs.id and plan.kind = 'plan'
+      left join users u on u.id = runs.created_by_user_id
+      left join tasks t on t.id = r.task_id`.execute(db)
   return rows
 }
 
 export async function renewLeases(db: Db, ids: readonly string[], leaseUntil: Date) {
   await sql`update task_results set lease_expires_at = ${leaseUntil}
      where id = any(${ids}) and lease_expires_at is not null`.execute(db)
-}
-
-/** Everything that a request tells, and where it goes; `task_id` is null when the task is gone. */
-export async function findRequestFacts(db: Db, id: string) {
-  return db
-    .selectFrom('task_results as r')
-    .innerJoin('runs', 'runs.id', 'r.run_id')
-    .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
-    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
-    .innerJoin('configuration_versions as cv', 'cv.id', 'runs.configuration_version_id')
-    .innerJoin('phases as plan', (join) =>
-      join.onRef('plan.run_id', '=', 'runs.id').on('plan.kind', '=', sql.lit('plan' as const)),
-    )
-    .leftJoin('users as u', 'u.id', 'runs.created_by_user_id')
-    .leftJoin('tasks as t', 't.id', 'r.task_id')
-    .select(['r.id', 'r.stage', 'r.access_token', 'r.enforcement_level', 'r.deadline_at', 'r.task_name'])
-    .select(['o.name as organization_name', 'w.id as workspace_id', 'w.name as workspace_name'])
-    .select(['runs.id as run_id', 'runs.created_at as run_created_at', 'runs.message as run_message'])
-    .select(['runs.plan_only', 'runs.working_directory', 'u.username', 'plan.id as plan_id'])
-    .select(['cv.id as configuration_version_id', 'cv.status as configuration_status'])
-    .select(['t.id as task_id', 't.url', 't.hmac_key', 't.ca_certificates'])
-    .where('r.id', '=', id)
-    .where('r.status', '=', sql.lit('running' as const))
-    .executeTakeFirst()
 }
 
 export type NewDelivery = Omit<
@@ -80,12 +100,6 @@ export async function recordDelivery(
         ${JSON.stringify(row.request_headers)}::jsonb, ${row.request_body}, ${row.response_status},
         ${row.response_headers && JSON.stringify(row.response_headers)}::jsonb, ${row.response_body},
         ${row.response_truncated}, ${row.error}, (select delivery_due_at from freed))`.execute(db)
-}
-
-/** Gives a claim back without an attempt. */
-export async function releaseClaim(db: Db, claim: Claim) {
-  await sql`update task_results set lease_expires_at = null, attempts = attempts - 1
-     where id = ${claim.id} and attempts = ${claim.attempt}`.execute(db)
 }
 
 /** Puts a request up once more; undefined when the result is not open, or an attempt is on its way. */

@@ -13,10 +13,21 @@ const POLL_MS = 1000
 const MAX_IN_FLIGHT = 1000
 
 /**
- * Sends the requests of run tasks and ends what is overdue, until `signal` aborts. What is due stands in the rows of the
+ * Sends the requests of run tasks and ends what is overdue, until it is disposed. What is due stands in the rows of the
  * results; any number of processes may do this side by side.
  */
-export async function runTaskResults(ctx: Ctx, signal: AbortSignal) {
+export function startTaskDeliveries(ctx: Ctx): AsyncDisposable {
+  const abort = new AbortController()
+  const done = work(ctx, abort.signal)
+  return {
+    async [Symbol.asyncDispose]() {
+      abort.abort()
+      await done
+    },
+  }
+}
+
+async function work(ctx: Ctx, signal: AbortSignal) {
   using topic = ctx.signals.subscribe(TOPIC)
   const inFlight = new Map<string, Promise<void>>()
   const renewal = setInterval(() => {

@@ -63,7 +63,7 @@ export async function createResults(
 
 /**
  * Lets the requests of a stage go out once this transaction has committed, each with a token of its own. Tasks that have
- * been disabled, detached or deleted since the run's creation are not asked.
+ * been disabled, detached or deleted since the run's creation are not asked; false when there is none to be asked.
  */
 export async function startResults(ctx: Tctx, stageId: string) {
   const now = ctx.now()
@@ -84,10 +84,10 @@ export async function startResults(ctx: Tctx, stageId: string) {
     })
   }
   if (skips.length > 0) await store.skipResults(ctx.db, skips, now)
-  if (starts.length === 0) return
+  if (starts.length === 0) return false
   const deadline = new Date(now.getTime() + ctx.config.runTaskTimeout)
-  await store.startResults(ctx.db, starts, { now, deadline })
-  await ctx.signals.send(ctx.db, TOPIC)
+  await store.startResults(ctx.db, starts, { now, deadline, topic: TOPIC })
+  return true
 }
 
 type ToStart = Awaited<ReturnType<typeof store.listResultsToStart>>[number]

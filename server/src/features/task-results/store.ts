@@ -3,6 +3,7 @@ import type { Actor } from '../../auth/actor.ts'
 import { factsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
+import { announcing } from '../../signals.ts'
 
 export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
 export type TaskResultStatus = TaskResultRow['status']
@@ -109,8 +110,12 @@ export async function listResultsToStart(tx: Tx, stageId: string) {
 
 export type Start = { id: string; tokenId: string; hash: Buffer; sealed: Buffer }
 
-/** Gives each result its token and puts its request up for delivery. */
-export async function startResults(tx: Tx, starts: readonly Start[], { now, deadline }: { now: Date; deadline: Date }) {
+/** Gives each result its token, puts its request up for delivery, and announces that. */
+export async function startResults(
+  tx: Tx,
+  starts: readonly Start[],
+  { now, deadline, topic }: { now: Date; deadline: Date; topic: string },
+) {
   const column = <K extends keyof Start>(name: K) => starts.map((start) => start[name])
   await sql`with started as (
       update task_results r
@@ -120,9 +125,11 @@ export async function startResults(tx: Tx, starts: readonly Start[], { now, dead
         from unnest(${column('id')}::text[], ${column('tokenId')}::text[], ${column('hash')}::bytea[],
                     ${column('sealed')}::bytea[]) as x(id, token_id, hash, sealed)
        where r.id = x.id
-      returning r.id, r.run_id, x.token_id, x.hash)
-    insert into tokens (id, kind, hash, run_id, task_result_id, created_at)
-    select token_id, 'task', hash, run_id, id, ${now} from started`.execute(tx)
+      returning r.id, r.run_id, x.token_id, x.hash),
+    given as (
+      insert into tokens (id, kind, hash, run_id, task_result_id, created_at)
+      select token_id, 'task', hash, run_id, id, ${now} from started)
+    ${announcing([topic])}`.execute(tx)
 }
 
 /** Tasks that are no longer to be asked: their results decide nothing. */

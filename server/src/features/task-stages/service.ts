@@ -116,12 +116,10 @@ export async function stageStatuses(ctx: Tctx, runId: string): Promise<Partial<R
 
 /** The run has reached a stage: its requests go out once this transaction has committed. */
 export async function startStage(ctx: Tctx, run: { id: string }, name: Stage) {
-  const stage = (await store.listStatuses(ctx.db, run.id)).find((row) => row.stage === name)
-  if (stage?.status !== 'pending') return
-  await store.moveStage(ctx.db, stage.id, { from: 'pending', to: 'running', message: null, now: ctx.now() })
-  await startResults(ctx, stage.id)
+  const stage = await store.beginStage(ctx.db, { runId: run.id, name, now: ctx.now() })
+  if (!stage) return
   // When no task is to be asked any more, the run goes on at once.
-  await settleStage(ctx, stage.id)
+  if (!(await startResults(ctx, stage.id))) await settleStage(ctx, stage.id)
 }
 
 /**
@@ -132,12 +130,7 @@ export async function settleStage(ctx: Tctx, stageId: string) {
   const results = await listResults(ctx.db, [stageId])
   const verdict = stageVerdict(results)
   if (!verdict) return
-  const moved = await store.moveStage(ctx.db, stageId, {
-    from: 'running',
-    to: verdict.status,
-    message: verdict.message,
-    now: ctx.now(),
-  })
+  const moved = await store.endStage(ctx.db, stageId, { ...verdict, now: ctx.now() })
   if (!moved) return
   const stops = verdict.status !== 'passed' && moved.stage !== 'post_apply'
   await advanceRun(ctx, moved.run_id, stops ? { run: { error: verdict.message } } : {})

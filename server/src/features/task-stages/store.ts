@@ -46,21 +46,23 @@ export async function insertStages(db: Db, rows: readonly Insertable<Schema['tas
     .execute()
 }
 
-/** Moves a stage that is in the status `from`; undefined when it is not. */
-export async function moveStage(
-  tx: Tx,
-  id: string,
-  {
-    from,
-    to,
-    message,
-    now,
-  }: { from: TaskStageRow['status']; to: TaskStageRow['status']; message: string | null; now: Date },
-) {
+/** Begins a stage that is pending; undefined when it is not. */
+export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; name: string; now: Date }) {
+  const { rows } = await sql<{ id: string }>`update task_stages
+       set status = 'running', updated_at = ${now}, status_timestamps = status_timestamps || ${stamp('running', now)}
+     where run_id = ${runId} and stage = ${name} and status = 'pending'
+    returning id`.execute(tx)
+  return rows[0]
+}
+
+type StageEnd = { status: 'passed' | 'failed' | 'errored'; message: string | null; now: Date }
+
+/** Ends a stage that runs; undefined when it has ended already. */
+export async function endStage(tx: Tx, id: string, { status, message, now }: StageEnd) {
   const { rows } = await sql<{ run_id: string; stage: string }>`update task_stages
-       set status = ${to}, message = coalesce(${message}, message), updated_at = ${now},
-           status_timestamps = status_timestamps || ${stamp(to, now)}
-     where id = ${id} and status = ${from}
+       set status = ${status}, message = ${message}, updated_at = ${now},
+           status_timestamps = status_timestamps || ${stamp(status, now)}
+     where id = ${id} and status = 'running'
     returning run_id, stage`.execute(tx)
   return rows[0]
 }
