@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { whenFileEnds } from './cleanup.ts'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'e2e-admin-token-of-the-first-administrator'

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { cliConfiguration } from '../server/src/cli/cli-config.ts'
-import { whenFileEnds } from './cleanup.ts'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { ADMIN_TOKEN, type BootedServer } from './server.ts'
 
 export const HOST = 'groundstate.local'

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
-import { afterAll } from 'vitest'
 import { type App, createApp, type Ctx, type Log } from '../app.ts'
 import { type Actor, SYSTEM } from '../auth/actor.ts'
 import { readConfig } from '../config.ts'
 import { JOBS, ROUTES } from '../features/list.ts'
 import { createServer, type Server } from '../http/server.ts'
+import { whenFileEnds } from './cleanup.ts'
 import { createTestDatabase } from './database.ts'
 
 /** The clock of a test: real time, moved ahead by `advance`. */
@@ -69,7 +69,7 @@ export async function createTestApp(
   await app.jobs.declare(JOBS)
   const server = await createServer(app, ROUTES, options)
   await server.fastify.ready()
-  afterAll(async () => {
+  whenFileEnds(async () => {
     await server.fastify.close()
     await app[Symbol.asyncDispose]()
     await database[Symbol.asyncDispose]()

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
-import { afterAll } from 'vitest'
 import type { TestApp } from './app.ts'
+import { whenFileEnds } from './cleanup.ts'
 
 type Person = Record<string, unknown>
 
@@ -63,7 +63,7 @@ export async function createIdentityProvider() {
     )
   }
 
-  afterAll(async () => {
+  whenFileEnds(async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll } from 'vitest'
 import type { TaskRequest } from '../features/run-tasks/service.ts'
+import { whenFileEnds } from './cleanup.ts'
 
 /** A request as a receiver got it. */
 export type Received = {
@@ -72,7 +72,7 @@ export async function startReceiver(): Promise<Receiver> {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/task`
-  afterAll(() => {
+  whenFileEnds(() => {
     server.closeAllConnections()
     server.close()
   })

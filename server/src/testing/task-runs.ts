@@ -1,7 +1,7 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
-import { afterAll } from 'vitest'
 import { startTaskDeliveries } from '../features/task-results/loop.ts'
 import type { TestApp, TestResponse } from './app.ts'
+import { whenFileEnds } from './cleanup.ts'
 import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createRunSetting, readRun, type RunSetting } from './runs.ts'
@@ -17,7 +17,7 @@ export async function createTaskSetting(app: TestApp, attributes: Record<string,
 /** Sends requests and watches deadlines until the file's end. */
 export function startDeliveries(app: TestApp) {
   const deliveries = startTaskDeliveries(app.as())
-  afterAll(() => deliveries[Symbol.asyncDispose]())
+  whenFileEnds(() => deliveries[Symbol.asyncDispose]())
 }
 
 /** Creates a task through the API and returns its id. */
