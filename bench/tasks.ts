@@ -68,11 +68,7 @@ async function pass({ task_result_callback_url: url, access_token: token }: Payl
 export async function taskBenches(target: Target): Promise<BenchRow[]> {
   const receiver = await new Receiver().listen()
   try {
-    return [
-      ...(await latencies(target, receiver)),
-      await twentyAtOnce(target, receiver),
-      ...(await crowd(receiver)),
-    ]
+    return [...(await latencies(target, receiver)), await twentyAtOnce(target, receiver), ...(await crowd(receiver))]
   } finally {
     receiver.close()
   }
@@ -101,9 +97,26 @@ async function latencies(target: Target, receiver: Receiver): Promise<BenchRow[]
     }
   }
   return [
-    { name: 'stage reached to request on the wire, median', value: percentile(reached, 0.5), unit: 'ms', better: 'less', budget: 30 },
-    { name: 'stage reached to request on the wire, 95 %', value: percentile(reached, 0.95), unit: 'ms', better: 'less' },
-    { name: 'callback to request of the next stage, median', value: percentile(onward, 0.5), unit: 'ms', better: 'less', budget: 30 },
+    {
+      name: 'stage reached to request on the wire, median',
+      value: percentile(reached, 0.5),
+      unit: 'ms',
+      better: 'less',
+      budget: 30,
+    },
+    {
+      name: 'stage reached to request on the wire, 95 %',
+      value: percentile(reached, 0.95),
+      unit: 'ms',
+      better: 'less',
+    },
+    {
+      name: 'callback to request of the next stage, median',
+      value: percentile(onward, 0.5),
+      unit: 'ms',
+      better: 'less',
+      budget: 30,
+    },
   ]
 }
 
@@ -129,7 +142,8 @@ async function crowd(receiver: Receiver): Promise<BenchRow[]> {
     const archive = configurationArchive()
     const everywhere = { enabled: true, stages: ['pre_plan'], 'enforcement-level': 'mandatory' }
     receiver.onRequest = () => {}
-    for (let index = 0; index < CROWD_TASKS; index += 1) await createTask(target, receiver, `crowd-${index}`, everywhere)
+    for (let index = 0; index < CROWD_TASKS; index += 1)
+      await createTask(target, receiver, `crowd-${index}`, everywhere)
     const workspaces = []
     for (let index = 0; index < CROWD_WORKSPACES; index += 1) {
       workspaces.push(await prepareWorkspace(target, `bench-crowd-${index}`, archive))
@@ -146,8 +160,20 @@ async function crowd(receiver: Receiver): Promise<BenchRow[]> {
     const expected = CROWD_TASKS * CROWD_WORKSPACES
     if (sent.length !== expected) throw new Error(`${sent.length} requests came, ${expected} were to come`)
     return [
-      { name: '1,000 requests at once, the last one', value: Math.max(...sent), unit: 'ms', better: 'less', budget: 2000 },
-      { name: '1,000 deadlines at once, the last one late by', value: Math.max(...overdue), unit: 'ms', better: 'less', budget: 2000 },
+      {
+        name: '1,000 requests at once, the last one',
+        value: Math.max(...sent),
+        unit: 'ms',
+        better: 'less',
+        budget: 2000,
+      },
+      {
+        name: '1,000 deadlines at once, the last one late by',
+        value: Math.max(...overdue),
+        unit: 'ms',
+        better: 'less',
+        budget: 2000,
+      },
     ]
   } finally {
     await target.stop()

@@ -100,4 +100,12 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...auditTrailJobs, ...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs]
+export const JOBS: readonly JobHandler[] = [
+  ...auditTrailJobs,
+  ...dataRetentionJobs,
+  ...oauthJobs,
+  ...planJobs,
+  ...runJobs,
+  ...sessionJobs,
+  ...stateVersionJobs,
+]
