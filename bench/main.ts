@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runBenches } from './runs.ts'
 import { startupBenches } from './startup.ts'
+import { stateBenches } from './states.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
 
@@ -13,6 +14,7 @@ const RESULTS = join(import.meta.dirname, 'results.json')
 const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   startup: async () => startupBenches(),
   runs: runBenches,
+  states: stateBenches,
   tasks: taskBenches,
 }
 
