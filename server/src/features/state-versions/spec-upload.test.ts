@@ -221,7 +221,10 @@ describe('a pending version that a newer one supersedes', () => {
       'hosted-json-state-upload-url': null,
     })
     expect((await upload(app, pending.attributes['hosted-state-upload-url'], raw)).status).toBe(409)
-    if (newer.attributes.status === 'finalized') expect((await workspace.current()).json().data.id).toBe(newer.id)
+    const current = await workspace.current()
+    expect(current.status === 200 ? current.json().data.id : undefined).toBe(
+      newer.attributes.status === 'finalized' ? newer.id : undefined,
+    )
   })
 })
 
