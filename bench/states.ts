@@ -80,7 +80,8 @@ export async function stateBenches(target: Target): Promise<BenchRow[]> {
     const body = large[index % large.length]
     if (body) await api.create(await fleet.next(), body)
   }
-  less('memory with 200 states of 5 MB more', await memoryMb(target.pid), 'MB', 300)
+  less('memory with 200 states of 5 MB more, server', await memoryMb(target.pid, { alone: true }), 'MB', 300)
+  less('memory with 200 states of 5 MB more, with its database', await memoryMb(target.pid), 'MB')
   return rows
 }
 
