@@ -68,6 +68,15 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
     where mine.user_id = ${actor.userId})`
 }
 
+/** The facts about the workspace that a query has joined as `w`. */
+export function workspaceFactsColumn(actor: Actor) {
+  return factsColumn(actor, {
+    organizationId: sql`w.organization_id`,
+    projectId: sql`w.project_id`,
+    workspaceId: sql`w.id`,
+  })
+}
+
 /**
  * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
  * beside each row, and takes the rest of the facts from the organization.
