@@ -126,8 +126,10 @@ export function readFacts(
       return { ...NO_FACTS, standing: row.facts?.consumer ? 'consumer-run' : 'foreign-run' }
     }
     case 'user':
+      // What an organization demands of its members is nothing to tell a stranger.
+      if (!row.facts?.owner && !row.facts?.member) return NO_FACTS
       return {
-        standing: row.facts?.owner ? 'owner' : row.facts?.member ? 'member' : 'stranger',
+        standing: row.facts.owner ? 'owner' : 'member',
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],

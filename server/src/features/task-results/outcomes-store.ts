@@ -65,7 +65,7 @@ export async function findOutcome(db: Db, actor: Actor, id: string) {
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .selectAll('o')
     .select(hasBody.as('has_body'))
-    .select(['w.id as workspace_id', 'w.organization_id'])
+    .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
     .select(workspaceFactsColumn(actor).as('facts'))
     .where('o.id', '=', id)
     .executeTakeFirst()
