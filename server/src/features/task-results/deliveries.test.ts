@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../testing/app.ts'
 import { createRun } from '../../testing/runs.ts'
 import {
@@ -161,7 +161,6 @@ describe('the delivery log', () => {
   test('tells a receiver that nothing listens at', async () => {
     const server = createServer((_, response) => response.end())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    afterAll(() => server.close())
     const setting = await createTaskSetting(app)
     const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/`
     await addTask(app, setting, { stages: ['pre_plan'], url })

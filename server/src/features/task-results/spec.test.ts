@@ -411,7 +411,7 @@ describe('§5.3 the access token', () => {
       const named = url.replaceAll(/:(\w+)/g, (_, name: string) => values[name] ?? idFor(url, setting))
       const request = { url: named, method: method as 'GET', token: payload.access_token }
       const response = await app.request(request)
-      if (response.status !== 401) opened.push(`${String(method)} ${url}`)
+      if (response.status !== 401) opened.push(`${method} ${url}`)
     }
 
     expect(opened.sort()).toEqual([
@@ -481,8 +481,9 @@ describe('reading results', () => {
       `/runs/${run}/task-stages`,
     ]
     for (const path of paths) {
-      expect((await get(setting, `/api/v2${path}`)).status, path).toBe(200)
-      expect((await get(setting, `/api/v2${path}`, stranger.token)).status, path).toBe(404)
+      const readable = await get(setting, `/api/v2${path}`)
+      const hidden = await get(setting, `/api/v2${path}`, stranger.token)
+      expect({ path, statuses: [readable.status, hidden.status] }).toEqual({ path, statuses: [200, 404] })
     }
   })
 })
