@@ -7,6 +7,8 @@ import { createRun, readRun } from '../../testing/runs.ts'
 import {
   addTask,
   createTaskSetting,
+  eventually,
+  lookAtStages,
   postTask,
   readStages,
   runReaches,
@@ -68,6 +70,9 @@ describe('the receiver in examples/', () => {
     ])
 
     await runReaches(app, setting, { run, status: 'post_plan_completed' })
+
+    const [, stage] = await readStages(app, setting, run)
+    expect(stage.attributes.status).toBe('passed')
   })
 
   test('refuses a plan that breaks the rule, with an outcome for each resource', async () => {
@@ -77,7 +82,10 @@ describe('the receiver in examples/', () => {
       destroyed('terraform_data.c', 'create'),
     ])
 
-    await runReaches(app, setting, { run, status: 'errored' })
+    await eventually(async () => {
+      await lookAtStages(app, setting, run)
+      return (await readRun(app, setting, run)).attributes.status === 'errored'
+    })
 
     const message = 'the mandatory task limit failed: 2 of 3 changes destroy something, 1 may'
     expect((await readRun(app, setting, run)).attributes['error-message']).toBe(message)

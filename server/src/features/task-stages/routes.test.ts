@@ -8,6 +8,7 @@ import {
   createTask,
   createTaskSetting,
   eventually,
+  lookAtStages,
   readResult,
   readStages,
   runReaches,
@@ -34,6 +35,7 @@ async function drive(setting: TaskSetting, run: string) {
     const { status } = (await readRun(app, setting, run)).attributes
     if (ends.has(status)) return status as string
     if (status === 'plan_queued' || status === 'apply_queued') await work(setting.agent, run)
+    if (status === 'post_plan_running' || status === 'pre_apply_running') await lookAtStages(app, setting, run)
     if (status === 'planned' || status === 'post_plan_completed') await act(app, setting, { run, action: 'apply' })
     return undefined
   })
