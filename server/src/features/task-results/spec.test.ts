@@ -111,6 +111,26 @@ describe('§2.1 the request payload', () => {
   })
 })
 
+describe('§6 the event', () => {
+  test('is sent when a run reaches a stage with a task, and for no other stage', async () => {
+    const setting = await createTaskSetting(app)
+    await addTask(app, setting, { stages: ['post_plan'] })
+    await addTask(app, setting, { stages: ['post_apply'] })
+
+    const run = await createRun(app, setting)
+    const before = setting.receiver.requests.length
+    await work(setting.agent, run)
+    const { payload } = await setting.receiver.received(1)
+    await callBack(app, payload, { status: 'passed' })
+    await act(app, setting, { run, action: 'apply' })
+    await work(setting.agent, run)
+    await setting.receiver.received(2)
+
+    expect(before).toBe(0)
+    expect(setting.receiver.requests.map(({ payload }) => payload.stage)).toEqual(['post_plan', 'post_apply'])
+  })
+})
+
 describe('§4.1 the request', () => {
   test('is a POST to the URL of the task with the headers of the interface', async () => {
     const { asked } = await askedRun()
