@@ -8,7 +8,7 @@ import type { EffectiveTask } from '../run-tasks/service.ts'
 import * as store from './store.ts'
 
 export { taskResultResource, timestamps } from './resource.ts'
-export { listResults, type TaskResultRow } from './store.ts'
+export { holdWorkspaceOfRun, listResults, type TaskResultRow } from './store.ts'
 
 type Tctx = Ctx & { db: Tx }
 

@@ -7,6 +7,8 @@ import { conflict, notFound } from '../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../run-tasks/service.ts'
 import { advanceRun, requireRun } from '../runs/service.ts'
 import { cancelResults, createResults, listResults, startResults, type TaskResultRow } from '../task-results/service.ts'
+import { HOLD_MS, tellHeldVerdict } from './held-verdict.ts'
+import { tellVerdict } from './jobs.ts'
 import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
 
@@ -103,9 +105,10 @@ export async function createStages(
   await createResults(ctx, run.id, { tasks, stages: new Map(rows.map((row) => [row.stage, row])) })
 }
 
-export async function stageStatuses(ctx: Tctx, runId: string): Promise<Partial<Record<Stage, StageStatus>>> {
+/** What the run machine is told of the stages. */
+export async function stageStatuses(ctx: Tctx, runId: string): Promise<Partial<Record<Stage, StageStatus | 'held'>>> {
   const rows = await store.listStatuses(ctx.db, runId)
-  return Object.fromEntries(rows.map((row) => [row.stage, row.status]))
+  return Object.fromEntries(rows.map((row) => [row.stage, row.held_until === null ? row.status : 'held']))
 }
 
 /** The run has reached a stage: its requests go out once this transaction has committed. */
@@ -127,7 +130,20 @@ export async function settleStage(ctx: Tctx, stageId: string) {
   const moved = await store.endStage(ctx.db, stageId, { ...verdict, now: ctx.now() })
   if (!moved) return
   const stops = verdict.status !== 'passed' && moved.stage !== 'post_apply'
+  const heldUntil = new Date(moved.started_at.getTime() + HOLD_MS)
+  if (stops && moved.stage !== 'pre_plan' && heldUntil > ctx.now()) {
+    await store.holdVerdict(ctx.db, stageId, heldUntil)
+    await ctx.jobs.enqueue(ctx.db, tellVerdict, { stageId }, { startAfter: heldUntil })
+    return
+  }
   await advanceRun(ctx, moved.run_id, stops ? { run: { error: verdict.message } } : {})
+}
+
+/** A stage for somebody who reads it: whoever has seen the verdict may see its run end too. */
+export async function showTaskStage(ctx: Ctx, id: string): Promise<TaskStage> {
+  const stage = await requireTaskStage(ctx, id, 'runs:read')
+  if (stage.held_until !== null) await tellHeldVerdict(ctx, stage.id)
+  return stage
 }
 
 /** The run has ended: what is open no longer matters. */
