@@ -7,6 +7,7 @@ import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, conflict, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { auditedStatement, auditRow, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganizationById } from '../organizations/service.ts'
 import { requireRun } from '../runs/service.ts'
 import { lockWorkspaceRow, requireWorkspace } from '../workspaces/service.ts'
@@ -40,8 +41,9 @@ export async function createConfigurationVersion(
 ) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
   const now = ctx.now()
-  return store.insertConfigurationVersion(ctx.db, {
-    id: ctx.newId('cv'),
+  const id = ctx.newId('cv')
+  const insert = store.insertConfigurationVersion(ctx.db, {
+    id,
     workspace_id: workspace.id,
     status: 'pending',
     status_timestamps: JSON.stringify({ pending: now.toISOString() }),
@@ -52,6 +54,19 @@ export async function createConfigurationVersion(
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
   })
+  const event = auditRow(ctx, versionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id }))
+  const [row] = await auditedStatement(ctx.db, event, insert)
+  if (!row) throw new Error('an insert returned no row')
+  return row
+}
+
+function versionAudit(organizationId: string, action: string, version: { id: string; workspace_id: string }) {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'configuration_version', id: version.id },
+    meta: { workspace: version.workspace_id },
+  }
 }
 
 export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, page: Page) {
@@ -112,6 +127,7 @@ export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
       changes: { blob_key: null, size: null },
     })
     if (!row) throw conflict('transition not allowed: the configuration version has just changed')
+    await recordAudit(ctx, versionAudit(version.organization_id, 'archive', version))
   })
   if (version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
 }
@@ -144,7 +160,9 @@ export async function changeBackingData(ctx: Ctx, id: string, action: BackingDat
     const run = action === 'soft_delete' ? await store.isInUse(ctx.db, id) : undefined
     if (run !== undefined) throw badRequest(`transition not allowed: the configuration version is needed by ${run}`)
     const changes = forGood ? { blob_key: null, size: null } : {}
-    return store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })
+    const row = await store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })
+    if (row) await recordAudit(ctx, versionAudit(version.organization_id, `${action}_backing_data`, version))
+    return row
   })
   if (!row) throw badRequest(`transition not allowed: the configuration version is ${version.status}, not ${from}`)
   if (forGood && version.blob_key !== null) await ctx.blobs.delete(version.blob_key)

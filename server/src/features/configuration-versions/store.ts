@@ -7,8 +7,9 @@ import { type Page, pageOffset } from '../../http/pagination.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 
-export async function insertConfigurationVersion(db: Db, row: Insertable<Schema['configuration_versions']>) {
-  return db.insertInto('configuration_versions').values(row).returningAll().executeTakeFirstOrThrow()
+/** The statement that inserts a version, to be run along with others. */
+export function insertConfigurationVersion(db: Db, row: Insertable<Schema['configuration_versions']>) {
+  return db.insertInto('configuration_versions').values(row).returningAll()
 }
 
 export async function findConfigurationVersion(db: Db, actor: Actor, id: string) {
