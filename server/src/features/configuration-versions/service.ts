@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream'
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
-import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { type WorkspacePermission } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import { transact } from '../../db/db.ts'
-import { badRequest, conflict, forbidden, notFound } from '../../errors.ts'
+import { badRequest, conflict, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { auditedStatement, auditRow, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganizationById } from '../organizations/service.ts'
@@ -28,18 +28,10 @@ export async function requireConfigurationVersion(
 ): Promise<ConfigurationVersion> {
   const row = await store.findConfigurationVersion(ctx.db, ctx.actor, id)
   if (!row) throw notFound('configuration version')
-  const { facts: column, ...version } = row
-  const facts = readFacts(ctx.actor, {
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    facts: column,
-  })
-  const can = workspacePermissions(facts)
-  if (can.size > 0) checkTwoFactorPolicy(facts)
-  if (!can.has('runs:read')) throw notFound('configuration version')
-  if (!can.has(permission))
-    throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
-  return { ...version, can }
+  const { facts: _, ...version } = row
+  const access = readAccess(ctx.actor, row)
+  checkAccess(access, { noun: 'configuration version', permission, workspaceName: row.workspace_name })
+  return { ...version, can: access.can }
 }
 
 export async function createConfigurationVersion(

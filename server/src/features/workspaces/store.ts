@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
@@ -36,11 +36,7 @@ export function selectWorkspaces(db: Db) {
 
 /** As `selectWorkspaces`, with the facts about each for `actor`. */
 export function selectWorkspacesFor(db: Db, actor: Actor) {
-  const facts = factsColumn(actor, {
-    organizationId: sql`w.organization_id`,
-    projectId: sql`w.project_id`,
-    workspaceId: sql`w.id`,
-  })
+  const facts = workspaceFactsColumn(actor)
   return selectWorkspaces(db).select(facts.as('facts'))
 }
 
