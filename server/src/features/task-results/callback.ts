@@ -37,7 +37,7 @@ export async function callBack(ctx: Ctx, id: string, { attributes, relationships
     const ended = await store.endResult(ctx.db, id, { ...word, status })
     if (!ended) return refuse(ctx, id)
     if (rows.length > 0) await mergeOutcomes(ctx.db, id, { rows, now: ctx.now() })
-    await settleStage(ctx, ended.task_stage_id)
+    if (ended.open === 0) await settleStage(ctx, ended.task_stage_id)
   })
 }
 

@@ -148,9 +148,12 @@ export type Ending = {
   now: Date
 }
 
-/** Ends a result that is open and lets its token die; undefined when it has ended already. */
+/**
+ * Ends a result that is open and lets its token die; undefined when it has ended already. `open` counts the others of its
+ * stage that have not: right as long as the caller holds the run's workspace.
+ */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
-  const { rows } = await sql<{ task_stage_id: string; run_id: string }>`with ended as (
+  const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
       update task_results
          set status = ${status}, message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url),
              status_timestamps = status_timestamps || ${stamp(status, now)}, access_token = null, delivery_due_at = null,
@@ -158,7 +161,10 @@ export async function endResult(tx: Tx, id: string, { status, message, url, now 
        where id = ${id} and status = 'running'
       returning id, task_stage_id, run_id),
     dead as (delete from tokens where task_result_id = ${id})
-    select task_stage_id, run_id from ended`.execute(tx)
+    select task_stage_id, run_id,
+           (select count(*) from task_results r
+             where r.task_stage_id = ended.task_stage_id and r.id <> ended.id and r.status in ('pending', 'running')) as open
+      from ended`.execute(tx)
   return rows[0]
 }
 
