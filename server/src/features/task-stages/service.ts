@@ -1,9 +1,9 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { type WorkspacePermission } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import type { Tx } from '../../db/db.ts'
-import { conflict, forbidden, notFound } from '../../errors.ts'
+import { conflict, notFound } from '../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../run-tasks/service.ts'
 import { advanceRun, requireRun } from '../runs/service.ts'
 import { cancelResults, createResults, listResults, startResults, type TaskResultRow } from '../task-results/service.ts'
@@ -27,16 +27,10 @@ export type TaskStage = store.TaskStageRow & {
 export async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskStage> {
   const row = await store.findTaskStage(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task stage')
-  const { facts: column, ...stage } = row
-  const key = { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: column }
-  const facts = readFacts(ctx.actor, key)
-  const can = workspacePermissions(facts)
-  checkTwoFactorPolicy(facts)
-  if (!can.has('runs:read')) throw notFound('task stage')
-  if (!can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
-  }
-  return { ...stage, can, results: await listResults(ctx.db, [stage.id]) }
+  const { facts: _, ...stage } = row
+  const access = readAccess(ctx.actor, row)
+  checkAccess(access, { noun: 'task stage', permission, workspaceName: row.workspace_name })
+  return { ...stage, can: access.can, results: await listResults(ctx.db, [stage.id]) }
 }
 
 export async function listRunStages(ctx: Ctx, runId: string): Promise<TaskStage[]> {
