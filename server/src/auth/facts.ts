@@ -132,6 +132,25 @@ export function readFacts(
   }
 }
 
+/**
+ * The facts about a workspace in a list within one organization: the organization's, and what is granted on the workspace
+ * itself. Only for rows that the actor may see.
+ */
+export function listedFacts(organization: Facts, grants: GrantsColumn): Facts {
+  return {
+    ...organization,
+    // A run lists no workspace but its own.
+    standing: organization.standing === 'foreign-run' ? 'own-run' : organization.standing,
+    projectGrants: grants?.projects ?? [],
+    workspaceGrants: grants?.workspaces ?? [],
+  }
+}
+
+/** Whether grants decide what the actor may do in a workspace that it lists: who manages all of them needs none. */
+export function dependsOnGrants({ standing, access }: Facts) {
+  return standing === 'member' && !access.has('manage_workspaces')
+}
+
 /** Whether the actor sees every workspace of the organization that the facts are about, whatever teams grant on them. */
 export function seesEveryWorkspace(facts: Facts) {
   const { standing, access } = facts
