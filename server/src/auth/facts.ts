@@ -17,6 +17,11 @@ export type FactsColumn = {
   lacks_second_factor?: boolean | null
 } | null
 
+/** A user of whom the id alone is known, which is all that SQL takes of one: for queries that are prepared once for all. */
+export function userOf(userId: string): UserActor {
+  return { kind: 'user', userId, username: '', isSiteAdmin: false, teamId: undefined, tokenId: undefined }
+}
+
 /** SQL of ids from outside; the aliases inside are `me`, `my_…`, `mine` and `source`, so that none of these is hidden. */
 type Subject = {
   /** SQL of the organization's id, such as `w.organization_id`. */
