@@ -1,7 +1,7 @@
 import type { RollbackStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
-import { invalid, notFound } from '../../errors.ts'
+import { conflict, invalid, notFound } from '../../errors.ts'
 import { lockWorkspaceRow } from '../workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
 import { md5Of, readContent, storeContent } from './content.ts'
@@ -33,7 +33,9 @@ export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: 
     if (!locked) throw notFound('workspace')
     await checkHoldsLock(ctx, locked)
     const target = checkTarget(await store.findVersion(ctx.db, targetId), locked.id)
-    const copy = await copyOf(ctx, target, (await store.findHighestSerial(ctx.db, locked.id)) + 1)
+    const highest = await store.findHighestSerial(ctx.db, locked.id)
+    if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
+    const copy = await copyOf(ctx, target, highest + 1)
     const row = await insertStateVersion(ctx.db, locked, { ...copy, lockHolderId: locked.locked_by_id })
     if (!row) throw new Error(`the row of workspace ${locked.id} changed under its lock`)
     if (!copy.extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id: copy.id })
