@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Ctx } from '../../app.ts'
-import { isRefusedValue } from '../../db/db.ts'
+import { isRefusedValue, transact } from '../../db/db.ts'
 import { jobKind } from '../../jobs/jobs.ts'
 import { readContent } from './content.ts'
 import { extracted, type ExtractedState, unprocessed } from './extract.ts'
@@ -21,10 +21,14 @@ export async function extractVersion(ctx: Ctx, id: string) {
   const outcome = raw && (await ctx.workers.extract(raw))
   const nothing = { ...unprocessed(undefined), processed: true }
   const save = async (found: ExtractedState) =>
-    saveExtraction(ctx.db, id, {
-      ...found,
-      format: found.format ?? version.format,
-      engineVersion: found.engineVersion ?? version.engine_version,
+    transact(ctx, async (ctx) => {
+      // A release of the workspace, which makes the version current, takes over the count of its resources: not meanwhile.
+      await store.lockWorkspaceOf(ctx.db, id)
+      await saveExtraction(ctx.db, id, {
+        ...found,
+        format: found.format ?? version.format,
+        engineVersion: found.engineVersion ?? version.engine_version,
+      })
     })
   try {
     await save(outcome?.ok ? extracted(ctx, outcome.value) : nothing)
@@ -34,4 +38,14 @@ export async function extractVersion(ctx: Ctx, id: string) {
     ctx.log.warn({ version: id }, 'the database refused what was extracted from a state')
     await save(nothing)
   }
+}
+
+/**
+ * How many resources a version manages, extracted now if it was not yet; undefined where that can't be known: the state is
+ * encrypted, or of a format that nothing here reads.
+ */
+export async function countManaged(ctx: Ctx, id: string): Promise<number | undefined> {
+  await extractVersion(ctx, id)
+  const version = await store.findVersion(ctx.db, id)
+  return version?.modules == null ? undefined : version.resource_count
 }
