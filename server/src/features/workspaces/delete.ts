@@ -1,10 +1,11 @@
 import type { Ctx } from '../../app.ts'
-import { transact } from '../../db/db.ts'
+import { transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { countManaged } from '../state-versions/service.ts'
 import { lockedBy } from './lock.ts'
 import { mayForceDelete } from './resource.ts'
-import { requireWorkspaceBy } from './service.ts'
+import { requireWorkspaceBy, type Workspace } from './service.ts'
 import * as store from './store.ts'
 
 /**
@@ -27,7 +28,7 @@ export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
         )
       }
     }
-    await store.deleteWorkspace(ctx.db, workspace.id)
+    await destroy(ctx, workspace)
   })
 }
 
@@ -48,7 +49,7 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
     if (count > 0) {
       throw conflict(`the workspace ${locked.name} is still managing resources (${count}): destroy them first`)
     }
-    await store.deleteWorkspace(ctx.db, workspace.id)
+    await destroy(ctx, workspace)
   })
 }
 
@@ -69,4 +70,9 @@ function checkSameState(counted: StateOf, locked: StateOf) {
 
 function stillProcessed({ name }: StateOf) {
   return conflict(`the state of the workspace ${name} is still being processed: try again in a moment`)
+}
+
+async function destroy(ctx: Ctx & { db: Tx }, { id, name, organization_id: organizationId }: Workspace) {
+  await store.deleteWorkspace(ctx.db, id)
+  await recordAudit(ctx, { organizationId, action: 'destroy', resource: { type: 'workspace', id }, meta: { name } })
 }
