@@ -46,6 +46,7 @@ export async function claimJob(
     return agentJob.parse({
       id: picked.job_id,
       kind: held.job.kind,
+      ...(held.job.kind === 'apply' && held.plan.job_id !== null && { planJobId: held.plan.job_id }),
       token,
       leaseMs: LEASE_MS,
       runId: run.id,

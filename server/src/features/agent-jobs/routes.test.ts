@@ -114,6 +114,7 @@ describe('a claim', () => {
     const apply = await other.claim()
 
     expect(apply?.runId).toBe(job.runId)
+    expect([job.planJobId, apply?.planJobId]).toEqual([undefined, job.id])
     await apply?.finish()
   })
 })
