@@ -16,6 +16,8 @@ import { appendLog } from './logs.ts'
 import { waitForJob } from './waiting-claims.ts'
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
+/** More than this, in bytes, is not taken into memory from a sender who is not known yet. */
+const MAX_UNKNOWN_BYTES = 64 * 1024
 
 /**
  * The server's half of the agent protocol. Routes of a job find it by the job's own token, in the query that loads it, so
@@ -45,6 +47,8 @@ export const agentJobRoutes: Routes = (http) => {
   http.put('/jobs/:jobId/log', { ...byJob, upload: true, maxBytes: MAX_LOG_BYTES }, async (req) => {
     const token = bearerToken(req.raw)
     const offset = readOffset(req.query['offset'])
+    // What is no more than any request may bring is authenticated by the statement that stores it.
+    if (!(Number(req.header('content-length')) <= MAX_UNKNOWN_BYTES)) await requireJob(req.ctx, req.params.jobId, token)
     const size = await appendLog(req.ctx, req.params.jobId, { token, offset, bytes: await body(req.raw) })
     return json({ size })
   })
