@@ -5,6 +5,7 @@ import { writeTogether } from '../../db/together.ts'
 import { conflict, forbidden, invalid } from '../../errors.ts'
 import { announcing } from '../../signals.ts'
 import { BUILT_IN_POOL_ID } from '../agent-pools/service.ts'
+import { requirePoolFor } from '../organizations/service.ts'
 import { findUserActor } from '../users/service.ts'
 import { effectiveExecution, listReadableWorkspaces, requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { type HeldPhase, type HeldRun, type HeldWorkspace, holdWorkspace, type RunRow } from './held.ts'
@@ -67,10 +68,19 @@ export async function insertRun(
     const held = await holdWorkspace(ctx.db, workspace.id)
     if (!held) throw conflict(`the workspace ${workspace.name} has just been deleted`)
     const version = await requireConfiguration(ctx, held, origin.configurationVersionId)
+    await checkPool(ctx, workspace)
     const stages = await plannedStages(ctx, workspace)
     const run = { ...newRun(ctx, workspace, { input, origin, version, number: held.run_count + 1 }), stages }
     return insert(ctx, held, run)
   })
+}
+
+/** A default may name a pool, and a scope may have changed, since anybody looked whether this workspace may use it. */
+async function checkPool(ctx: Ctx, workspace: Workspace) {
+  const { agentPoolId: poolId } = effectiveExecution(workspace)
+  if (poolId === null) return
+  const { organization_id: organizationId, id: workspaceId, project_id: projectId } = workspace
+  await requirePoolFor(ctx, { organizationId, workspaceId, projectId }, { poolId })
 }
 
 /** The row of a run with the states that it begins in. */
