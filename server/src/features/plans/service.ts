@@ -19,7 +19,7 @@ export async function requirePhase(
 ) {
   const phase = await store.findPhase(ctx.db, id)
   if (phase?.kind !== kind) throw notFound(kind)
-  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask })
+  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask, noun: kind })
   return { phase, run }
 }
 
