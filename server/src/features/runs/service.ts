@@ -19,18 +19,19 @@ export type Run = Omit<store.FoundRun, 'facts'> & { can: ReadonlySet<WorkspacePe
 /**
  * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` when the actor may not see it,
  * `forbidden` when it sees it but lacks the permission. `forTask` lets in the token of a task result of this very run.
+ * `noun` is what the request was about, where that is a part of the run: it does not exist, rather than its run.
  */
 export async function requireRun(
   ctx: Ctx,
   id: string,
   permission: WorkspacePermission,
-  { forTask = false }: { forTask?: boolean } = {},
+  { forTask = false, noun = 'run' }: { forTask?: boolean; noun?: string } = {},
 ): Promise<Run> {
   const row = await store.findRun(ctx.db, ctx.actor, { id, now: ctx.now() })
   const run = row && readable(ctx, row)
-  if (!run) throw notFound('run')
+  if (!run) throw notFound(noun)
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
-  checkAccess(run, { noun: 'run', permission, workspaceName: run.workspace_name })
+  checkAccess(run, { noun, permission, workspaceName: run.workspace_name })
   return run
 }
 
