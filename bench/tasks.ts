@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
-import { api, type BenchRow, percentile, startTarget, type Target } from './target.ts'
+import { type Answer, api, type BenchRow, percentile, startTarget, type Target } from './target.ts'
 
 const RUNS = 25
 const CROWD_TASKS = 50
@@ -26,15 +26,18 @@ class Receiver {
 
   constructor() {
     this.#server = createServer((request, response) => {
-      const at = Date.now()
-      void read(request).then((payload) => {
-        response.end()
-        if (payload.access_token === 'test-token') return
-        const asked = { payload, at }
-        this.asked.push(asked)
-        this.onRequest(asked)
-      })
+      void this.#receive(request, response)
     })
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse) {
+    const at = Date.now()
+    const payload = await read(request)
+    response.end()
+    if (payload.access_token === 'test-token') return
+    const asked = { payload, at }
+    this.asked.push(asked)
+    this.onRequest(asked)
   }
 
   async listen() {
@@ -193,7 +196,7 @@ async function createTask(target: Target, receiver: Receiver, name: string, ever
       },
     },
   })
-  return data.id as string
+  return data.id
 }
 
 async function attach(target: Target, workspaceId: string, taskId: string, stages: string[]) {
@@ -217,10 +220,10 @@ async function startRun(target: Target, workspace: { id: string; configurationId
       },
     },
   })
-  return data.id as string
+  return data.id
 }
 
-async function ended(target: Target, run: string): Promise<Record<string, any>> {
+async function ended(target: Target, run: string) {
   for (;;) {
     const { attributes } = (await api(target, 'GET', `/runs/${run}`)).data
     if (['applied', 'errored', 'planned_and_finished'].includes(attributes.status)) return attributes
@@ -228,6 +231,6 @@ async function ended(target: Target, run: string): Promise<Record<string, any>> 
   }
 }
 
-function stamp(attributes: Record<string, any>, name: string) {
-  return new Date(attributes['status-timestamps'][name]).getTime()
+function stamp(attributes: Answer['data']['attributes'], name: string) {
+  return new Date(attributes['status-timestamps'][name] ?? Number.NaN).getTime()
 }

@@ -2,24 +2,28 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, type Folder, hasTerraform, terraformFolder } from './terraform.ts'
 
+const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
+
 let server: BootedServer
 beforeAll(async () => {
   if (hasTerraform) server = await bootServer({ GROUNDSTATE_CANCEL_GRACE: '2000' })
 })
 
-async function latestRun(workspace: string) {
-  const { data } = await server.api('GET', `/organizations/main/workspaces/${workspace}`)
+/** The workspace is read after its run: what a status says of it must be true from then on. */
+async function latestRun(name: string) {
+  const path = `/organizations/main/workspaces/${name}`
+  const { data } = await server.api('GET', path)
   const runs = await server.api('GET', `/workspaces/${data.id}/runs`)
-  return { workspace: data, run: runs.data[0] }
+  const workspace = await server.api('GET', path)
+  return { workspace: workspace.data, run: runs.data[0] }
 }
 
 /** Waits for a status by asking; fails loudly when the run ends as something else. */
 async function untilStatus(workspace: string, ...wanted: string[]) {
-  const ends = ['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished']
   for (;;) {
     const { run, ...rest } = await latestRun(workspace)
     if (run && wanted.includes(run.attributes.status)) return { run, ...rest }
-    if (run && ends.includes(run.attributes.status)) throw new Error(`the run ended as ${run.attributes.status}`)
+    if (run && ENDS.has(run.attributes.status)) throw new Error(`the run ended as ${run.attributes.status}`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
@@ -39,11 +43,10 @@ resource "terraform_data" "slow" {
   return folder
 }
 
-/** A plan that takes long: an external program is not to be had, so a data source waits for a lock on a file. */
+/** A plan that takes seconds, of computing alone: there is no provider whose data source would wait. */
 async function slowPlan(name: string): Promise<Folder> {
   const folder = await terraformFolder(server, {
     'main.tf': `${cloudBlock(name)}
-variable "n" { default = 20 }
 locals { slow = [for i in range(1023) : [for j in range(1023) : bcrypt("x", 4) if j < 5]] }
 resource "terraform_data" "x" { input = sha256(jsonencode(local.slow)) }
 `,
