@@ -40,6 +40,11 @@ export function waitingReason(
   return null
 }
 
+/** The tasks that a run waits for, from the column that tells its stages. */
+export function openTasks(stages: { open: { name: string; deadline: string }[] | null } | null): WaitingTask[] {
+  return (stages?.open ?? []).map(({ name, deadline }) => ({ name, deadline: new Date(deadline) }))
+}
+
 function lineReason(facts: WaitingFacts, ahead: number) {
   if (facts.lockedBy && !facts.lockedByRun) {
     const reason = facts.lockedReason ? `: ${facts.lockedReason}` : ''
