@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, type Folder, hasTerraform, terraformFolder } from './terraform.ts'
@@ -26,6 +27,13 @@ async function untilStatus(workspace: string, ...wanted: string[]) {
     if (run && ENDS.has(run.attributes.status)) throw new Error(`the run ended as ${run.attributes.status}`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
+}
+
+/** Whether the process ends within 20 s. */
+async function untilEnded(pid: number) {
+  for (const end = Date.now() + 20_000; existsSync(`/proc/${pid}`) && Date.now() < end;)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  return !existsSync(`/proc/${pid}`)
 }
 
 /** Applies one resource quickly, then one that takes its time and minds interrupts. */
@@ -104,6 +112,18 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     expect(early.errors[0].detail).toContain('cancel')
     const { workspace } = await untilStatus('force-cancel', 'canceled')
     expect(workspace.attributes.locked).toBe(false)
+    await running.done
+  })
+
+  test('a workspace that is deleted during an apply leaves no engine behind', async () => {
+    const folder = await slowApply('deleted', 'echo shell $$; exec sleep 300')
+    const running = folder.start(['apply', '-auto-approve'])
+    const shell = Number(/\d+/.exec(await running.saw(/shell \d+/))?.[0])
+
+    await server.api('DELETE', '/organizations/main/workspaces/deleted')
+
+    expect(await untilEnded(shell)).toBe(true)
+    running.child.kill('SIGKILL')
     await running.done
   })
 

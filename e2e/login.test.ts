@@ -72,8 +72,8 @@ describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
     const told = page.waitForRequest(/^http:\/\/localhost:\d+\/login\?/)
     await page.getByRole('button', { name: 'Deny' }).click()
     const answer = new URL((await told).url())
-    // The command takes no note of a refusal: it waits on, until it is interrupted.
-    login.child.kill('SIGINT')
+    // The command takes no note of a refusal, nor of an interrupt: it waits on.
+    login.child.kill('SIGKILL')
     await login.done
 
     expect(answer.searchParams.get('error')).toBe('access_denied')

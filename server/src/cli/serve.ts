@@ -21,7 +21,8 @@ function greeting(config: Config, { baseUrl, admin, caFile }: Started) {
   const lines = [`Groundstate is ready at ${baseUrl}`, '']
   if (caFile !== undefined)
     lines.push(`Its certificate comes from a local authority: trust ${caFile} (see docs/OPERATIONS.md)`, '')
-  if (admin.password !== undefined) lines.push(`  user      admin`, `  password  ${admin.password}`)
+  if (admin.username !== undefined && admin.password !== undefined)
+    lines.push(`  user      ${admin.username}`, `  password  ${admin.password}`)
   if (admin.token !== undefined) lines.push(`  API token ${admin.token}`)
   if (admin.password !== undefined || admin.token !== undefined) lines.push('  (shown this once)', '')
   const root = resolve(import.meta.dirname, '../../..')

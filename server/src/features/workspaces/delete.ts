@@ -1,6 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { abandonJobs } from '../agent-jobs/abandon.ts'
 import { extractVersion } from '../state-versions/service.ts'
 import { lockedBy } from './lock.ts'
 import { mayForceDelete } from './resource.ts'
@@ -21,6 +22,7 @@ export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
         `the workspace ${locked.name} manages ${locked.resource_count} resources: destroy them, or ask an owner to delete it`,
       )
     }
+    await abandonJobs(ctx, workspace.id)
     await store.deleteWorkspace(ctx.db, workspace.id)
   })
 }
@@ -45,6 +47,7 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
         `the workspace ${locked.name} is still managing resources (${locked.resource_count}): destroy them first`,
       )
     }
+    await abandonJobs(ctx, workspace.id)
     await store.deleteWorkspace(ctx.db, workspace.id)
   })
 }
