@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
-import { type Answer, api, type BenchRow, percentile, startTarget, type Target } from './target.ts'
+import { api, type BenchRow, percentile, startTarget, type Target } from './target.ts'
 
 const RUNS = 25
 const CROWD_TASKS = 50
@@ -26,18 +26,17 @@ class Receiver {
 
   constructor() {
     this.#server = createServer((request, response) => {
-      void this.#receive(request, response)
+      const at = Date.now()
+      void this.#take(request, at).finally(() => response.end())
     })
   }
 
-  async #receive(request: IncomingMessage, response: ServerResponse) {
-    const at = Date.now()
+  async #take(request: IncomingMessage, at: number) {
     const payload = await read(request)
-    response.end()
     if (payload.access_token === 'test-token') return
     const asked = { payload, at }
     this.asked.push(asked)
-    this.onRequest(asked)
+    setImmediate(() => this.onRequest(asked))
   }
 
   async listen() {
@@ -196,7 +195,7 @@ async function createTask(target: Target, receiver: Receiver, name: string, ever
       },
     },
   })
-  return data.id
+  return data.id as string
 }
 
 async function attach(target: Target, workspaceId: string, taskId: string, stages: string[]) {
@@ -220,17 +219,19 @@ async function startRun(target: Target, workspace: { id: string; configurationId
       },
     },
   })
-  return data.id
+  return data.id as string
 }
 
-async function ended(target: Target, run: string) {
+type RunAttributes = { status: string; 'status-timestamps': Record<string, string> }
+
+async function ended(target: Target, run: string): Promise<RunAttributes> {
   for (;;) {
-    const { attributes } = (await api(target, 'GET', `/runs/${run}`)).data
+    const { attributes } = (await api(target, 'GET', `/runs/${run}`)).data as { attributes: RunAttributes }
     if (['applied', 'errored', 'planned_and_finished'].includes(attributes.status)) return attributes
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-function stamp(attributes: Answer['data']['attributes'], name: string) {
-  return new Date(attributes['status-timestamps'][name] ?? Number.NaN).getTime()
+function stamp(attributes: RunAttributes, name: string) {
+  return new Date(attributes['status-timestamps'][name] ?? '').getTime()
 }

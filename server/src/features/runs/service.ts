@@ -1,12 +1,7 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
-import {
-  checkTwoFactorPolicy,
-  type Facts,
-  type WorkspacePermission,
-  workspacePermissions,
-} from '../../auth/permissions.ts'
-import { forbidden, notFound } from '../../errors.ts'
+import { type Facts, type WorkspacePermission } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
+import { notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
@@ -35,22 +30,12 @@ export async function requireRun(
   const run = row && readable(ctx, row)
   if (!run) throw notFound('run')
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
-  if (run.can.size > 0) checkTwoFactorPolicy(run.facts)
-  if (!run.can.has('runs:read')) throw notFound('run')
-  if (!run.can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)
-  }
+  checkAccess(run, { noun: 'run', permission, workspaceName: run.workspace_name })
   return run
 }
 
 function readable(ctx: Ctx, row: store.FoundRun): Run {
-  const { facts: column, ...run } = row
-  const facts = readFacts(ctx.actor, {
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    facts: column,
-  })
-  return { ...run, facts, can: workspacePermissions(facts) }
+  return { ...row, ...readAccess(ctx.actor, row) }
 }
 
 /** Those of the runs that the actor may read, for the includes of other resources. */

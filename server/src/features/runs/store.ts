@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn, visibleWorkspace } from '../../auth/facts.ts'
+import { workspaceFactsColumn, visibleWorkspace } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 import type { RunFilter } from './filters.ts'
@@ -33,13 +33,7 @@ export function selectRuns(db: Db, actor: Actor, now: Date) {
     ])
     .select(waitingColumn(now).as('waiting'))
     .select(stagesColumn.as('task_stages'))
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+    .select(workspaceFactsColumn(actor).as('facts'))
 }
 
 /** The stages of run tasks in their order, and what is open of them; null for a run that has none. */

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { announcing } from '../../signals.ts'
@@ -44,13 +44,7 @@ export async function findTaskResult(db: Db, actor: Actor, id: string) {
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .select(COLUMNS)
     .select(['runs.plan_only', 'w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+    .select(workspaceFactsColumn(actor).as('facts'))
     .where('r.id', '=', id)
     .executeTakeFirst()
 }

@@ -46,6 +46,12 @@ async function translateTaken<T>(change: Promise<T>) {
   }
 }
 
+/** What the audit trail keeps of a change of an account, which belongs to no organization. */
+export function userAudit(action: string, user: { id: string; username: string }, meta: Record<string, unknown> = {}) {
+  const { id, username } = user
+  return { organizationId: undefined, action, resource: { type: 'user', id }, meta: { username, ...meta } }
+}
+
 /**
  * A user is visible to themself, to whoever shares an organization with them, to the tokens and runs of such an
  * organization, and to site administrators. Throws `not-found` for everyone else.

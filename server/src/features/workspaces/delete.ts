@@ -1,11 +1,12 @@
 import type { Ctx } from '../../app.ts'
-import { transact } from '../../db/db.ts'
+import { transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
 import { abandonJobs } from '../agent-jobs/abandon.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { extractVersion } from '../state-versions/service.ts'
 import { lockedBy } from './lock.ts'
 import { mayForceDelete } from './resource.ts'
-import { requireWorkspaceBy } from './service.ts'
+import { requireWorkspaceBy, type Workspace } from './service.ts'
 import * as store from './store.ts'
 
 /**
@@ -22,8 +23,7 @@ export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
         `the workspace ${locked.name} manages ${locked.resource_count} resources: destroy them, or ask an owner to delete it`,
       )
     }
-    await abandonJobs(ctx, workspace.id)
-    await store.deleteWorkspace(ctx.db, workspace.id)
+    await destroy(ctx, workspace)
   })
 }
 
@@ -47,7 +47,12 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
         `the workspace ${locked.name} is still managing resources (${locked.resource_count}): destroy them first`,
       )
     }
-    await abandonJobs(ctx, workspace.id)
-    await store.deleteWorkspace(ctx.db, workspace.id)
+    await destroy(ctx, workspace)
   })
+}
+
+async function destroy(ctx: Ctx & { db: Tx }, { id, name, organization_id: organizationId }: Workspace) {
+  await abandonJobs(ctx, id)
+  await store.deleteWorkspace(ctx.db, id)
+  await recordAudit(ctx, { organizationId, action: 'destroy', resource: { type: 'workspace', id }, meta: { name } })
 }
