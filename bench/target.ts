@@ -60,8 +60,24 @@ export async function startTarget(settings: Record<string, string> = {}, dataDir
   }
 }
 
+/** As much of the answer for one resource as the benchmarks read; which attributes there are depends on its type. */
+export type Answer = {
+  data: {
+    id: string
+    attributes: {
+      status: string
+      token: string
+      'status-timestamps': Record<string, string>
+      'upload-url': string
+      'hosted-state-upload-url': string
+      'hosted-state-download-url': string
+    }
+    relationships: { outputs: { data: { id: string }[] } }
+  }
+}
+
 /** A request to the API; throws on a status of 400 or more. */
-export async function api(target: Target, method: string, path: string, body?: unknown): Promise<any> {
+export async function api(target: Target, method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(path.startsWith('http') ? path : `${target.baseUrl}/api/v2${path}`, {
     method,
     headers: {
@@ -72,7 +88,7 @@ export async function api(target: Target, method: string, path: string, body?: u
   })
   const text = await response.text()
   if (response.status >= 400) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
-  return text === '' ? undefined : JSON.parse(text)
+  return (text === '' ? {} : JSON.parse(text)) as Answer
 }
 
 /** Calls `work` again and again from `clients` at once for `ms`; returns calls a second. */

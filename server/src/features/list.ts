@@ -101,4 +101,13 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [...auditTrailJobs, ...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs, ...taskStageJobs]
+export const JOBS: readonly JobHandler[] = [
+  ...auditTrailJobs,
+  ...dataRetentionJobs,
+  ...oauthJobs,
+  ...planJobs,
+  ...runJobs,
+  ...sessionJobs,
+  ...stateVersionJobs,
+  ...taskStageJobs,
+]

@@ -8,6 +8,7 @@ import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import { readRunFilter } from './filters.ts'
 import * as store from './store.ts'
+import { openTasks, waitingReason } from './waiting.ts'
 
 export { createRun, insertRun, insertUploadedRun, type RunOrigin } from './create.ts'
 export { runDocuments, runResource } from './resource.ts'
@@ -48,6 +49,21 @@ export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promis
   if (ids.length === 0) return []
   const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
   return rows.map((row) => readable(ctx, row)).filter((run) => run.can.has('runs:read'))
+}
+
+/**
+ * Why workspaces (by id) wait: what holds back the run that is at work there, else the first in line. Workspaces in which
+ * nothing waits, or only for an agent about to take it, are left out.
+ */
+export async function listWaitingReasons(ctx: Ctx, workspaceIds: readonly string[]): Promise<Map<string, string>> {
+  const reasons = new Map<string, string>()
+  if (workspaceIds.length === 0) return reasons
+  const now = ctx.now()
+  for (const run of await store.listWaiting(ctx.db, { workspaceIds, now })) {
+    const reason = waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now })
+    if (reason !== null && !reasons.has(run.workspace_id)) reasons.set(run.workspace_id, `${run.id} waits: ${reason}`)
+  }
+  return reasons
 }
 
 type ListInput = { page: Page; query: Record<string, unknown> }

@@ -80,6 +80,42 @@ function waitingColumn(now: Date) {
     end`
 }
 
+/** What holds back the runs that keep workspaces waiting: of each the one at work, and the first in line. */
+export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
+  return db
+    .selectFrom('workspaces as w')
+    .innerJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('runs')
+          .selectAll()
+          .where((run) =>
+            run.or([
+              run('id', '=', run.ref('w.active_run_id')),
+              run(
+                'id',
+                '=',
+                run
+                  .selectFrom('runs as line')
+                  .select('line.id')
+                  .whereRef('line.workspace_id', '=', 'w.id')
+                  .where('line.waits', '=', sql.lit(true))
+                  .orderBy('line.queue_order')
+                  .limit(sql.lit(1)),
+              ),
+            ]),
+          )
+          .as('r'),
+      (join) => join.onTrue(),
+    )
+    .select(['r.id', 'r.workspace_id'])
+    .select(waitingColumn(now).as('waiting'))
+    .select(stagesColumn.as('task_stages'))
+    .where(sql<boolean>`w.id = any(${workspaceIds})`)
+    .orderBy('r.waits')
+    .execute()
+}
+
 export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
   return selectRunsFor(db, actor, now).where('r.id', '=', id).executeTakeFirst()
 }
