@@ -10,8 +10,7 @@ const SLACK_BYTES = 64 * 1024
 /**
  * Adds bytes to the log of a job, at `offset` of what this job has written. What is stored already is skipped, so that an
  * append may be sent again; it is durable when this returns. Returns the bytes taken so far: those beyond the limit of a log
- * are taken and dropped, so that an engine which prints without end fills no disk and is not held up. One statement: it
- * holds the job's row, so that nothing is added once the job has ended.
+ * are taken and dropped, so that an engine which prints without end fills no disk and is not held up.
  */
 export async function appendLog(
   ctx: Ctx,
@@ -19,6 +18,26 @@ export async function appendLog(
   { token, offset, bytes }: { token: string | undefined; offset: number; bytes: Buffer },
 ): Promise<number> {
   if (token === undefined) throw unauthorized()
+  for (;;) {
+    const row = await addChunk(ctx, jobId, { token, offset, bytes })
+    if (!row) throw unauthorized('the token is not that of this job')
+    if (row.status !== 'running') throw conflict(`the job ${jobId} is no longer yours`)
+    if (row.full) return offset + bytes.length
+    if (row.size < offset) {
+      const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
+      throw new AppError('range-not-satisfiable', [{ detail }])
+    }
+    if (row.size >= offset + bytes.length) return row.size
+    // An earlier sending of the same bytes, whose answer got lost, was being stored meanwhile: now it is.
+  }
+}
+
+/** One statement: it holds the job's row, so that nothing is added once the job has ended. */
+async function addChunk(
+  ctx: Ctx,
+  jobId: string,
+  { token, offset, bytes }: { token: string; offset: number; bytes: Buffer },
+) {
   const limit = ctx.config.logLimit + SLACK_BYTES
   const cut = `\nThe log is cut off here: it is longer than ${ctx.config.logLimit} bytes. The run goes on.\n`
   const { rows } = await sql<{ status: string; size: number; full: boolean }>`
@@ -43,15 +62,7 @@ export async function appendLog(
     )
     select status, total.size, log_base + total.size > ${limit}::int8 as full
       from stored, lateral (select stored.size + coalesce((select bytes from added), 0) as size) total`.execute(ctx.db)
-  const [row] = rows
-  if (!row) throw unauthorized('the token is not that of this job')
-  if (row.status !== 'running') throw conflict(`the job ${jobId} is no longer yours`)
-  if (row.full) return offset + bytes.length
-  if (row.size < offset) {
-    const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
-    throw new AppError('range-not-satisfiable', [{ detail }])
-  }
-  return row.size
+  return rows[0]
 }
 
 /** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */
