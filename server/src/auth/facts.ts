@@ -73,6 +73,15 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
     where mine.user_id = ${actor.userId})`
 }
 
+/** The facts about the workspace that a query has joined as `w`. */
+export function workspaceFactsColumn(actor: Actor) {
+  return factsColumn(actor, {
+    organizationId: sql`w.organization_id`,
+    projectId: sql`w.project_id`,
+    workspaceId: sql`w.id`,
+  })
+}
+
 /**
  * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
  * beside each row, and takes the rest of the facts from the organization.
@@ -122,8 +131,10 @@ export function readFacts(
       return { ...NO_FACTS, standing: row.facts?.consumer ? 'consumer-run' : 'foreign-run' }
     }
     case 'user':
+      // What an organization demands of its members is nothing to tell a stranger.
+      if (!row.facts?.owner && !row.facts?.member) return NO_FACTS
       return {
-        standing: row.facts?.owner ? 'owner' : row.facts?.member ? 'member' : 'stranger',
+        standing: row.facts.owner ? 'owner' : 'member',
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],

@@ -36,6 +36,7 @@ import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { taskResultRoutes } from './task-results/routes.ts'
+import { taskStageJobs } from './task-stages/jobs.ts'
 import { taskStageRoutes } from './task-stages/routes.ts'
 import { teamAccessRoutes } from './team-access/routes.ts'
 import { teamRoutes } from './teams/routes.ts'
@@ -100,12 +101,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [
-  ...auditTrailJobs,
-  ...dataRetentionJobs,
-  ...oauthJobs,
-  ...planJobs,
-  ...runJobs,
-  ...sessionJobs,
-  ...stateVersionJobs,
-]
+export const JOBS: readonly JobHandler[] = [...auditTrailJobs, ...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs, ...taskStageJobs]

@@ -111,6 +111,31 @@ export async function updateOrganization(db: Db, id: string, changes: Updateable
 }
 
 /** The pool, when it belongs to the organization. */
+/** Whether the pool's scope lets in a workspace; one that does not exist yet has its project only. */
+export async function isPoolOpenTo(
+  db: Db,
+  poolId: string,
+  { workspaceId, projectId }: { workspaceId?: string; projectId: string },
+) {
+  const listed = (rule: string) =>
+    sql<boolean>`exists (select from agent_pool_workspaces s
+      where s.agent_pool_id = p.id and s.workspace_id = ${workspaceId ?? null} and s.rule = ${rule})`
+  const row = await db
+    .selectFrom('agent_pools as p')
+    .select('p.id')
+    .where('p.id', '=', poolId)
+    .where((eb) => eb.not(listed('excluded')))
+    .where((eb) =>
+      eb.or([
+        eb('p.organization_scoped', '=', true),
+        listed('allowed'),
+        sql<boolean>`exists (select from agent_pool_projects s where s.agent_pool_id = p.id and s.project_id = ${projectId})`,
+      ]),
+    )
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 export async function findAgentPool(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('agent_pools')

@@ -1,12 +1,8 @@
 import type { Ctx } from '../../app.ts'
-import { dependsOnGrants, listedFacts, readFacts, seesEveryWorkspace } from '../../auth/facts.ts'
-import {
-  checkTwoFactorPolicy,
-  type Facts,
-  type WorkspacePermission,
-  workspacePermissions,
-} from '../../auth/permissions.ts'
-import { forbidden, notFound } from '../../errors.ts'
+import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../auth/facts.ts'
+import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
+import { notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
@@ -23,33 +19,24 @@ export type Run = Omit<store.FoundRun, 'facts'> & { can: ReadonlySet<WorkspacePe
 /**
  * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` when the actor may not see it,
  * `forbidden` when it sees it but lacks the permission. `forTask` lets in the token of a task result of this very run.
+ * `noun` is what the request was about, where that is a part of the run: it does not exist, rather than its run.
  */
 export async function requireRun(
   ctx: Ctx,
   id: string,
   permission: WorkspacePermission,
-  { forTask = false }: { forTask?: boolean } = {},
+  { forTask = false, noun = 'run' }: { forTask?: boolean; noun?: string } = {},
 ): Promise<Run> {
   const row = await store.findRun(ctx.db, ctx.actor, { id, now: ctx.now() })
   const run = row && readable(ctx, row)
-  if (!run) throw notFound('run')
+  if (!run) throw notFound(noun)
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
-  if (run.can.size > 0) checkTwoFactorPolicy(run.facts)
-  if (!run.can.has('runs:read')) throw notFound('run')
-  if (!run.can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)
-  }
+  checkAccess(run, { noun, permission, workspaceName: run.workspace_name })
   return run
 }
 
 function readable(ctx: Ctx, row: store.FoundRun): Run {
-  const { facts: column, ...run } = row
-  const facts = readFacts(ctx.actor, {
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    facts: column,
-  })
-  return present(run, facts)
+  return { ...row, ...readAccess(ctx.actor, row) }
 }
 
 function present(run: Omit<store.FoundRun, 'facts'>, facts: Facts): Run {

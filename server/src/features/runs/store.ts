@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn, type GrantsColumn, grantsColumn, userOf, visibleWorkspace } from '../../auth/facts.ts'
+import { type GrantsColumn, grantsColumn, userOf, visibleWorkspace, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
 import { prepared } from '../../db/prepared.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
@@ -43,12 +43,7 @@ function selectRuns(db: Db, heard: string) {
 
 /** As `selectRuns`, with the facts about the workspace of each for `actor`. */
 function selectRunsFor(db: Db, actor: Actor, heard: string) {
-  const facts = factsColumn(actor, {
-    organizationId: sql`w.organization_id`,
-    projectId: sql`w.project_id`,
-    workspaceId: sql`w.id`,
-  })
-  return selectRuns(db, heard).select(facts.as('facts'))
+  return selectRuns(db, heard).select(workspaceFactsColumn(actor).as('facts'))
 }
 
 /** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
