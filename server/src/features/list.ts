@@ -101,13 +101,4 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** Everything that runs in the background. */
-export const JOBS: readonly JobHandler[] = [
-  ...auditTrailJobs,
-  ...dataRetentionJobs,
-  ...oauthJobs,
-  ...planJobs,
-  ...runJobs,
-  ...taskStageJobs,
-  ...sessionJobs,
-  ...stateVersionJobs,
-]
+export const JOBS: readonly JobHandler[] = [...auditTrailJobs, ...dataRetentionJobs, ...oauthJobs, ...planJobs, ...runJobs, ...sessionJobs, ...stateVersionJobs, ...taskStageJobs]

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
-import { type Actor, ANONYMOUS } from '../auth/actor.ts'
+import { type Actor, ANONYMOUS, isSiteAdmin } from '../auth/actor.ts'
 import { authenticate } from '../auth/authenticate.ts'
-import { badRequest, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
+import { badRequest, notFound, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
 import type { Answer } from './answers.ts'
 import { readIncludes } from './includes.ts'
 import { type Page, readPage } from './pagination.ts'
@@ -25,8 +25,11 @@ export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   body?: Body
   /** What the OpenAPI document says of the body, where the handler parses it once it has asked who may send it. */
   documentedBody?: z.ZodType
-  /** `public` routes take no token; all others answer 401 without a good one. */
-  access?: 'token' | 'public'
+  /**
+   * `public` routes take no token; all others answer 401 without a good one. Those of the site's administrators do not exist
+   * for anybody else, whatever is sent to them.
+   */
+  access?: 'token' | 'public' | 'site-admin'
   /** Whether the token of a task result opens it, which opens nothing else. The service checks that it is the right one. */
   forTask?: true
   /** What `include` may name. */
@@ -111,10 +114,11 @@ export function createHttp(
       // Before the body: nothing is read of one whose sender has no right to send it.
       onRequest: async (raw, reply) => {
         if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
-        await admit(raw, reply, options.access ?? 'token')
+        await admit(raw, reply, options.access === 'public' ? 'public' : 'token')
         if (getActor(raw).kind === 'task' && !options.forTask) {
           throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
         }
+        if (options.access === 'site-admin' && !isSiteAdmin(getActor(raw))) throw notFound('resource')
         if (options.upload) checkLength(raw, maxBytes)
         if (options.beforeLargeBody && Number(raw.headers['content-length'] ?? Infinity) > LARGE_BODY) {
           await options.beforeLargeBody(contextOf(raw), raw.params as Record<string, string>)

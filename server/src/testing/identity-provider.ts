@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 import type { TestApp } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
 
@@ -118,6 +118,7 @@ export async function createIdentityProvider() {
 export function cookiesOf(response: { headers: Record<string, unknown> }) {
   return [response.headers['set-cookie'] ?? []]
     .flat()
-    .map((line) => String(line).split(';', 1)[0] ?? '')
+    .filter((line) => typeof line === 'string')
+    .map((line) => line.split(';', 1)[0] ?? '')
     .filter((pair) => !pair.endsWith('='))
 }

@@ -6,8 +6,7 @@ import { AppError, conflict, unauthorized } from '../../errors.ts'
 
 /**
  * Adds bytes to the log of a job, at `offset` of what this job has written. What is stored already is skipped, so that an
- * append may be sent again; it is durable when this returns. Returns the bytes stored so far. One statement: it holds the
- * job's row, so that nothing is added once the job has ended.
+ * append may be sent again; it is durable when this returns. Returns the bytes stored so far.
  */
 export async function appendLog(
   ctx: Ctx,
@@ -15,6 +14,25 @@ export async function appendLog(
   { token, offset, bytes }: { token: string | undefined; offset: number; bytes: Buffer },
 ): Promise<number> {
   if (token === undefined) throw unauthorized()
+  for (;;) {
+    const row = await addChunk(ctx, jobId, { token, offset, bytes })
+    if (!row) throw unauthorized('the token is not that of this job')
+    if (row.status !== 'running') throw conflict(`the job ${jobId} is no longer yours`)
+    if (row.size < offset) {
+      const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
+      throw new AppError('range-not-satisfiable', [{ detail }])
+    }
+    if (row.size >= offset + bytes.length) return row.size
+    // An earlier sending of the same bytes, whose answer got lost, was being stored meanwhile: now it is.
+  }
+}
+
+/** One statement: it holds the job's row, so that nothing is added once the job has ended. */
+async function addChunk(
+  ctx: Ctx,
+  jobId: string,
+  { token, offset, bytes }: { token: string; offset: number; bytes: Buffer },
+) {
   const { rows } = await sql<{ status: string; size: number }>`
     with job as materialized (
       select phase_id, log_base, status from agent_jobs where id = ${jobId} and token_hash = ${tokenHash(token)} for share
@@ -31,14 +49,7 @@ export async function appendLog(
       returning octet_length(data) as bytes
     )
     select status, size + coalesce((select bytes from added), 0) as size from stored`.execute(ctx.db)
-  const [row] = rows
-  if (!row) throw unauthorized('the token is not that of this job')
-  if (row.status !== 'running') throw conflict(`the job ${jobId} is no longer yours`)
-  if (row.size < offset) {
-    const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
-    throw new AppError('range-not-satisfiable', [{ detail }])
-  }
-  return row.size
+  return rows[0]
 }
 
 /** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */

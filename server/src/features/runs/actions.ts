@@ -7,7 +7,7 @@ import { insertComment } from './comments.ts'
 import { type HeldRun, holdRun } from './held.ts'
 import type { Change } from './outcome.ts'
 import { requireRun, type Run } from './service.ts'
-import { isCancelable, isConfirmable, isDiscardable, isEnded, isForceCancelable } from './status.ts'
+import { isCancelable, isConfirmable, isDiscardable, isEnded, isForceCancelable, isForcible } from './status.ts'
 import { moveRun } from './transitions.ts'
 
 type Tctx = Ctx & { db: Tx }
@@ -65,13 +65,14 @@ export async function cancelRun(ctx: Ctx, id: string, comment: string | undefine
 
 /** Ends a run that did not heed a cancel: its engine is killed, and whatever it was doing is left as it is. */
 export async function forceCancelRun(ctx: Ctx, id: string, comment: string | undefined) {
-  const run = await requireRun(ctx, id, 'runs:read')
+  const run = await requireRun(ctx, id, 'runs:apply')
   if (!run.can.has('force-unlock'))
     throw forbidden(`a forced cancel needs admin access to the workspace ${run.workspace_name}`)
   return act(ctx, run, { action: 'force_canceled', comment }, async (ctx, { run: held }) => {
     if (isEnded(held.status)) throw conflict(`the run is ${held.status}, it has ended`)
     if (held.cancel_requested_at === null)
       throw conflict('the run must be canceled first, and be given time to wind up')
+    if (!isForcible(held.status)) throw conflict(`the run is ${held.status}, nothing of it can be canceled by force`)
     if (!isForceCancelable(held, ctx.now()))
       throw conflict(`a forced cancel is possible from ${held.force_cancel_available_at?.toISOString()} on`)
     return { wish: 'force-cancel' }

@@ -1,4 +1,5 @@
 import type { Ctx } from '../../app.ts'
+import type { UserActor } from '../../auth/actor.ts'
 import { isUniqueViolation } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { userResource } from './resource.ts'
@@ -25,6 +26,14 @@ export async function insertUser(
       updated_at: now,
     }),
   )
+}
+
+/** The user as an actor, for what is done later on their behalf; undefined for one that is gone or suspended. */
+export async function findUserActor(ctx: Ctx, id: string): Promise<UserActor | undefined> {
+  const user = await store.findUser(ctx.db, id)
+  if (!user || user.suspended_at) return undefined
+  const { username, is_site_admin: isSiteAdmin } = user
+  return { kind: 'user', userId: id, username, isSiteAdmin, teamId: undefined, tokenId: undefined }
 }
 
 /** Changes an account whose caller has been authorised. Throws `not-found` when it is gone, `invalid` for a taken name. */

@@ -23,7 +23,9 @@ export function Log({ url }: { url: string }) {
     }
   }, [url])
 
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [text])
+  useEffect(() => {
+    if (text !== '') end.current?.scrollIntoView({ block: 'nearest' })
+  }, [text])
 
   if (error) return <ErrorNote error={error} />
   return (
