@@ -23,6 +23,8 @@ export type Params<Path extends string> = Path extends `${string}:${infer Name}/
 export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   /** The schema of the body; without one the body is not read. */
   body?: Body
+  /** What the OpenAPI document says of the body, where the handler parses it once it has asked who may send it. */
+  documentedBody?: z.ZodType
   /**
    * `public` routes take no token; all others answer 401 without a good one. Those of the site's administrators do not exist
    * for anybody else, whatever is sent to them.
@@ -34,6 +36,8 @@ export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   include?: readonly string[]
   /** The largest body, in bytes. */
   maxBytes?: number
+  /** Asked before a large body is read; throws for a sender whose request comes to nothing whatever the body says. */
+  beforeLargeBody?: (ctx: Ctx, params: Record<string, string>) => Promise<unknown>
   /** The body is not parsed: the handler reads `req.raw.body`, a stream. */
   upload?: true
   /** Paths start at `/api/v2` unless this says otherwise. */
@@ -77,6 +81,8 @@ export type Route = { method: Method; url: string; options: RouteOptions; featur
 
 export const API_PREFIX = '/api/v2'
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
+/** From this size (bytes) on, reading a body costs more than asking first whether it is worth it. */
+const LARGE_BODY = 1024 * 1024
 
 /** What is rate-limited; agents, object URLs and probes are not: they come as often as the work asks for. */
 const LIMITED_PATHS = /^\/(?:api\/v2|oauth|docs)\//
@@ -114,15 +120,16 @@ export function createHttp(
         }
         if (options.access === 'site-admin' && !isSiteAdmin(getActor(raw))) throw notFound('resource')
         if (options.upload) checkLength(raw, maxBytes)
+        if (options.beforeLargeBody && Number(raw.headers['content-length'] ?? Infinity) > LARGE_BODY) {
+          await options.beforeLargeBody(contextOf(raw), raw.params as Record<string, string>)
+        }
       },
       handler: async (raw, reply) => {
-        const actor = getActor(raw)
-        const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
         const query = raw.query as Record<string, unknown>
         // Without content there is nothing that the parsers are called for.
         if (options.upload) raw.body ??= Readable.from([])
         const answer = await handler({
-          ctx: { ...app, actor, request },
+          ctx: contextOf(raw),
           params: raw.params,
           query,
           body: options.body && parseBody(options.body, raw.body),
@@ -136,6 +143,11 @@ export function createHttp(
         return answer ? writeAnswer(app, raw, reply, answer) : reply
       },
     })
+  }
+
+  function contextOf(raw: FastifyRequest): Ctx {
+    const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
+    return { ...app, actor: getActor(raw), request }
   }
 
   async function admitAny(raw: FastifyRequest, _: FastifyReply, access: 'token' | 'public') {

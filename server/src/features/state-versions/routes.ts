@@ -17,6 +17,7 @@ import {
   listWorkspaceResources,
   MAX_CONTENT_BYTES,
   permanentlyDeleteBackingData,
+  requireStateWorkspace,
   restoreBackingData,
   rollbackStateVersion,
   showCurrentStateVersion,
@@ -25,6 +26,9 @@ import {
   type StateVersion,
   uploadContent,
 } from './service.ts'
+
+/** The largest body with the content in it: it is parsed on the event loop, a second for 64 MB. What is larger is uploaded. */
+const MAX_INLINE_BYTES = 128 * 1024 * 1024
 
 /**
  * Seconds between the snapshots that a command line stores while it applies. It reads them off any of these answers, if
@@ -35,7 +39,13 @@ const SNAPSHOTS = { 'x-terraform-snapshot-interval': '30' }
 export const stateVersionRoutes: Routes = (http) => {
   http.post(
     '/workspaces/:workspaceId/state-versions',
-    { body: z.unknown(), maxBytes: MAX_CONTENT_BYTES },
+    {
+      body: z.unknown(),
+      documentedBody: createStateVersionBody,
+      maxBytes: MAX_INLINE_BYTES,
+      beforeLargeBody: async (ctx, { workspaceId = '' }) =>
+        requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
+    },
     async (req) => {
       const read = () => parseBody(createStateVersionBody, req.body).data
       const { version, surroundings } = await createStateVersion(req.ctx, req.params.workspaceId, read)
@@ -44,7 +54,8 @@ export const stateVersionRoutes: Routes = (http) => {
     },
   )
 
-  http.patch('/workspaces/:workspaceId/state-versions', { body: z.unknown() }, async (req) => {
+  const rollback = { body: z.unknown(), documentedBody: rollbackStateVersionBody }
+  http.patch('/workspaces/:workspaceId/state-versions', rollback, async (req) => {
     const read = () => parseBody(rollbackStateVersionBody, req.body).data
     const { version, surroundings } = await rollbackStateVersion(req.ctx, req.params.workspaceId, read)
     const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)
