@@ -68,7 +68,6 @@ export type Answer = {
       status: string
       token: string
       'status-timestamps': Record<string, string>
-      token: string
       'upload-url': string
       'hosted-state-upload-url': string
       'hosted-state-download-url': string

@@ -114,7 +114,7 @@ export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds:
       (join) => join.onTrue(),
     )
     .select(['r.id', 'r.workspace_id'])
-    .select(waitingColumn(now).as('waiting'))
+    .select(waitingColumn(heardSince(now)).as('waiting'))
     .select(stagesColumn.as('task_stages'))
     .where(sql<boolean>`w.id = any(${workspaceIds})`)
     .orderBy('r.waits')
