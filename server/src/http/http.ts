@@ -23,8 +23,6 @@ export type Params<Path extends string> = Path extends `${string}:${infer Name}/
 export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   /** The schema of the body; without one the body is not read. */
   body?: Body
-  /** What the OpenAPI document says of the body, where the handler parses it once it has asked who may send it. */
-  documentedBody?: z.ZodType
   /**
    * `public` routes take no token; all others answer 401 without a good one. Those of the site's administrators do not exist
    * for anybody else, whatever is sent to them.

@@ -70,7 +70,7 @@ export function openApi(routes: readonly Route[], baseUrl: string): OpenApi {
     if (options.upload) {
       return { requestBody: { required: true, content: { 'application/octet-stream': { schema: {} } } } }
     }
-    const body = options.documentedBody ?? options.body
+    const { body } = options
     if (!body) return {}
     let name = names.get(body)
     if (name === undefined) {

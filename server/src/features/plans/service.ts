@@ -30,9 +30,11 @@ export async function findRunPhase(ctx: Ctx, id: string): Promise<store.Phase> {
   return phase
 }
 
+export const ARTIFACT_PREFIX = 'runs/'
+
 /** Where an agent's files are kept; each is written once by one job. */
 export function artifactKey(runId: string, jobId: string, kind: ArtifactKind) {
-  return `runs/${runId}/${jobId}/${kind}`
+  return `${ARTIFACT_PREFIX}${runId}/${jobId}/${kind}`
 }
 
 /**

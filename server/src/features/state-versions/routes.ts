@@ -1,10 +1,9 @@
 import { createStateVersionBody, rollbackStateVersionBody, softDeleteBody } from '@groundstate/contract/state-versions'
 import type { Readable } from 'node:stream'
-import { z } from 'zod'
 import type { Ctx } from '../../app.ts'
 import { type Answer, bytes, created, document, json, listPage } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { parseBody } from '../../http/validation.ts'
+import { parseBody, unparsed } from '../../http/validation.ts'
 import { INCLUDES } from './includes.ts'
 import { OBJECT_PATH } from './objects.ts'
 import { stateVersionDocuments } from './presentation.ts'
@@ -40,8 +39,7 @@ export const stateVersionRoutes: Routes = (http) => {
   http.post(
     '/workspaces/:workspaceId/state-versions',
     {
-      body: z.unknown(),
-      documentedBody: createStateVersionBody,
+      body: unparsed(createStateVersionBody),
       maxBytes: MAX_INLINE_BYTES,
       beforeLargeBody: async (ctx, { workspaceId = '' }) =>
         requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
@@ -54,8 +52,7 @@ export const stateVersionRoutes: Routes = (http) => {
     },
   )
 
-  const rollback = { body: z.unknown(), documentedBody: rollbackStateVersionBody }
-  http.patch('/workspaces/:workspaceId/state-versions', rollback, async (req) => {
+  http.patch('/workspaces/:workspaceId/state-versions', { body: unparsed(rollbackStateVersionBody) }, async (req) => {
     const read = () => parseBody(rollbackStateVersionBody, req.body).data
     const { version, surroundings } = await rollbackStateVersion(req.ctx, req.params.workspaceId, read)
     const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)
