@@ -1,14 +1,16 @@
-import { Link, Navigate, Outlet, useLocation } from '@tanstack/react-router'
+import { Link, Outlet, useRouter } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { useSession, useSignOut } from '../features/session/session.ts'
 import { ErrorNote } from './feedback.tsx'
+
+const SIGN_IN = '/app/sign-in'
 
 export function Layout() {
   const session = useSession()
   const signOut = useSignOut()
-  const location = useLocation()
   if (session.isPending) return null
   if (session.error) return <ErrorNote error={session.error} />
-  if (!session.data) return <Navigate to="/app/sign-in" search={{ next: location.href }} replace />
+  if (!session.data) return <ToSignIn />
   return (
     <>
       <header className="border-b border-slate-200 bg-white dark:border-slate-800 dark:bg-slate-900">
@@ -31,4 +33,15 @@ export function Layout() {
       </main>
     </>
   )
+}
+
+/** Goes once, from where it is first drawn: what is drawn while it goes would otherwise go again, from there. */
+function ToSignIn() {
+  const router = useRouter()
+  useEffect(() => {
+    const { pathname, href } = router.latestLocation
+    if (pathname === SIGN_IN) return
+    void router.navigate({ to: SIGN_IN, search: { next: href }, replace: true })
+  }, [router])
+  return null
 }
