@@ -48,6 +48,7 @@ test('a group makes a member, who sees the organization', async () => {
   await page.getByRole('link', { name: /Example ID/ }).click()
 
   await page.getByText('analytical').waitFor()
+  expect(new URL(page.url()).pathname).toBe('/app')
 })
 
 test('who refuses at the provider is told so, and may try again', async () => {
@@ -58,8 +59,9 @@ test('who refuses at the provider is told so, and may try again', async () => {
   await page.getByRole('link', { name: /Example ID/ }).click()
   await page.getByText('Signing in did not work').waitFor()
   await page.getByRole('link', { name: 'Back to the sign-in' }).click()
-
   await page.getByRole('link', { name: /Example ID/ }).waitFor()
+
+  expect(new URL(page.url()).pathname).toBe('/app/sign-in')
 })
 
 test('passwords are neither asked for nor taken where they are switched off', async () => {
