@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Pool } from 'undici'
-import { type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
+import { type Answer, type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
 
 const CLIENTS = 16
 const WINDOW_MS = 4000
@@ -151,7 +151,7 @@ class StateApi {
     this.headers = { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' }
   }
 
-  async send(method: 'GET' | 'POST', path: string, body?: object | string): Promise<any> {
+  async send(method: 'GET' | 'POST', path: string, body?: object | string): Promise<Answer> {
     const answer = await this.pool.request({
       method,
       path: `/api/v2${path}`,
@@ -160,7 +160,7 @@ class StateApi {
     })
     const text = await answer.body.text()
     if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
-    return JSON.parse(text)
+    return JSON.parse(text) as Answer
   }
 
   async post(workspace: Workspace, body: string) {

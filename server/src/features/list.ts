@@ -107,7 +107,7 @@ export const JOBS: readonly JobHandler[] = [
   ...oauthJobs,
   ...planJobs,
   ...runJobs,
-  ...taskStageJobs,
   ...sessionJobs,
   ...stateVersionJobs,
+  ...taskStageJobs,
 ]

@@ -181,6 +181,7 @@ function sample(schema: Schema, flavour: Flavour, ids: Ids, key = ''): unknown {
       return flavour === 'large'
         ? Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`k${n}`, LONG]))
         : { a: '1' }
+    case undefined:
     default:
       return flavour === 'plain' ? 'x' : { a: [1, null, 'x'] }
   }

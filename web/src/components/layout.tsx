@@ -3,8 +3,6 @@ import { useEffect } from 'react'
 import { useSession, useSignOut } from '../features/session/session.ts'
 import { ErrorNote } from './feedback.tsx'
 
-const SIGN_IN = '/app/sign-in'
-
 export function Layout() {
   const session = useSession()
   const signOut = useSignOut()
@@ -35,13 +33,11 @@ export function Layout() {
   )
 }
 
-/** Goes once, from where it is first drawn: what is drawn while it goes would otherwise go again, from there. */
+/** Asks for a sign-in, to come back here after it. Once: a redirect that is rendered again would take itself for the goal. */
 function ToSignIn() {
   const router = useRouter()
   useEffect(() => {
-    const { pathname, href } = router.latestLocation
-    if (pathname === SIGN_IN) return
-    void router.navigate({ to: SIGN_IN, search: { next: href }, replace: true })
+    void router.navigate({ to: '/app/sign-in', search: { next: router.latestLocation.href }, replace: true })
   }, [router])
   return null
 }

@@ -46,7 +46,7 @@ test.each(CHANGES)('$route leaves $events, or does not happen', async ({ route, 
   expect(await eventsOf(refused)).toEqual([])
   expect(unkept.status).toBeGreaterThanOrEqual(500)
   expect(after).toEqual(before)
-  expect(done.status, done.text).toBeLessThan(400)
+  expect(done.status < 400 || done.text).toBe(true)
   const kept = await eventsOf(done)
   expect(kept.map((event) => `${event.resource_type} ${event.action}`).join(', ')).toBe(events)
   const { id, tokenId } = made.by ?? { id: world.admin.id, tokenId: world.admin.actor.tokenId }
@@ -72,12 +72,14 @@ function refusedFrom({ ids, url, by }: ChangeRequest): ChangeRequest {
   }
 }
 
-function requestOf(route: string, { ids = [], url, by: _, usesUp: __, ...input }: ChangeRequest): TestRequest {
+function requestOf(route: string, input: ChangeRequest): TestRequest {
+  const { ids = [], url, body, headers = {} } = input
   const [method = '', path = ''] = route.split(' ', 2)
   const rest = [...ids]
   const filled = path.replaceAll(/:\w+/g, () => rest.shift() ?? 'missing')
   const prefixed = /^\/(?:oauth|api|_objects)\//.test(filled) ? filled : `/api/v2${filled}`
-  return { token: world.admin.token, ...input, method: method as 'POST', url: url ?? prefixed }
+  const token = 'token' in input ? input.token : world.admin.token
+  return { method: method as 'POST', url: url ?? prefixed, token, body, headers }
 }
 
 async function eventsOf({ headers }: TestResponse) {
@@ -91,7 +93,7 @@ async function eventsOf({ headers }: TestResponse) {
 
 /** What is meant to outlive a request that fails: counted attempts, used codes, and when something was last used. */
 const MARKS = ['last_used_at', 'last_step', 'last_ping_at']
-const UNWATCHED = ['sign_in_attempts', 'audit_events']
+const UNWATCHED = new Set(['sign_in_attempts', 'audit_events'])
 
 /** A digest of every table. */
 async function snapshot() {
@@ -99,7 +101,7 @@ async function snapshot() {
     select table_name as name from information_schema.tables
      where table_schema = 'public' and table_type = 'BASE TABLE' order by 1`.execute(app.db)
   const digests = rows
-    .filter(({ name }) => !UNWATCHED.includes(name))
+    .filter(({ name }) => !UNWATCHED.has(name))
     .map(
       ({ name }) => sql`select ${sql.lit(name)} as name,
       (select md5(coalesce(string_agg((to_jsonb(t) - ${MARKS}::text[])::text, '' order by t::text), '')) from ${sql.table(name)} t) as digest`,

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { checkSiteAdmin } from '../admin/authorise.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import * as store from './store.ts'
 
@@ -20,6 +21,12 @@ export async function listOwnAuditTrail(ctx: Ctx, query: { since: Date | undefin
 export async function listAuditTrail(ctx: Ctx, name: string, query: { since: Date | undefined }, page: Page) {
   const organization = await requireOrganization(ctx, name, 'audit-trail:read')
   return store.listEvents(ctx.db, { ...query, organizationId: organization.id }, page)
+}
+
+/** Of the whole server: all organizations, and what belongs to none, such as accounts and sign-ins. */
+export async function listSiteAuditTrail(ctx: Ctx, query: { since: Date | undefined }, page: Page) {
+  checkSiteAdmin(ctx)
+  return store.listEvents(ctx.db, { ...query, organizationId: undefined }, page)
 }
 
 /** So many events go in one statement. */

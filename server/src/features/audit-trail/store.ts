@@ -45,9 +45,14 @@ export async function changeWithEvent<T>(db: Db, row: AuditRow, change: Compilab
   return rows
 }
 
-/** One page of the events of an organization, newest first, and how many there are. */
-export async function listEvents(db: Db, query: { organizationId: string; since: Date | undefined }, page: Page) {
-  let events = db.selectFrom('audit_events').where('organization_id', '=', query.organizationId)
+/** One page of the events of an organization, or of all of them, newest first, and how many there are. */
+export async function listEvents(
+  db: Db,
+  query: { organizationId: string | undefined; since: Date | undefined },
+  page: Page,
+) {
+  let events = db.selectFrom('audit_events')
+  if (query.organizationId !== undefined) events = events.where('organization_id', '=', query.organizationId)
   if (query.since !== undefined) events = events.where('created_at', '>', query.since)
   const [rows, count] = await Promise.all([
     events

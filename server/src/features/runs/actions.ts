@@ -7,7 +7,7 @@ import { insertComment } from './comments.ts'
 import { type HeldRun, holdRun } from './held.ts'
 import type { Change } from './outcome.ts'
 import { requireRun, type Run } from './service.ts'
-import { isCancelable, isConfirmable, isDiscardable, isEnded, isForceCancelable } from './status.ts'
+import { isCancelable, isConfirmable, isDiscardable, isEnded, isForceCancelable, isForcible } from './status.ts'
 import { moveRun } from './transitions.ts'
 
 type Tctx = Ctx & { db: Tx }
@@ -72,6 +72,7 @@ export async function forceCancelRun(ctx: Ctx, id: string, comment: string | und
     if (isEnded(held.status)) throw conflict(`the run is ${held.status}, it has ended`)
     if (held.cancel_requested_at === null)
       throw conflict('the run must be canceled first, and be given time to wind up')
+    if (!isForcible(held.status)) throw conflict(`the run is ${held.status}, nothing of it can be canceled by force`)
     if (!isForceCancelable(held, ctx.now()))
       throw conflict(`a forced cancel is possible from ${held.force_cancel_available_at?.toISOString()} on`)
     return { wish: 'force-cancel' }

@@ -9,7 +9,7 @@ import {
   STAGES,
   type StageStatus,
 } from './machine.ts'
-import { isEnded, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
+import { isEnded, isForceCancelable, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
 
 const RUN: MachineRun = {
   status: 'pending',
@@ -26,6 +26,14 @@ const FACTS: Facts = { turn: true, job: 'queued', stages: {}, stale: false, wish
 function go(run: Partial<MachineRun>, facts: Partial<Facts> = {}) {
   return advance({ ...RUN, ...run }, { ...FACTS, ...facts })
 }
+
+test.each(RUN_STATUSES)('a forced cancel of a run that is %s is offered only where it ends the run', (status) => {
+  const asked = { status, cancel_requested_at: new Date(0), force_cancel_available_at: new Date(1) }
+
+  const offered = isForceCancelable(asked, new Date(2))
+
+  expect(go({ status }, { wish: 'force-cancel' }).includes('force_canceled')).toBe(offered)
+})
 
 describe('the way of a run', () => {
   test('a free workspace takes a new run to the agents in one go', () => {

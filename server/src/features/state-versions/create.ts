@@ -5,6 +5,7 @@ import type { Facts } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { auditRow } from '../audit-trail/service.ts'
+import { RUNS_USER_ID } from '../users/service.ts'
 import { lockWorkspaceRow, requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
 import { dropRefused, storeContent } from './content.ts'
@@ -157,9 +158,6 @@ export function latestState(workspace: StateOfWorkspace): StateIdentity | undefi
 function isIntermediate(ctx: Ctx, input: CreateStateVersion) {
   return ctx.actor.kind === 'run' || (input.attributes.intermediate ?? false)
 }
-
-/** States of a run are created by an internal account (spec §4.4). */
-export const RUNS_USER_ID = 'user-GroundstateRuns1'
 
 export function creatorId(ctx: Ctx) {
   return ctx.actor.kind === 'run' ? RUNS_USER_ID : actorUserId(ctx.actor)

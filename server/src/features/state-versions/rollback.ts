@@ -1,7 +1,7 @@
 import type { RollbackStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
-import { invalid, notFound } from '../../errors.ts'
+import { conflict, invalid, notFound } from '../../errors.ts'
 import { auditRow } from '../audit-trail/service.ts'
 import { lockWorkspaceRow } from '../workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
@@ -34,7 +34,9 @@ export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: 
     if (!locked) throw notFound('workspace')
     await checkHoldsLock(ctx, locked)
     const target = checkTarget(await store.findVersion(ctx.db, targetId), locked.id)
-    const copy = await copyOf(ctx, target, (await store.findHighestSerial(ctx.db, locked.id)) + 1)
+    const highest = await store.findHighestSerial(ctx.db, locked.id)
+    if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
+    const copy = await copyOf(ctx, target, highest + 1)
     const audit = auditRow(
       ctx,
       versionAudit(workspace, 'rollback', { id: copy.id, serial: copy.serial, rollback_of: target.id }),

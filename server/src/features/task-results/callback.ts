@@ -35,12 +35,13 @@ export async function callBack(ctx: Ctx, id: string, { attributes, relationships
       await recordCallback(ctx, id, status)
       return
     }
+    // Before anything is held: the callbacks of a stage wait for each other from here on.
+    await recordCallback(ctx, id, status)
     if (ctx.actor.kind === 'task') await store.holdWorkspaceOfRun(ctx.db, ctx.actor.runId)
     const ended = await store.endResult(ctx.db, id, { ...word, status })
     if (!ended) return refuse(ctx, id)
     if (rows.length > 0) await mergeOutcomes(ctx.db, id, { rows, now: ctx.now() })
-    await recordCallback(ctx, id, status)
-    await settleStage(ctx, ended.task_stage_id)
+    if (ended.open === 0) await settleStage(ctx, ended.task_stage_id)
   })
 }
 

@@ -41,8 +41,8 @@ async function asked(attributes: Record<string, unknown> = {}, prepare: (setting
 const redeliver = async (setting: TaskSetting, id: string) =>
   app.request({ method: 'POST', url: `/api/v2/task-results/${id}/actions/redeliver`, token: setting.user.token })
 
-describe('a request', () => {
-  test('that is answered with anything but 200 is sent again, within two seconds', async () => {
+describe('§4.1 and §6 the delivery of a request', () => {
+  test('a request that is answered with anything but 200 is sent again, within two seconds', async () => {
     const tryAgain = async (status: number) => {
       let calls = 0
       const { setting, id } = await asked({}, ({ receiver }) => {
@@ -66,7 +66,7 @@ describe('a request', () => {
     }
   })
 
-  test('whose connection is dropped is sent again', async () => {
+  test('a request whose connection is dropped is sent again', async () => {
     let calls = 0
     const { setting, id } = await asked({}, ({ receiver }) => {
       receiver.onRequest = (_, response) => {
@@ -84,7 +84,7 @@ describe('a request', () => {
     expect(rows[1].attributes['next-attempt-at']).not.toBeNull()
   })
 
-  test('is not sent again once a callback has come, whatever its answer was', async () => {
+  test('a request is not sent again once a callback has come, whatever its answer was', async () => {
     const { setting, id } = await asked({}, ({ receiver }) => {
       receiver.onRequest = async ({ payload }, response) => {
         await callBack(app, payload, { status: 'running' })
@@ -98,7 +98,7 @@ describe('a request', () => {
     expect((await readResult(app, setting, id)).attributes['next-delivery-at']).toBeNull()
   })
 
-  test('that is never delivered ends at the deadline, and the run says what happened', async () => {
+  test('a request that is never delivered ends at the deadline, and the run says what happened', async () => {
     const { setting, id, run } = await asked({}, ({ receiver }) => {
       receiver.onRequest = (_, response) => response.writeHead(502).end('bad gateway')
     })

@@ -7,6 +7,7 @@ import { startReplicaProcess } from '../../testing/replica.ts'
 import { createRun } from '../../testing/runs.ts'
 import {
   addTask,
+  callBack,
   createTaskSetting,
   eventually,
   readResult,
@@ -17,10 +18,9 @@ import {
 
 /** Servers in processes of their own that are killed while requests are on their way, as a loss of power does it. */
 
-const TIMEOUT_MS = 10_000
 const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }
 /** This process only makes runs and looks at them: it delivers nothing. */
-const app = await createTestApp({ GROUNDSTATE_RUN_TASK_TIMEOUT: String(TIMEOUT_MS) })
+const app = await createTestApp()
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
 const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
 
@@ -79,10 +79,9 @@ test('a replica that is killed loses no request, repeats none that was answered,
   const bodies = requests.filter(({ payload }) => payload.task_result_id === repeated).map(({ body }) => body)
   expect(bodies[1]).toBe(bodies[0])
 
-  await runReaches(app, setting, { run, status: 'errored' })
-
-  const errored = (await readStages(app, setting, run))[0].attributes['status-timestamps']['errored-at']
-  const late = new Date(errored).getTime() - new Date(deadlines[0] ?? '').getTime()
-  expect(late).toBeGreaterThanOrEqual(0)
-  expect(late).toBeLessThan(2000)
+  for (const id of ids) {
+    const { payload } = requests.findLast((request) => request.payload.task_result_id === id) as Received
+    expect((await callBack(app, payload, { status: 'passed' })).status).toBe(200)
+  }
+  await runReaches(app, setting, { run, status: 'plan_queued' })
 }, 60_000)

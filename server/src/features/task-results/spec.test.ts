@@ -131,7 +131,7 @@ describe('§6 the event', () => {
   })
 })
 
-describe('§4.1 the request', () => {
+describe('§4.1 and §5.4 the request', () => {
   test('is a POST to the URL of the task with the headers of the interface', async () => {
     const { asked } = await askedRun()
 
@@ -248,7 +248,10 @@ describe('§2.2 and §4.2 the callback', () => {
 
     await callBack(app, payload, { status: 'running' }, [first, { 'outcome-id': 'A-2', description: 'open bucket' }])
     await callBack(app, payload, { status: 'failed' }, [{ 'outcome-id': 'A-1', description: 'open port 22' }])
+    const passed = await askedRun()
+    await callBack(app, passed.payload, { status: 'passed' }, [{ 'outcome-id': 'B', description: 'tagged' }])
 
+    expect(await outcomesOf(passed.setting, passed.payload.task_result_id)).toHaveLength(1)
     const outcomes = await outcomesOf(setting, id)
     expect(outcomes.map(({ attributes }: any) => attributes)).toMatchObject([
       {
@@ -374,7 +377,7 @@ describe('§3.2 the status of a result', () => {
   })
 })
 
-describe('§5.3 the access token', () => {
+describe('§5.3 and §4.2 the access token', () => {
   test('opens the plan and the configuration of its run, and dies with the result', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })

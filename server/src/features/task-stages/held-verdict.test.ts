@@ -48,12 +48,12 @@ describe('a verdict against a plan that was just made', () => {
     expect(await ending(setting, run)).toEqual(['errored', ERROR])
   })
 
-  test('is told of the run three seconds after the begin of the stage when nobody reads it', async () => {
+  test('is told of the run five seconds after the begin of the stage when nobody reads it', async () => {
     const { setting, run } = await refusedRun()
 
     await app.runJobs()
     const before = await ending(setting, run)
-    app.clock.advance(3000)
+    app.clock.advance(5000)
     await app.runJobs()
 
     expect(before).toEqual(['post_plan_running', null])
@@ -61,7 +61,7 @@ describe('a verdict against a plan that was just made', () => {
   })
 
   test('is told at once when it came later than that', async () => {
-    const { setting, run } = await refusedRun({ waits: 3000 })
+    const { setting, run } = await refusedRun({ waits: 5000 })
 
     expect(await ending(setting, run)).toEqual(['errored', ERROR])
   })
@@ -70,7 +70,7 @@ describe('a verdict against a plan that was just made', () => {
     const { setting, run } = await refusedRun()
 
     await act(app, setting, { run, action: 'cancel' })
-    app.clock.advance(3000)
+    app.clock.advance(5000)
     await app.runJobs()
 
     expect(await ending(setting, run)).toEqual(['canceled', null])

@@ -10,7 +10,7 @@ import * as store from './store.ts'
  * somebody has read the stage: a command line that finds the run errored before it has come to the stage shows neither
  * the plan nor the stage.
  */
-export const HOLD_MS = 3000
+export const HOLD_MS = 5000
 
 /** Lets a run end by what a stage has decided. Does nothing when that is told already, or the run has ended otherwise. */
 export async function tellHeldVerdict(ctx: Ctx, stageId: string) {

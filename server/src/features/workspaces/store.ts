@@ -1,7 +1,8 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../auth/facts.ts'
+import { userOf, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { prepared } from '../../db/prepared.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
@@ -42,17 +43,28 @@ export function selectWorkspacesFor(db: Db, actor: Actor) {
 
 /** A workspace and the facts about it for `actor`. */
 export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
-  return selectWorkspacesFor(db, actor)
-    .where((eb) =>
-      'id' in key
-        ? eb('w.id', '=', key.id)
-        : eb.and([
-            eb(sql`lower(o.name)`, '=', key.organization.toLowerCase()),
-            eb(sql`lower(w.name)`, '=', key.name.toLowerCase()),
-          ]),
-    )
-    .executeTakeFirst()
+  const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
+  if (actor.kind !== 'user') return selectWorkspace(db, actor, lower).executeTakeFirst()
+  const { userId } = actor
+  const rows = await ('id' in lower
+    ? findForUserById(db, { userId, ...lower })
+    : findForUserByName(db, { userId, ...lower }))
+  return rows[0]
 }
+
+function selectWorkspace(db: Db, actor: Actor, lower: WorkspaceKey) {
+  return selectWorkspacesFor(db, actor).where((eb) =>
+    'id' in lower
+      ? eb('w.id', '=', lower.id)
+      : eb.and([eb(sql`lower(o.name)`, '=', lower.organization), eb(sql`lower(w.name)`, '=', lower.name)]),
+  )
+}
+
+// Nearly every request begins with one of these.
+const findForUserById = prepared(['userId', 'id'], (db, { userId, id }) => selectWorkspace(db, userOf(userId), { id }))
+const findForUserByName = prepared(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
+  selectWorkspace(db, userOf(userId), { organization, name }),
+)
 
 /** Those of the workspaces that there are, whoever may see them. */
 export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {

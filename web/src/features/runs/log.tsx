@@ -24,6 +24,7 @@ export function Log({ url }: { url: string }) {
   }, [url])
 
   useEffect(() => {
+    // Browsers of today return a promise from it, which React would take for the effect's clean-up.
     if (text !== '') end.current?.scrollIntoView({ block: 'nearest' })
   }, [text])
 
