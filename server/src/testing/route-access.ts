@@ -22,6 +22,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'POST /account/two-factor/actions/renew-recovery-codes': 'people | team',
   'POST /account/two-factor/actions/verify': 'people | team',
   'PATCH /account/update': 'people | team',
+  'GET /admin/audit-trail': 'site',
   'GET /admin/feature-sets': 'site',
   'GET /admin/organizations': 'site',
   'GET /admin/organizations/:name': 'site',
