@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { type Answer, type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
 
@@ -49,8 +50,9 @@ export async function stateBenches(target: Target): Promise<BenchRow[]> {
   ] as const) {
     const workspace = await fleet.next()
     const version = await api.create(workspace, first(series))
+    await untilProcessed(api, version.id)
     const current = `/workspaces/${workspace.id}/current-state-version`
-    more(`current state version read, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.send('GET', current)), 3000)
+    more(`current state version read, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.read(current)), 3000)
     const url = version.attributes['hosted-state-download-url']
     more(`state downloaded, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.fetchBytes(url)), downloads)
     const output = `/state-version-outputs/${version.relationships.outputs.data[0]?.id ?? ''}`
@@ -63,9 +65,9 @@ export async function stateBenches(target: Target): Promise<BenchRow[]> {
     const list = (page: number) =>
       `/state-versions?filter%5Borganization%5D%5Bname%5D=${organization}` +
       `&filter%5Bworkspace%5D%5Bname%5D=${workspace.name}&page%5Bnumber%5D=${page}`
-    more(`first page of ${count} state versions`, await rate(CLIENTS, WINDOW_MS, () => api.send('GET', list(1))), 800)
+    more(`first page of ${count} state versions`, await rate(CLIENTS, WINDOW_MS, () => api.read(list(1))), 800)
     const last = Math.ceil(count / 20)
-    less(`page ${last} of ${count} state versions, alone`, await alone(() => api.send('GET', list(last))), 'ms', 5)
+    less(`page ${last} of ${count} state versions, alone`, await alone(() => api.read(list(last))), 'ms', 5)
   }
 
   for (let index = 0; index < 200; index += 1) {
@@ -106,6 +108,15 @@ async function turnsOf(fleet: Fleet, series: readonly Body[], clients: number) {
     if (!body) throw new Error('a series has no bodies')
     turn.at += 1
     return { workspace: turn.workspace, body }
+  }
+}
+
+/** What is extracted from a state is a part of what is read. */
+async function untilProcessed(api: StateApi, id: string) {
+  for (;;) {
+    const { data } = await api.send('GET', `/state-versions/${id}`)
+    if (data.attributes['resources-processed']) return
+    await pause(50)
   }
 }
 
@@ -187,6 +198,13 @@ class StateApi {
     let size = 0
     for await (const piece of answer.body) size += piece.length
     if (answer.statusCode >= 400 || size === 0) throw new Error(`a download answered ${answer.statusCode}`)
+  }
+
+  /** The answer is not parsed: that of a large state would keep the load busier than the server. */
+  async read(path: string) {
+    const answer = await this.pool.request({ method: 'GET', path: `/api/v2${path}`, headers: this.headers })
+    const size = Buffer.byteLength(await answer.body.bytes())
+    if (answer.statusCode >= 400 || size === 0) throw new Error(`GET ${path} answered ${answer.statusCode}`)
   }
 
   async close() {

@@ -67,6 +67,7 @@ export type Answer = {
     attributes: {
       status: string
       token: string
+      'resources-processed': boolean
       'status-timestamps': Record<string, string>
       'upload-url': string
       'hosted-state-upload-url': string
