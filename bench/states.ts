@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
+import { type Answer, type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
 
 const CLIENTS = 16
 const WINDOW_MS = 4000
@@ -194,8 +194,7 @@ class StateApi {
     this.headers = { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' }
   }
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- a document that is other than it should be fails the measurement
-  async send(method: 'GET' | 'POST', path: string, body?: object | string): Promise<any> {
+  async send(method: 'GET' | 'POST', path: string, body?: object | string): Promise<Answer> {
     const answer = await this.pool.request({
       method,
       path: `/api/v2${path}`,
@@ -204,7 +203,7 @@ class StateApi {
     })
     const text = await answer.body.text()
     if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
-    return JSON.parse(text)
+    return JSON.parse(text) as Answer
   }
 
   async post(workspace: Workspace, body: string) {

@@ -8,6 +8,7 @@ import { processIsAlive } from './testing/processes.ts'
 import {
   configuration,
   describeWithTerraform,
+  type Logged,
   ONE_RESOURCE,
   startAgent,
   startServer,
@@ -64,6 +65,44 @@ test('a second agent in the same working folder is refused', async () => {
   const second = await startAgent(server, { workDir })
 
   await expect(second.ended).rejects.toThrow('is used by another agent')
+})
+
+describeWithTerraform('the folder of a plan', () => {
+  const dropped = (logged: Logged[]) =>
+    expect.poll(() => logged.some(({ message }) => message.includes('dropped')), { timeout: 10_000 }).toBe(true)
+  const planned = (greeting: string) => configuration(ONE_RESOURCE.replace('hello', greeting))
+
+  test('is not applied when the server has never heard of the plan', async () => {
+    const server = await startServer()
+    const { logged, workDir } = await startAgent(server)
+    const lost = server.submit({ runId: 'run-a', configuration: planned('lost') })
+    lost.refuseOutcome()
+    await dropped(logged)
+    const elsewhere = await startServer()
+    await startAgent(elsewhere)
+    const accepted = elsewhere.submit({ configuration: planned('accepted') })
+    await accepted.finished
+
+    const { artifacts } = accepted
+    const job = { planJobId: 'job-elsewhere', configuration: planned('accepted'), artifacts }
+    await server.submit({ kind: 'apply', runId: 'run-a', ...job }).finished
+
+    expect(server.api.current()?.outputs).toMatchObject({ greeting: { value: 'accepted' } })
+    await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5000 }).toEqual([])
+  })
+
+  test('makes room for that of the next attempt', async () => {
+    const server = await startServer()
+    const { logged, workDir } = await startAgent(server)
+    const lost = server.submit({ runId: 'run-a', configuration: planned('lost') })
+    lost.refuseOutcome()
+    await dropped(logged)
+
+    await server.submit({ runId: 'run-a', configuration: planned('accepted') }).finished
+    await expect.poll(() => server.claims()).toBe(1)
+
+    expect(await readdir(join(workDir, 'runs'))).toHaveLength(1)
+  })
 })
 
 test('an engine that is not there is named in the outcome', async () => {

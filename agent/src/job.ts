@@ -52,13 +52,14 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     await logStream.write(header(job, found))
     if (warning !== undefined) await logStream.write(`${warning}\n`)
     const phase: Phase = { ...stop.signals, workshop: settings.workshop, job, client, log: logStream, engine }
-    const warm = job.kind === 'apply' ? await settings.workshop.folders.take(job.runId, engine.version) : undefined
+    const left = { jobId: job.planJobId, engineVersion: engine.version }
+    const warm = job.kind === 'apply' ? await settings.workshop.folders.take(job.runId, left) : undefined
     folder = warm ?? (await settings.workshop.folders.create(job))
     const workplace = await (warm === undefined ? layOutWorkplace(phase, folder) : enterWorkplace(phase, folder))
     await warnOfRefused(workplace)
     outcome = { ...(await runPhase(workplace, warm !== undefined, settings)), engineVersion: engine.version }
     keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
-    if (keep) await settings.workshop.folders.keep(folder, job.runId, engine.version)
+    if (keep) await settings.workshop.folders.keep(folder, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {

@@ -8,7 +8,13 @@ import type { AgentJob } from '@groundstate/contract/agent'
 const LONGEST_TMP = 80
 const KEPT = 'kept.json'
 
-const keptFacts = z.object({ runId: z.string(), engineVersion: z.string(), keptAt: z.number(), tmp: z.string() })
+const keptFacts = z.object({
+  runId: z.string(),
+  jobId: z.string(),
+  engineVersion: z.string(),
+  keptAt: z.number(),
+  tmp: z.string(),
+})
 
 /** Where one run works: all of it below `root`, which only the agent's user can enter. */
 export type RunFolder = {
@@ -25,7 +31,7 @@ export type RunFolder = {
   cliConfig: string
 }
 
-type Kept = { folder: RunFolder; engineVersion: string; keptAt: number }
+type Kept = { folder: RunFolder; jobId: string; engineVersion: string; keptAt: number }
 
 export type FolderLimits = {
   /** How long a folder waits for its apply, in ms. */
@@ -74,14 +80,17 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       return folder
     },
 
-    /** The folder that this engine's plan of the run has left, which is the caller's from now on. */
-    async take(runId: string, engineVersion: string): Promise<RunFolder | undefined> {
+    /**
+     * The folder that the plan of this very job has left with this engine, which is the caller's from now on. That of another
+     * attempt is removed: the server has never heard of its plan, or not accepted it.
+     */
+    async take(runId: string, plan: { jobId: string | undefined; engineVersion: string }) {
       const found = kept.get(runId)
       if (found === undefined) return undefined
       kept.delete(runId)
       // Without its mark the folder goes when the agent starts again: it may be half way through an apply.
       await rm(join(found.folder.root, KEPT), { force: true })
-      if (found.engineVersion === engineVersion) {
+      if (found.jobId === plan.jobId && found.engineVersion === plan.engineVersion) {
         await mkdir(found.folder.variables, { recursive: true, mode: 0o700 })
         return found.folder
       }
@@ -89,12 +98,15 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       return undefined
     },
 
-    async keep(folder: RunFolder, runId: string, engineVersion: string) {
-      const facts = { runId, engineVersion, keptAt: Date.now(), tmp: folder.tmp }
+    async keep(folder: RunFolder, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
+      const { id: jobId, runId } = job
+      const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: folder.tmp }
       await rm(folder.variables, { recursive: true, force: true })
       await rm(folder.cliConfig, { force: true })
       await writeFile(join(folder.root, KEPT), JSON.stringify(facts))
-      kept.set(runId, { folder, engineVersion, keptAt: facts.keptAt })
+      const earlier = kept.get(runId)
+      kept.set(runId, { folder, jobId, engineVersion, keptAt: facts.keptAt })
+      if (earlier) await remove(earlier.folder)
       await sweep()
     },
   }
@@ -107,8 +119,8 @@ async function readKept(parent: string): Promise<Map<string, Kept>> {
     const text = await readFile(join(root, KEPT), 'utf8').catch(() => '{}')
     const facts = keptFacts.safeParse(parseJson(text))
     if (facts.success) {
-      const { runId, engineVersion, keptAt, tmp } = facts.data
-      kept.set(runId, { folder: folderAt(root, tmp), engineVersion, keptAt })
+      const { runId, tmp, ...rest } = facts.data
+      kept.set(runId, { folder: folderAt(root, tmp), ...rest })
     } else await rm(root, { recursive: true, force: true })
   }
   return kept

@@ -40,6 +40,17 @@ describeWithTerraform('variables', () => {
     expect(outputs['o']).toEqual([{ a: [1, 2] }, 'text\n'])
   })
 
+  test('an HCL value can not define another variable as well', async () => {
+    const main = 'variable "a" {}\nvariable "b" {}\noutput "o" { value = [var.a, var.b] }'
+    const sly = variable('a', '1\nb = "sly"', { hcl: true })
+
+    const literal = await planOutputs(main, [sly, variable('b', 'enforced')])
+    const expression = await planOutputs(main, [sly, variable('b', '"enforced"', { hcl: true })])
+
+    expect(literal.outputs['o']).toEqual([1, 'enforced'])
+    expect(expression.outcome.status).toBe('errored')
+  })
+
   test('a literal is converted to the type that is declared', async () => {
     const main =
       'variable "n" { type = number }\nvariable "b" { type = bool }\noutput "o" { value = [var.n + 1, !var.b] }'

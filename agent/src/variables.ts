@@ -14,11 +14,13 @@ export async function writeVariables(folder: string, variables: AgentJob['variab
   const wanted = variables.filter(({ category, key }) => category === 'terraform' && declared.has(key))
   const literals = wanted.filter(({ hcl }) => !hcl).map(({ key, value }) => [key, value])
   const expressions = wanted.filter(({ hcl }) => hcl).map(({ key, value }) => `${key} = ${value}\n`)
+  // Text that calls itself an expression may hold a second definition. In one file the engine refuses two of a name, and of
+  // two files the last one wins: so it can't take the place of a variable that precedence has decided about.
   const files = [
+    ...(expressions.length === 0 ? [] : [{ name: 'hcl.tfvars', text: expressions.join('') }]),
     ...(literals.length === 0
       ? []
       : [{ name: 'literal.tfvars.json', text: JSON.stringify(Object.fromEntries(literals)) }]),
-    ...(expressions.length === 0 ? [] : [{ name: 'hcl.tfvars', text: expressions.join('') }]),
   ]
   return Promise.all(
     files.map(async ({ name, text }) => {

@@ -65,6 +65,11 @@ export const jobVariable = z.object({
 export const agentJob = z.object({
   id: z.string(),
   kind: jobKind,
+  /**
+   * Of an apply: the job whose plan was accepted. A folder that another attempt at the plan has left is not the one to apply,
+   * even where its agent is the same.
+   */
+  planJobId: z.string().optional(),
   /** Bearer token of this job: agent protocol, and the public API as this run. */
   token: z.string(),
   /** The lease is lost when no heartbeat arrives for this long, in ms. */

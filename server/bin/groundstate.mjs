@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts the server's command line on a Node that runs TypeScript sources: this one, or the one that npm installed.
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
+import module, { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +16,8 @@ if (Number(process.versions.node.split('.', 1)[0]) >= 24) {
     const args = [...process.execArgv, YOUNG_GENERATION, ...process.argv.slice(1)]
     process.execve(process.execPath, [process.execPath, ...args], { ...process.env, ...FRUGAL })
   }
+  // Saves a third of the time to start. Among the dependencies, where nobody else may write, unlike in a shared /tmp.
+  module.enableCompileCache(join(import.meta.dirname, '../../node_modules/.cache/groundstate'))
   await import('../src/main.ts')
 } else {
   const child = spawn(findNode(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })

@@ -72,14 +72,17 @@ export async function createSignals(url: string): Promise<Signals> {
       async next({ timeoutMs, signal }) {
         if (!announced && timeoutMs > 0 && !signal?.aborted) {
           await new Promise<void>((resolve) => {
-            const timer = setTimeout(resolve, timeoutMs)
-            signal?.addEventListener('abort', () => resolve(), { once: true })
-            wake = () => {
+            const end = () => {
               clearTimeout(timer)
+              signal?.removeEventListener('abort', end)
+              wake = undefined
               resolve()
             }
+            const timer = setTimeout(end, timeoutMs)
+            // A signal may live as long as the process, and see many waits.
+            signal?.addEventListener('abort', end)
+            wake = end
           })
-          wake = undefined
         }
         const result = announced
         announced = false

@@ -31,6 +31,8 @@ export type TestJob = {
   command: (command: Command) => void
   /** From now on the job's token is refused, as after a lost lease. */
   loseLease: () => void
+  /** The lease will be lost at the last moment, when the outcome arrives. */
+  refuseOutcome: () => void
   /** Resolves when the agent has handed the job back. */
   released: Promise<void>
 }
@@ -41,6 +43,9 @@ type JobRecord = TestJob & {
   bytes: Buffer
   wanted: Command
   lost: boolean
+  refusesOutcome: boolean
+  /** Its outcome has arrived. */
+  ended: boolean
   onLog: Set<() => void>
   onCommand: Set<() => void>
   resolveFinished: (body: FinishJob) => void
@@ -138,6 +143,11 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     })
   }
 
+  /** The plan of a run that the server has accepted. */
+  function planOf(runId: string | undefined) {
+    return [...jobs.values()].findLast(({ job, ended }) => job.runId === runId && job.kind === 'plan' && ended)?.id
+  }
+
   function submit(input: JobInput): TestJob {
     sequence += 1
     const { configuration, artifacts, options, ...rest } = input
@@ -158,6 +168,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       variables: [],
       timeLimitMs: 60_000,
       graceMs: 10_000,
+      ...(rest.kind === 'apply' && { planJobId: planOf(rest.runId) }),
       ...rest,
       options: {
         isDestroy: false,
@@ -235,6 +246,9 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
     case 'configuration':
       return void response.end(record.configuration)
     case 'finish':
+      record.lost = record.refusesOutcome
+      if (record.lost) return void response.writeHead(409).end()
+      record.ended = true
       response.writeHead(204).end()
       return record.resolveFinished(finishBody.parse(JSON.parse(body.toString())))
     case 'release':
@@ -269,6 +283,8 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     bytes: Buffer.alloc(0),
     wanted: 'continue',
     lost: false,
+    refusesOutcome: false,
+    ended: false,
     onLog: new Set(),
     onCommand: new Set(),
     finished: finished.promise,
@@ -290,6 +306,9 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     command(command) {
       record.wanted = command
       for (const wake of record.onCommand) wake()
+    },
+    refuseOutcome() {
+      record.refusesOutcome = true
     },
     loseLease() {
       record.lost = true

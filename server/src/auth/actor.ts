@@ -37,8 +37,23 @@ export type Actor =
   | SystemActor
   | AnonymousActor
 
+/** A person of whom we know by other means than a token that it is them. */
+export function userActor(
+  user: { id: string; username: string; is_site_admin: boolean },
+  sessionId?: string,
+): UserActor {
+  const { id: userId, username, is_site_admin: isSiteAdmin } = user
+  const session = sessionId === undefined ? {} : { sessionId }
+  return { kind: 'user', userId, username, isSiteAdmin, teamId: undefined, tokenId: undefined, ...session }
+}
+
 export const SYSTEM: SystemActor = { kind: 'system' }
 export const ANONYMOUS: AnonymousActor = { kind: 'anonymous' }
+
+/** Administrators of the site, and the server itself; not the service account of a team. */
+export function isSiteAdmin(actor: Actor) {
+  return actor.kind === 'system' || (actor.kind === 'user' && actor.isSiteAdmin && actor.teamId === undefined)
+}
 
 /** The user as whom something is created or locked, for `created_by` columns; null when no user is behind the actor. */
 export function actorUserId(actor: Actor) {

@@ -37,6 +37,7 @@ import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { taskResultRoutes } from './task-results/routes.ts'
+import { taskStageJobs } from './task-stages/jobs.ts'
 import { taskStageRoutes } from './task-stages/routes.ts'
 import { teamAccessRoutes } from './team-access/routes.ts'
 import { teamRoutes } from './teams/routes.ts'
@@ -110,4 +111,5 @@ export const JOBS: readonly JobHandler[] = [
   ...runJobs,
   ...sessionJobs,
   ...stateVersionJobs,
+  ...taskStageJobs,
 ]

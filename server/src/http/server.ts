@@ -4,6 +4,7 @@ import type { App } from '../app.ts'
 import { AppError } from '../errors.ts'
 import { requestSeconds } from '../metrics.ts'
 import { parseBodies, streamBodies } from './bodies.ts'
+import { endWhenClosing } from './closing.ts'
 import { describeRoutes } from './describe.ts'
 import { answerFault, answerParserFault } from './faults.ts'
 import { BASE_HEADERS } from './headers.ts'
@@ -31,7 +32,7 @@ export async function createServer(app: App, features: readonly Routes[], { http
   const options = {
     logger: false,
     genReqId: () => randomUUID(),
-    trustProxy: false,
+    trustProxy: app.config.trustProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     forceCloseConnections: 'idle',
     // What comes in while the server closes is still answered: others have time to learn of it.
@@ -50,6 +51,7 @@ export async function createServer(app: App, features: readonly Routes[], { http
   // The two kinds of server differ in their socket's type only, which nothing here reads.
   const server = https ? (fastify({ ...options, https }) as unknown as FastifyInstance) : fastify(options)
 
+  endWhenClosing(server)
   server.addHook('onRequest', async (request, reply) => {
     beginRequest(request)
     addHeaders(request, reply)

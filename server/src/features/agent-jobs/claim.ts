@@ -8,7 +8,9 @@ import { type Tx, transact } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { HELD_WORKSPACE_COLUMNS, type HeldRun, readHeldRun } from '../runs/held.ts'
 import { moveRun } from '../runs/transitions.ts'
+import { SealError } from '../../secrets/secrets.ts'
 import { resolveRunVariables } from '../variables/service.ts'
+import { insertNotice } from './logs.ts'
 
 export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
 type Tctx = Ctx & { db: Tx }
@@ -36,16 +38,13 @@ export async function claimJob(
 
     const { run } = held
     const token = newTokenText()
-    const variables = await resolveRunVariables(ctx, {
-      workspaceId: run.workspace_id,
-      projectId: picked.project_id,
-      organizationId: run.organization_id,
-      runVariables: run.variables as { key: string; value: string }[],
-    })
+    const variables = await openVariables(ctx, held, picked.project_id)
+    if (!variables) return undefined
     await lease(ctx, held, { agent, token, jobId: picked.job_id, attempt: held.job.attempt })
     return agentJob.parse({
       id: picked.job_id,
       kind: held.job.kind,
+      ...(held.job.kind === 'apply' && held.plan.job_id !== null && { planJobId: held.plan.job_id }),
       token,
       leaseMs: LEASE_MS,
       runId: run.id,
@@ -115,6 +114,34 @@ async function pickJob(ctx: Tctx, agent: ClaimingAgent, warmRunIds: readonly str
     .forNoKeyUpdate(['j', 'w'])
     .skipLocked()
     .executeTakeFirst()
+}
+
+/**
+ * The variables of a run in the clear; undefined when one can't be opened, which ends the run: left in the queue, it would
+ * be found first by every agent, and hold up all that stand behind it.
+ */
+async function openVariables(ctx: Tctx, held: HeldRun, projectId: string) {
+  const { run } = held
+  try {
+    return await resolveRunVariables(ctx, {
+      workspaceId: run.workspace_id,
+      projectId,
+      organizationId: run.organization_id,
+      runVariables: run.variables as { key: string; value: string }[],
+    })
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    ctx.log.error({ err: error, run: run.id }, 'a run can not be given its variables')
+    await failUnstarted(ctx, held, `a sensitive value can't be opened: ${error.message}. Set it again`)
+    return undefined
+  }
+}
+
+async function failUnstarted(ctx: Tctx, held: HeldRun, error: string) {
+  await insertNotice(ctx, held[held.job?.kind ?? 'plan'].id, error)
+  await moveRun(ctx, held, { job: 'running' })
+  const started = await readHeldRun(ctx.db, held.workspace, held.run.id)
+  if (started) await moveRun(ctx, started, { job: 'errored', run: { error } })
 }
 
 type Lease = { agent: ClaimingAgent; token: string; jobId: string; attempt: number }

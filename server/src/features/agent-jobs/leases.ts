@@ -4,7 +4,7 @@ import { loseJob } from './finish.ts'
 
 const INTERVAL_MS = 5000
 
-/** Ends or repeats every job whose lease has run out; returns how many. Replicas may do it side by side. */
+/** Ends or repeats every job whose lease has run out; returns how many there were. Replicas may do it side by side. */
 export async function reapLostLeases(ctx: Ctx): Promise<number> {
   const lost = await ctx.db
     .selectFrom('agent_jobs as j')
@@ -15,7 +15,12 @@ export async function reapLostLeases(ctx: Ctx): Promise<number> {
     .orderBy('j.lease_expires_at')
     .limit(100)
     .execute()
-  for (const job of lost) await loseJob(ctx, job)
+  for (const job of lost) {
+    // One that can't be dealt with must not keep those behind it waiting.
+    await loseJob(ctx, job).catch((error: unknown) => {
+      ctx.log.error({ err: error, job: job.id, run: job.run_id }, 'the lease of a job is lost')
+    })
+  }
   return lost.length
 }
 

@@ -4,10 +4,13 @@ import { tokenHash } from '../../auth/tokens.ts'
 import type { Tx } from '../../db/db.ts'
 import { AppError, conflict, unauthorized } from '../../errors.ts'
 
+/** A log may be longer than its limit by this: an agent that cuts its output there has room to say so. */
+const SLACK_BYTES = 64 * 1024
+
 /**
  * Adds bytes to the log of a job, at `offset` of what this job has written. What is stored already is skipped, so that an
- * append may be sent again; it is durable when this returns. Returns the bytes stored so far. One statement: it holds the
- * job's row, so that nothing is added once the job has ended.
+ * append may be sent again; it is durable when this returns. Returns the bytes taken so far: those beyond the limit of a log
+ * are taken and dropped, so that an engine which prints without end fills no disk and is not held up.
  */
 export async function appendLog(
   ctx: Ctx,
@@ -15,7 +18,29 @@ export async function appendLog(
   { token, offset, bytes }: { token: string | undefined; offset: number; bytes: Buffer },
 ): Promise<number> {
   if (token === undefined) throw unauthorized()
-  const { rows } = await sql<{ status: string; size: number }>`
+  for (;;) {
+    const row = await addChunk(ctx, jobId, { token, offset, bytes })
+    if (!row) throw unauthorized('the token is not that of this job')
+    if (row.status !== 'running') throw conflict(`the job ${jobId} is no longer yours`)
+    if (row.full) return offset + bytes.length
+    if (row.size < offset) {
+      const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
+      throw new AppError('range-not-satisfiable', [{ detail }])
+    }
+    if (row.size >= offset + bytes.length) return row.size
+    // An earlier sending of the same bytes, whose answer got lost, was being stored meanwhile: now it is.
+  }
+}
+
+/** One statement: it holds the job's row, so that nothing is added once the job has ended. */
+async function addChunk(
+  ctx: Ctx,
+  jobId: string,
+  { token, offset, bytes }: { token: string; offset: number; bytes: Buffer },
+) {
+  const limit = ctx.config.logLimit + SLACK_BYTES
+  const cut = `\nThe log is cut off here: it is longer than ${ctx.config.logLimit} bytes. The run goes on.\n`
+  const { rows } = await sql<{ status: string; size: number; full: boolean }>`
     with job as materialized (
       select phase_id, log_base, status from agent_jobs where id = ${jobId} and token_hash = ${tokenHash(token)} for share
     ), stored as materialized (
@@ -24,21 +49,20 @@ export async function appendLog(
         from job
     ), added as (
       insert into log_chunks (phase_id, start_offset, data)
-      select phase_id, log_base + size, substring(${bytes}::bytea from (size - ${offset}::int8 + 1)::int)
+      select phase_id, log_base + size,
+             case when log_base + ${offset + bytes.length}::int8 <= ${limit}::int8
+                  then substring(${bytes}::bytea from (size - ${offset}::int8 + 1)::int)
+                  else substring(${bytes}::bytea from (size - ${offset}::int8 + 1)::int for (${limit}::int8 - log_base - size)::int)
+                       || convert_to(${cut}, 'UTF8') end
         from stored
        where status = 'running' and size >= ${offset}::int8 and size < ${offset + bytes.length}::int8
+         and log_base + size <= ${limit}::int8
           on conflict do nothing
       returning octet_length(data) as bytes
     )
-    select status, size + coalesce((select bytes from added), 0) as size from stored`.execute(ctx.db)
-  const [row] = rows
-  if (!row) throw unauthorized('the token is not that of this job')
-  if (row.status !== 'running') throw conflict(`the job ${jobId} is no longer yours`)
-  if (row.size < offset) {
-    const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
-    throw new AppError('range-not-satisfiable', [{ detail }])
-  }
-  return row.size
+    select status, total.size, log_base + total.size > ${limit}::int8 as full
+      from stored, lateral (select stored.size + coalesce((select bytes from added), 0) as size) total`.execute(ctx.db)
+  return rows[0]
 }
 
 /** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */

@@ -1,4 +1,7 @@
 import { AGENT_API } from '@groundstate/contract/agent'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../testing/app.ts'
 import { createFakeAgent } from '../../testing/fake-agent.ts'
@@ -13,8 +16,10 @@ import {
 } from '../../testing/runs.ts'
 import { reapLostLeases } from './leases.ts'
 
-const app = await createTestApp()
+const LOG_LIMIT = 3_000_000
+const app = await createTestApp({ GROUNDSTATE_LOG_LIMIT: String(LOG_LIMIT) })
 const agent = await createFakeAgent(app)
+const listening = app.listen()
 
 /** A run in a workspace of its own, and the job of its plan. */
 async function startPlan(attributes: Record<string, unknown> = {}) {
@@ -114,8 +119,49 @@ describe('a claim', () => {
     const apply = await other.claim()
 
     expect(apply?.runId).toBe(job.runId)
+    expect([job.planJobId, apply?.planJobId]).toEqual([undefined, job.id])
     await apply?.finish()
   })
+})
+
+test('a job whose workspace is deleted is refused at once, so that its engine ends', async () => {
+  const { setting, job } = await startPlan()
+  const beat = job.heartbeat({ waitMs: 20_000 })
+  await job.log('at work')
+
+  const url = `/api/v2/workspaces/${setting.workspaceId}`
+  const deleted = await app.request({ method: 'DELETE', url, token: setting.user.token })
+
+  expect(deleted.status).toBe(204)
+  expect((await beat).status).toBe(401)
+})
+
+test('a run whose variables can not be opened ends, and holds up nobody', async () => {
+  const setting = await createRunSetting(app)
+  const response = await app.request({
+    method: 'POST',
+    url: `/api/v2/workspaces/${setting.workspaceId}/vars`,
+    token: setting.user.token,
+    body: { data: { type: 'vars', attributes: { key: 'secret', value: 'x', category: 'env', sensitive: true } } },
+  })
+  const sealed = app.secrets.seal('x', 'another place')
+  await app.db
+    .updateTable('variables')
+    .set({ sealed_value: sealed })
+    .where('id', '=', response.json().data.id)
+    .execute()
+  const run = await createRun(app, setting)
+  const next = await createRun(app, await createRunSetting(app))
+
+  const job = await agent.take()
+
+  expect(job.runId).toBe(next)
+  const { attributes } = await readRun(app, setting, run)
+  expect(attributes).toMatchObject({ status: 'errored', 'error-message': expect.stringContaining('Set it again') })
+  const log = await readLog(setting, { run, phase: 'plan' })
+  expect(String(await log.read(0, 1000))).toContain("a sensitive value can't be opened")
+  expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  await job.finish({ hasChanges: false })
 })
 
 describe('the log of a job', () => {
@@ -153,6 +199,48 @@ describe('the log of a job', () => {
     await job.finish({ hasChanges: false })
   })
 
+  test('is cut off at its limit with a line that says so, and what comes after is taken and dropped', async () => {
+    const { setting, run, job } = await startPlan({ 'plan-only': true })
+    const notice = `\nThe log is cut off here: it is longer than ${LOG_LIMIT} bytes. The run goes on.\n`
+    const piece = 'x'.repeat(1_000_000)
+
+    for (let at = 0; at < LOG_LIMIT + 1_500_000; at += piece.length)
+      expect((await job.log(piece)).json()).toEqual({ size: at + piece.length })
+    const again = await job.log(piece, LOG_LIMIT - 500_000)
+    await job.finish({ hasChanges: false })
+
+    expect(again.json()).toEqual({ size: LOG_LIMIT + 500_000 })
+    const log = await readLog(setting, { run, phase: 'plan' })
+    const { text } = await app.request({ url: log.path })
+    expect(text.length).toBeLessThan(LOG_LIMIT + 100_000)
+    expect(text.endsWith(`x${notice}\u0003`)).toBe(true)
+  })
+
+  test('tells its whole size to whoever sends again what is just being stored', async () => {
+    const { job } = await startPlan({ 'plan-only': true })
+    const { phase_id } = await app.db
+      .selectFrom('agent_jobs')
+      .select('phase_id')
+      .where('id', '=', job.id)
+      .executeTakeFirstOrThrow()
+    const waiting = () =>
+      sql<{ count: number }>`select count(*) from pg_locks where not granted and locktype = 'transactionid'
+        and pid in (select pid from pg_stat_activity where datname = current_database())`.execute(app.db)
+
+    const again = await app.db.transaction().execute(async (tx) => {
+      await tx
+        .insertInto('log_chunks')
+        .values({ phase_id, start_offset: 0, data: Buffer.from('abc') })
+        .execute()
+      const sent = job.log('abcdef', 0)
+      await expect.poll(async () => (await waiting()).rows[0]?.count).toBe(1)
+      return { sent }
+    })
+
+    expect((await again.sent).json()).toEqual({ size: 6 })
+    await job.finish({ hasChanges: false })
+  })
+
   test('reads the same once it has moved to blobs', async () => {
     const { setting, run, job } = await startPlan({ 'plan-only': true })
     const text = Array.from({ length: 300_000 }, (_, index) => `${index}\n`).join('')
@@ -174,6 +262,22 @@ describe('the log of a job', () => {
     expect(String(await log.read(before.length - 1, 20))).toBe('\u0003')
     expect(String(await log.read(before.length, 20))).toBe('')
   })
+
+  test.each([{ 'content-length': '9000000' }, { 'transfer-encoding': 'chunked' }])(
+    'of an unknown sender is refused before it is read, %j',
+    async (headers) => {
+      const { port } = new URL(await listening)
+      const socket = connect(Number(port), '127.0.0.1')
+      const lines = Object.entries({ host: 'test', authorization: 'Bearer x', ...headers })
+      socket.write(`PUT ${AGENT_API}/jobs/job-x/log?offset=0 HTTP/1.1\r\n`)
+      socket.write(`${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+
+      const [answer] = await once(socket, 'data')
+
+      expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
+      socket.destroy()
+    },
+  )
 
   test('is nobody else’s', async () => {
     const { job } = await startPlan({ 'plan-only': true })
@@ -288,6 +392,33 @@ describe('a lost lease', () => {
     app.clock.advance(31_000)
     await reapLostLeases(app.as())
     expect(await runStatus(app, setting, next)).toBe('canceled')
+  })
+
+  test('is dealt with although another one can not be', async () => {
+    const { setting, run, job } = await startPlan()
+    const stuck = await startPlan()
+    await app.db.updateTable('agent_jobs').set({ attempt: 9 }).where('id', '=', stuck.job.id).execute()
+    app.clock.advance(31_000)
+    await app.db
+      .updateTable('agent_jobs')
+      .set({ lease_expires_at: sql`lease_expires_at - interval '1 minute'` })
+      .where('id', '=', stuck.job.id)
+      .execute()
+    const ids = Object.assign(app.as(), {
+      newId: (prefix: string) => {
+        if (prefix === 're') throw new Error('this one can not be dealt with')
+        return app.newId(prefix)
+      },
+    })
+
+    expect(await reapLostLeases(ids)).toBe(2)
+
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+    expect(await runStatus(app, stuck.setting, stuck.run)).toBe('planning')
+    await reapLostLeases(app.as())
+    expect(await runStatus(app, stuck.setting, stuck.run)).toBe('errored')
+    expect((await job.heartbeat()).status).toBe(409)
+    await act(app, setting, { run, action: 'cancel' })
   })
 
   test('does not befall an agent that beats', async () => {

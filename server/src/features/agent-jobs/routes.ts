@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bearerToken } from '../../auth/authenticate.ts'
 import { invalidParameter, notFound } from '../../errors.ts'
 import { bytes, json, noContent } from '../../http/answers.ts'
+import { closingSignal } from '../../http/closing.ts'
 import type { Routes } from '../../http/http.ts'
 import { requireAgent } from '../agents/service.ts'
 import { openJobConfiguration } from '../configuration-versions/service.ts'
@@ -16,6 +17,8 @@ import { appendLog } from './logs.ts'
 import { waitForJob } from './waiting-claims.ts'
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
+/** More than this, in bytes, is not taken into memory from a sender who is not known yet. */
+const MAX_UNKNOWN_BYTES = 64 * 1024
 
 /**
  * The server's half of the agent protocol. Routes of a job find it by the job's own token, in the query that loads it, so
@@ -27,7 +30,7 @@ export const agentJobRoutes: Routes = (http) => {
 
   http.post('/agents/:agentId/claim', { prefix, body: claimBody }, async (req) => {
     const agent = await requireAgent(req.ctx, req.params.agentId)
-    const signal = connectionSignal(req.raw, req.reply)
+    const signal = waitSignal(req.raw, req.reply)
     const job = await waitForJob(req.ctx, agent, { ...req.body, signal })
     if (!job) return noContent()
     if (signal.aborted) {
@@ -39,12 +42,14 @@ export const agentJobRoutes: Routes = (http) => {
 
   http.post('/jobs/:jobId/heartbeat', { ...byJob, body: heartbeatBody }, async (req) => {
     const token = bearerToken(req.raw)
-    const signal = connectionSignal(req.raw, req.reply)
+    const signal = waitSignal(req.raw, req.reply)
     return json({ command: await beat(req.ctx, req.params.jobId, { token, ...req.body, signal }) })
   })
   http.put('/jobs/:jobId/log', { ...byJob, upload: true, maxBytes: MAX_LOG_BYTES }, async (req) => {
     const token = bearerToken(req.raw)
     const offset = readOffset(req.query['offset'])
+    // What is no more than any request may bring is authenticated by the statement that stores it.
+    if (!(Number(req.header('content-length')) <= MAX_UNKNOWN_BYTES)) await requireJob(req.ctx, req.params.jobId, token)
     const size = await appendLog(req.ctx, req.params.jobId, { token, offset, bytes: await body(req.raw) })
     return json({ size })
   })
@@ -91,12 +96,12 @@ async function body(raw: FastifyRequest): Promise<Buffer> {
   return raw.body === undefined ? Buffer.alloc(0) : buffer(raw.body as Readable)
 }
 
-/** Aborts when the client goes away before it is answered. */
-function connectionSignal(raw: FastifyRequest, reply: FastifyReply) {
+/** Aborts when the client goes away before it is answered, or when the server closes. */
+function waitSignal(raw: FastifyRequest, reply: FastifyReply) {
   const controller = new AbortController()
   reply.raw.once('close', () => {
     if (!reply.raw.writableEnded) controller.abort()
   })
   if (raw.raw.destroyed && !raw.raw.complete) controller.abort()
-  return controller.signal
+  return AbortSignal.any([controller.signal, closingSignal(raw)])
 }

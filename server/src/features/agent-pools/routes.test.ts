@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../testing/app.ts'
 import { createUser, createWorkspace } from '../../testing/factories.ts'
 import { createFakeAgent } from '../../testing/fake-agent.ts'
-import { addWorkspace, createRun, createRunSetting, readRun, runStatus } from '../../testing/runs.ts'
+import { act, addWorkspace, createRun, createRunSetting, postRun, readRun, runStatus } from '../../testing/runs.ts'
 
 const app = await createTestApp()
 
@@ -35,6 +35,51 @@ async function createToken(setting: { user: { token: string } }, poolId: string,
 }
 
 describe('agent pools', () => {
+  test('serve the workspaces of their scope only', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(setting, 'rack', { attributes: { 'organization-scoped': false } })
+    const use = (attributes: object) =>
+      send(setting.user.token, 'PATCH', `/workspaces/${setting.workspaceId}`, { type: 'workspaces', attributes })
+    const scope = (rule: string, data: object[]) =>
+      send(setting.user.token, 'PATCH', `/agent-pools/${pool.id}`, {
+        type: 'agent-pools',
+        relationships: { [rule]: { data } },
+      })
+    const itself = [{ type: 'workspaces', id: setting.workspaceId }]
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+
+    const refused = await use(attributes)
+    await scope('allowed-workspaces', itself)
+    const taken = await use(attributes)
+    await scope('excluded-workspaces', itself)
+    const run = await postRun(app, setting)
+
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/agent-pool-id')
+    expect(taken.status).toBe(200)
+    expect(run.status).toBe(422)
+    expect(run.json().errors[0].detail).toContain('its scope must allow it first')
+  })
+
+  test('stay while an unfinished run is to be made there', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(setting)
+    const workspace = `/workspaces/${setting.workspaceId}`
+    const use = (attributes: object) => send(setting.user.token, 'PATCH', workspace, { type: 'workspaces', attributes })
+    await use({ 'execution-mode': 'agent', 'agent-pool-id': pool.id })
+    await send(setting.user.token, 'POST', `${workspace}/actions/lock`)
+    const run = await createRun(app, setting)
+    await use({ 'execution-mode': 'remote' })
+
+    const refused = await send(setting.user.token, 'DELETE', `/agent-pools/${pool.id}`)
+    await act(app, setting, { run, action: 'discard' })
+    const deleted = await send(setting.user.token, 'DELETE', `/agent-pools/${pool.id}`)
+
+    expect(refused.status).toBe(409)
+    expect(refused.text).toContain(`the run ${run}`)
+    expect(deleted.status).toBe(204)
+  })
+
   test('are created, shown, changed and deleted', async () => {
     const setting = await createRunSetting(app)
     const other = await createWorkspace(app, { organization: setting.organization, actor: setting.user.actor })

@@ -118,13 +118,16 @@ export async function replaceProjects(db: Db, poolId: string, ids: readonly stri
             select ${poolId}, id from unnest(${ids}::text[]) id on conflict do nothing`.execute(db)
 }
 
-/** What would be left without agents if the pool went: names of workspaces, projects and the organization itself. */
+/** What would be left without agents if the pool went: workspaces, projects, the organization itself, and unfinished runs. */
 export async function listUsers(db: Db, poolId: string) {
   const { rows } = await sql<{ name: string }>`
     select 'the workspace ' || name as name from workspaces where agent_pool_id = ${poolId}
     union all select 'the project ' || name from projects where default_agent_pool_id = ${poolId}
     union all select 'the organization ' || name from organizations where default_agent_pool_id = ${poolId}
-    union all select 'the job of ' || run_id from agent_jobs where agent_pool_id = ${poolId} and status <> 'ended'
+    union all select 'the run ' || r.id from runs r
+      where r.organization_id = (select organization_id from agent_pools where id = ${poolId})
+        and r.agent_pool_id = ${poolId} and r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
+          'canceled', 'force_canceled', 'errored')
     limit 5`.execute(db)
   return rows.map((row) => row.name)
 }

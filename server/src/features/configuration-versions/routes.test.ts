@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 import { describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../testing/access.ts'
 import { createTestApp } from '../../testing/app.ts'
 import { createUser } from '../../testing/factories.ts'
 import { createFakeAgent } from '../../testing/fake-agent.ts'
@@ -40,6 +41,46 @@ function leavingArchive() {
   header.encode()
   return gzipSync(Buffer.concat([header.block ?? Buffer.alloc(0), Buffer.alloc(1024)]))
 }
+
+describe('the run of an upload', () => {
+  /** Uploads a version of somebody else's workspace, with a team that has this access to it; the runs that there are then. */
+  async function uploadAs(level: 'plan' | 'write', between: (teamId: string) => Promise<unknown> = async () => {}) {
+    const setting = await createRunSetting(app, { 'auto-apply': true })
+    const user = await createUser(app)
+    const { organization_id: organizationId } = await app.db
+      .selectFrom('workspaces')
+      .select('organization_id')
+      .where('id', '=', setting.workspaceId)
+      .executeTakeFirstOrThrow()
+    const teamId = await createTeamWithAccess(app, {
+      members: [user],
+      organizationId,
+      workspaces: { [setting.workspaceId]: level },
+    })
+    const target = { user, workspaceId: setting.workspaceId }
+    const version = await createConfigurationVersion(app, target, { 'auto-queue-runs': true })
+    await between(teamId)
+    const answer = await put(app, version.attributes['upload-url'], EMPTY_ARCHIVE)
+    expect(answer.status).toBe(200)
+    const runs = (await read(setting, `/workspaces/${setting.workspaceId}/runs`)).json().data
+    for (const run of runs) await act(app, setting, { run: run.id, action: 'cancel' })
+    return runs.map(({ attributes, relationships }: any) => ({
+      autoApply: attributes['auto-apply'],
+      by: relationships['created-by'].data.id === user.id,
+    }))
+  }
+
+  test('applies by itself when whoever made the version may apply, and else waits', async () => {
+    expect(await uploadAs('write')).toEqual([{ autoApply: true, by: true }])
+    expect(await uploadAs('plan')).toEqual([{ autoApply: false, by: true }])
+  })
+
+  test('is none when they may no longer plan', async () => {
+    const leave = (teamId: string) => app.db.deleteFrom('team_members').where('team_id', '=', teamId).execute()
+
+    expect(await uploadAs('write', leave)).toEqual([])
+  })
+})
 
 describe('an upload', () => {
   test('makes the version uploaded, and its own of the workspace, before it is answered', async () => {

@@ -19,7 +19,7 @@ export async function requirePhase(
 ) {
   const phase = await store.findPhase(ctx.db, id)
   if (phase?.kind !== kind) throw notFound(kind)
-  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask })
+  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask, noun: kind })
   return { phase, run }
 }
 
@@ -38,12 +38,12 @@ export function artifactKey(runId: string, jobId: string, kind: ArtifactKind) {
 }
 
 /**
- * The full plan as JSON, undefined until there is one. It holds sensitive values in the clear, so it takes what reading
- * the state takes; others are told that there is nothing, as clients expect.
+ * The full plan as JSON, undefined until there is one. It holds sensitive values in the clear, those of variables too, so
+ * it takes admin access to the workspace; others are told that there is nothing, as clients expect.
  */
 export async function openPlanJson(ctx: Ctx, planId: string) {
   const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan', forTask: true })
-  if (ctx.actor.kind !== 'task' && !run.can.has('state-versions:read')) throw notFound('plan')
+  if (ctx.actor.kind !== 'task' && !run.can.has('plan-json:read')) throw notFound('plan')
   return openArtifact(ctx, phase, 'plan-json')
 }
 

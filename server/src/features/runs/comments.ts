@@ -3,6 +3,7 @@ import { actorUserId } from '../../auth/actor.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { requireRun } from './service.ts'
 import { insertEvents } from './transitions.ts'
 
@@ -19,6 +20,12 @@ export async function createComment(ctx: Ctx, runId: string, body: string) {
   return transact(ctx, async (ctx) => {
     const id = await insertComment(ctx, run.id, body)
     await insertEvents(ctx, run.id, [{ action: 'commented', commentId: id }]).execute()
+    await recordAudit(ctx, {
+      organizationId: run.organization_id,
+      action: 'create',
+      resource: { type: 'comment', id },
+      meta: { run: run.id },
+    })
     return requireComment(ctx, id)
   })
 }
@@ -32,7 +39,7 @@ export async function requireComment(ctx: Ctx, id: string) {
     .where('c.id', '=', id)
     .executeTakeFirst()
   if (!row) throw notFound('comment')
-  await requireRun(ctx, row.run_id, 'runs:read')
+  await requireRun(ctx, row.run_id, 'runs:read', { noun: 'comment' })
   return row
 }
 
@@ -61,7 +68,7 @@ export async function listRunEvents(ctx: Ctx, runId: string) {
 export async function requireRunEvent(ctx: Ctx, id: string) {
   const row = await ctx.db.selectFrom('run_events').selectAll().where('id', '=', id).executeTakeFirst()
   if (!row) throw notFound('run event')
-  await requireRun(ctx, row.run_id, 'runs:read')
+  await requireRun(ctx, row.run_id, 'runs:read', { noun: 'run event' })
   return row
 }
 export type RunEvent = Awaited<ReturnType<typeof requireRunEvent>>

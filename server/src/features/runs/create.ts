@@ -1,12 +1,14 @@
 import type { CreateRun } from '@groundstate/contract/runs'
 import type { Ctx } from '../../app.ts'
-import { SYSTEM } from '../../auth/actor.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { writeTogether } from '../../db/together.ts'
 import { conflict, forbidden, invalid } from '../../errors.ts'
 import { announcing } from '../../signals.ts'
+import { auditRow, eventInsert } from '../audit-trail/service.ts'
 import { BUILT_IN_POOL_ID } from '../agent-pools/service.ts'
-import { effectiveExecution, requireWorkspace, type Workspace } from '../workspaces/service.ts'
+import { requirePoolFor } from '../organizations/service.ts'
+import { findUserActor } from '../users/service.ts'
+import { effectiveExecution, listReadableWorkspaces, requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { type HeldPhase, type HeldRun, type HeldWorkspace, holdWorkspace, type RunRow } from './held.ts'
 import { outcome } from './outcome.ts'
 import { createStages, plannedStages } from './stages.ts'
@@ -67,10 +69,19 @@ export async function insertRun(
     const held = await holdWorkspace(ctx.db, workspace.id)
     if (!held) throw conflict(`the workspace ${workspace.name} has just been deleted`)
     const version = await requireConfiguration(ctx, held, origin.configurationVersionId)
+    await checkPool(ctx, workspace)
     const stages = await plannedStages(ctx, workspace)
     const run = { ...newRun(ctx, workspace, { input, origin, version, number: held.run_count + 1 }), stages }
     return insert(ctx, held, run)
   })
+}
+
+/** A default may name a pool, and a scope may have changed, since anybody looked whether this workspace may use it. */
+async function checkPool(ctx: Ctx, workspace: Workspace) {
+  const { agentPoolId: poolId } = effectiveExecution(workspace)
+  if (poolId === null) return
+  const { organization_id: organizationId, id: workspaceId, project_id: projectId } = workspace
+  await requirePoolFor(ctx, { organizationId, workspaceId, projectId }, { poolId })
 }
 
 /** The row of a run with the states that it begins in. */
@@ -116,6 +127,7 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
       }),
       ...phases.map((row) => ctx.db.insertInto('phases').values(row)),
       insertEvents(ctx, run.id, [{ action: 'created', actorUserId: run.created_by_user_id }]),
+      eventInsert(auditRow(ctx, creation(run))),
       ctx.db
         .updateTable('workspaces')
         .set({ ...moved.workspace, run_count: run.number, latest_run_id: run.id })
@@ -127,6 +139,17 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
   if (run.stages.length > 0) await createStages(ctx, run, run.stages as Parameters<typeof createStages>[2])
   await follow(ctx, held, moved)
   return run.id
+}
+
+function creation(run: RunRow) {
+  const { id, workspace_id: workspace, configuration_version_id: configuration_version } = run
+  const { source, is_destroy, plan_only, auto_apply } = run
+  return {
+    organizationId: run.organization_id,
+    action: 'create',
+    resource: { type: 'run', id },
+    meta: { workspace, configuration_version, source, is_destroy, plan_only, auto_apply },
+  }
 }
 
 function checkOptions(input: CreateRun) {
@@ -233,13 +256,17 @@ function newRun(ctx: Ctx, workspace: Workspace, { input, origin, version, number
   }
 }
 
-/** Starts the run of a configuration version whose upload was accepted, as whoever made the version. */
+/**
+ * Starts the run of a configuration version whose upload was accepted, as whoever made the version: the upload itself comes
+ * without a token. Who may no longer plan there gets no run, and who may not apply none that applies by itself.
+ */
 export async function insertUploadedRun(
   ctx: Ctx,
   version: { id: string; workspace_id: string; created_by_user_id: string | null },
 ) {
-  const workspace = await requireWorkspace({ ...ctx, actor: SYSTEM }, version.workspace_id, 'runs:plan')
-  if (effectiveExecution(workspace).mode === 'local') return undefined
+  const creator = version.created_by_user_id === null ? undefined : await findUserActor(ctx, version.created_by_user_id)
+  const [workspace] = creator ? await listReadableWorkspaces({ ...ctx, actor: creator }, [version.workspace_id]) : []
+  if (!workspace?.can.has('runs:plan') || effectiveExecution(workspace).mode === 'local') return undefined
   return insertRun(ctx, workspace, {
     input: {},
     origin: {

@@ -9,7 +9,7 @@ import {
   STAGES,
   type StageStatus,
 } from './machine.ts'
-import { isEnded, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
+import { isEnded, isForceCancelable, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
 
 const RUN: MachineRun = {
   status: 'pending',
@@ -26,6 +26,14 @@ const FACTS: Facts = { turn: true, job: 'queued', stages: {}, stale: false, wish
 function go(run: Partial<MachineRun>, facts: Partial<Facts> = {}) {
   return advance({ ...RUN, ...run }, { ...FACTS, ...facts })
 }
+
+test.each(RUN_STATUSES)('a forced cancel of a run that is %s is offered only where it ends the run', (status) => {
+  const asked = { status, cancel_requested_at: new Date(0), force_cancel_available_at: new Date(1) }
+
+  const offered = isForceCancelable(asked, new Date(2))
+
+  expect(go({ status }, { wish: 'force-cancel' }).includes('force_canceled')).toBe(offered)
+})
 
 describe('the way of a run', () => {
   test('a free workspace takes a new run to the agents in one go', () => {
@@ -75,6 +83,14 @@ describe('the way of a run', () => {
 
   test('a failed apply that is held is not told yet', () => {
     expect(go({ status: 'applying', occupies: true }, { job: 'held' })).toEqual([])
+  })
+
+  test.each([
+    ['post_plan_running', 'post_plan'],
+    ['pre_apply_running', 'pre_apply'],
+  ] as const)('in %s a verdict that is held is not told yet', (status, stage) => {
+    expect(go({ status, occupies: true }, { stages: { [stage]: 'held' } })).toEqual([])
+    expect(go({ status, occupies: true }, { stages: { [stage]: 'held' }, wish: 'cancel' })).toEqual(['canceled'])
   })
 
   test('stages stand where they belong', () => {
@@ -139,6 +155,7 @@ const stageStatuses: readonly StageStatus[] = [
   'errored',
   'canceled',
   'unreachable',
+  'held',
 ]
 const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])), {
   requiredKeys: [],

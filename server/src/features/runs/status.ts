@@ -89,12 +89,17 @@ export function isCancelable(run: Asked) {
   return CANCELABLE.has(run.status) && run.cancel_requested_at === null
 }
 
+/** Whether there is anything that a forced cancel would end: not what comes after an apply. */
+export function isForcible(status: RunStatus) {
+  return NEXT[status].some((next) => next === 'force_canceled')
+}
+
 /** A forced cancel is for what did not heed a cancel in time. */
 export function isForceCancelable(run: Asked, now: Date) {
   return (
     run.cancel_requested_at !== null &&
     run.force_cancel_available_at !== null &&
     run.force_cancel_available_at <= now &&
-    !FINAL.includes(run.status)
+    isForcible(run.status)
   )
 }

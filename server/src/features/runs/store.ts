@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn, visibleWorkspace } from '../../auth/facts.ts'
+import { type GrantsColumn, grantsColumn, userOf, visibleWorkspace, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
+import { prepared } from '../../db/prepared.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 import type { RunFilter } from './filters.ts'
 
@@ -10,8 +11,13 @@ import type { WaitingFacts } from './waiting.ts'
 /** An agent that has not asked for work for this long is not counted on, in seconds. */
 const AGENT_SILENCE_SECONDS = 60
 
-/** Runs `r` with what their resource shows, in workspaces `w`. */
-export function selectRuns(db: Db, actor: Actor, now: Date) {
+/** The time since which an agent must have asked for work to be counted on. */
+function heardSince(now: Date) {
+  return new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000).toISOString()
+}
+
+/** Runs `r` with what their resource shows, in workspaces `w`; `heard` is `heardSince`. */
+function selectRuns(db: Db, heard: string) {
   return db
     .selectFrom('runs as r')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -31,15 +37,13 @@ export function selectRuns(db: Db, actor: Actor, now: Date) {
       'w.current_state_version_id',
       'o.name as organization_name',
     ])
-    .select(waitingColumn(now).as('waiting'))
+    .select(waitingColumn(heard).as('waiting'))
     .select(stagesColumn.as('task_stages'))
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+}
+
+/** As `selectRuns`, with the facts about the workspace of each for `actor`. */
+function selectRunsFor(db: Db, actor: Actor, heard: string) {
+  return selectRuns(db, heard).select(workspaceFactsColumn(actor).as('facts'))
 }
 
 /** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
@@ -52,8 +56,7 @@ const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string
     end`
 
 /** What holds a run back, read only for runs that wait. */
-function waitingColumn(now: Date) {
-  const heard = new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000)
+function waitingColumn(heard: string) {
   return sql<WaitingFacts | null>`case
     when r.waits then (select jsonb_build_object(
         'lockedBy', case w.locked_by_type
@@ -82,12 +85,56 @@ function waitingColumn(now: Date) {
     end`
 }
 
-export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
-  return selectRuns(db, actor, now).where('r.id', '=', id).executeTakeFirst()
+/** What holds back the runs that keep workspaces waiting: of each the one at work, and the first in line. */
+export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
+  return db
+    .selectFrom('workspaces as w')
+    .innerJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('runs')
+          .selectAll()
+          .where((run) =>
+            run.or([
+              run('id', '=', run.ref('w.active_run_id')),
+              run(
+                'id',
+                '=',
+                run
+                  .selectFrom('runs as line')
+                  .select('line.id')
+                  .whereRef('line.workspace_id', '=', 'w.id')
+                  .where('line.waits', '=', sql.lit(true))
+                  .orderBy('line.queue_order')
+                  .limit(sql.lit(1)),
+              ),
+            ]),
+          )
+          .as('r'),
+      (join) => join.onTrue(),
+    )
+    .select(['r.id', 'r.workspace_id'])
+    .select(waitingColumn(heardSince(now)).as('waiting'))
+    .select(stagesColumn.as('task_stages'))
+    .where(sql<boolean>`w.id = any(${workspaceIds})`)
+    .orderBy('r.waits')
+    .execute()
 }
 
+export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
+  const heard = heardSince(now)
+  if (actor.kind !== 'user') return selectRunsFor(db, actor, heard).where('r.id', '=', id).executeTakeFirst()
+  const rows = await findForUser(db, { userId: actor.userId, heard, id })
+  return rows[0]
+}
+
+// Whoever waits for a run asks for it again and again.
+const findForUser = prepared(['userId', 'heard', 'id'], (db, { userId, heard, id }) =>
+  selectRunsFor(db, userOf(userId), heard).where('r.id', '=', id),
+)
+
 export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
-  return selectRuns(db, actor, now)
+  return selectRunsFor(db, actor, heardSince(now))
     .where(sql<boolean>`r.id = any(${ids})`)
     .execute()
 }
@@ -100,6 +147,15 @@ export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
  */
 type PageOfIds = RawBuilder<string[]>
 
+/**
+ * The limit is part of the statement, and a first page has no offset: so PostgreSQL knows that it needs few rows without
+ * planning each request anew.
+ */
+function limited(page: Page, more = 0) {
+  const offset = pageOffset(page)
+  return sql`limit ${sql.lit(page.size + more)} ${offset === 0 ? sql`` : sql`offset ${offset}`}`
+}
+
 const onPage = (ids: PageOfIds) => sql<boolean>`r.id = any(array(${ids}))`
 
 /**
@@ -108,7 +164,6 @@ const onPage = (ids: PageOfIds) => sql<boolean>`r.id = any(array(${ids}))`
  */
 export async function listWorkspaceRuns(
   db: Db,
-  actor: Actor,
   { workspaceId, page, filter, now }: { workspaceId: string; page: Page; filter: RunFilter | undefined; now: Date },
 ) {
   const count = await sql<{ total: number }>`${
@@ -121,10 +176,10 @@ export async function listWorkspaceRuns(
   const offset = pageOffset(page)
   const ids = filter
     ? sql<string[]>`select r.id from runs r join workspaces w on w.id = r.workspace_id
-        where r.workspace_id = ${workspaceId} and ${filter} order by r.number desc limit ${page.size} offset ${offset}`
+        where r.workspace_id = ${workspaceId} and ${filter} order by r.number desc ${limited(page)}`
     : sql<string[]>`select r.id from runs r
-        where r.workspace_id = ${workspaceId} and r.number <= ${total - offset} order by r.number desc limit ${page.size}`
-  const rows = await selectRuns(db, actor, now).where(onPage(ids)).orderBy('r.number', 'desc').execute()
+        where r.workspace_id = ${workspaceId} and r.number <= ${total - offset} order by r.number desc limit ${sql.lit(page.size)}`
+  const rows = await selectRuns(db, heardSince(now)).where(onPage(ids)).orderBy('r.number', 'desc').execute()
   return { rows, total }
 }
 
@@ -133,21 +188,31 @@ type OrganizationList = {
   page: Page
   /** The actor sees every workspace of the organization, so that none need be looked at. */
   seesAll: boolean
+  /** What teams grant on the workspaces is read beside their runs. */
+  grants: boolean
   now: Date
+}
+
+/** As `selectRuns`, with what teams grant: the rest of the facts is the same for the whole organization. */
+function selectListed(db: Db, actor: Actor, { grants, now }: Pick<OrganizationList, 'grants' | 'now'>) {
+  const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
+  return selectRuns(db, heardSince(now)).select(
+    (grants ? grantsColumn(actor, subject) : sql<GrantsColumn>`null::jsonb`).as('grants'),
+  )
 }
 
 /** A page of an organization's runs, the newest first, and one more when there is a next page. */
 export async function listOrganizationRuns(
   db: Db,
   actor: Actor,
-  { organizationId, page, seesAll, filter, now }: OrganizationList & { filter: RunFilter | undefined },
+  { organizationId, page, seesAll, grants, filter, now }: OrganizationList & { filter: RunFilter | undefined },
 ) {
   const ids = sql<string[]>`select r.id from runs r join workspaces w on w.id = r.workspace_id
     where r.organization_id = ${organizationId}
       ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}
       ${filter ? sql`and ${filter}` : sql``}
-    order by r.seq desc limit ${page.size + 1} offset ${pageOffset(page)}`
-  return selectRuns(db, actor, now).where(onPage(ids)).orderBy('r.seq', 'desc').execute()
+    order by r.seq desc ${limited(page, 1)}`
+  return selectListed(db, actor, { grants, now }).where(onPage(ids)).orderBy('r.seq', 'desc').execute()
 }
 
 /** In the words of the index over unfinished runs, which counts on them. */
@@ -159,12 +224,16 @@ const isWaiting = (alias: 'r' | 'q') =>
   sql<boolean>`(${sql.ref(`${alias}.waits`)} or ${sql.ref(`${alias}.status`)} in ('plan_queued', 'apply_queued'))`
 
 /** Unfinished runs of an organization in the order in which they get their turn; `position` is 0 for those at work. */
-export async function listQueue(db: Db, actor: Actor, { organizationId, page, seesAll, now }: OrganizationList) {
+export async function listQueue(
+  db: Db,
+  actor: Actor,
+  { organizationId, page, seesAll, grants, now }: OrganizationList,
+) {
   const line = sql`from runs r join workspaces w on w.id = r.workspace_id
     where r.organization_id = ${organizationId} and ${isUnfinished}
       ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}`
-  const ids = sql<string[]>`select r.id ${line} order by r.seq limit ${page.size} offset ${pageOffset(page)}`
-  const rows = await selectRuns(db, actor, now)
+  const ids = sql<string[]>`select r.id ${line} order by r.seq ${limited(page)}`
+  const rows = await selectListed(db, actor, { grants, now })
     .select(
       sql<number>`case when ${isWaiting('r')} then (select count(*) from runs q
           where q.organization_id = r.organization_id and q.seq <= r.seq and ${isUnfinishedOf('q')}
@@ -204,7 +273,7 @@ export async function findRunOfConfiguration(
   actor: Actor,
   { configurationVersionId, now }: { configurationVersionId: string; now: Date },
 ) {
-  return selectRuns(db, actor, now)
+  return selectRunsFor(db, actor, heardSince(now))
     .where('r.configuration_version_id', '=', configurationVersionId)
     .orderBy('r.seq', 'desc')
     .limit(1)

@@ -1,5 +1,6 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
+import { workspacePermissions } from '../../auth/permissions.ts'
 import { RawJson } from '../../http/raw-json.ts'
 import type { Surroundings } from './create.ts'
 import { includedWith } from './includes.ts'
@@ -16,6 +17,7 @@ export async function stateVersionDocuments(
 ): Promise<{ resources: Resource[]; included: Resource[] | undefined }> {
   const shown: Shown = {
     seesBilling: seesBilling(surroundings),
+    mayUpload: workspacePermissions(surroundings.facts).has('state-versions:write'),
     deleteOlderThanDays: surroundings.echoedDays,
     commit: surroundings.vcs_repo === null ? undefined : { sha: null, url: null },
   }

@@ -16,6 +16,7 @@ import {
   listWorkspaceResources,
   MAX_CONTENT_BYTES,
   permanentlyDeleteBackingData,
+  requireStateWorkspace,
   restoreBackingData,
   rollbackStateVersion,
   showCurrentStateVersion,
@@ -24,6 +25,9 @@ import {
   type StateVersion,
   uploadContent,
 } from './service.ts'
+
+/** The largest body with the content in it: it is parsed on the event loop, a second for 64 MB. What is larger is uploaded. */
+const MAX_INLINE_BYTES = 128 * 1024 * 1024
 
 /**
  * Seconds between the snapshots that a command line stores while it applies. It reads them off any of these answers, if
@@ -34,7 +38,12 @@ const SNAPSHOTS = { 'x-terraform-snapshot-interval': '30' }
 export const stateVersionRoutes: Routes = (http) => {
   http.post(
     '/workspaces/:workspaceId/state-versions',
-    { body: unparsed(createStateVersionBody), maxBytes: MAX_CONTENT_BYTES },
+    {
+      body: unparsed(createStateVersionBody),
+      maxBytes: MAX_INLINE_BYTES,
+      beforeLargeBody: async (ctx, { workspaceId = '' }) =>
+        requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
+    },
     async (req) => {
       const read = () => parseBody(createStateVersionBody, req.body).data
       const { version, surroundings } = await createStateVersion(req.ctx, req.params.workspaceId, read)

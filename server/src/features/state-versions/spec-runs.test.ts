@@ -142,6 +142,19 @@ describe("a run's token", () => {
     await plan.finish()
   })
 
+  test('writes nothing while it plans, although the run holds the workspace', async () => {
+    const setting: RunSetting = await createRunSetting(app)
+    const runId = await createRun(app, setting)
+    const plan = await agent.take()
+    const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.token)
+
+    const answer = await engine.post(rawState())
+
+    expect(answer.status).toBe(409)
+    expect(answer.json().errors[0].detail).toBe(`the run ${runId} is planning: a run writes state while it applies`)
+    await plan.finish({ hasChanges: false })
+  })
+
   test('is worth nothing once the run has ended', async () => {
     const { apply, engine } = await applying()
     await apply.finish()

@@ -1,10 +1,11 @@
 import type { Ctx } from '../../app.ts'
+import type { UserActor } from '../../auth/actor.ts'
 import { isUniqueViolation } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { userResource } from './resource.ts'
 import * as store from './store.ts'
 
-export { findUser, findUserByLogin, listUsersByIds, type UserRow } from './store.ts'
+export { findUser, findUserByLogin, listUsersByIds, RUNS_USER_ID, type UserRow } from './store.ts'
 export { avatarPath, userPermissions, userResource } from './resource.ts'
 
 /** Creates an account. `passwordHash` is null for one that signs in elsewhere. */
@@ -27,6 +28,14 @@ export async function insertUser(
   )
 }
 
+/** The user as an actor, for what is done later on their behalf; undefined for one that is gone or suspended. */
+export async function findUserActor(ctx: Ctx, id: string): Promise<UserActor | undefined> {
+  const user = await store.findUser(ctx.db, id)
+  if (!user || user.suspended_at) return undefined
+  const { username, is_site_admin: isSiteAdmin } = user
+  return { kind: 'user', userId: id, username, isSiteAdmin, teamId: undefined, tokenId: undefined }
+}
+
 /** Changes an account whose caller has been authorised. Throws `not-found` when it is gone, `invalid` for a taken name. */
 export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<typeof store.updateUser>[2], 'id'>) {
   const row = await translateTaken(store.updateUser(ctx.db, id, { ...changes, updated_at: ctx.now() }))
@@ -46,9 +55,15 @@ async function translateTaken<T>(change: Promise<T>) {
   }
 }
 
+/** What the audit trail keeps of a change of an account, which belongs to no organization. */
+export function userAudit(action: string, user: { id: string; username: string }, meta: Record<string, unknown> = {}) {
+  const { id, username } = user
+  return { organizationId: undefined, action, resource: { type: 'user', id }, meta: { username, ...meta } }
+}
+
 /**
  * A user is visible to themself, to whoever shares an organization with them, to the tokens and runs of such an
- * organization, and to site administrators. Throws `not-found` for everyone else.
+ * organization, and to site administrators; the account of runs to all of these. Throws `not-found` for everyone else.
  */
 export async function requireUser(ctx: Ctx, id: string) {
   const user = await store.findVisibleUser(ctx.db, ctx.actor, id)

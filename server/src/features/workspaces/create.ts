@@ -2,13 +2,16 @@ import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/wor
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
-import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
+import { recordAudit } from '../audit-trail/service.ts'
+import { requireOrganization, requirePoolFor } from '../organizations/service.ts'
 import { requireDefaultProject, requireProjectIn } from '../projects/service.ts'
 import { addFlatTags, replaceTagBindings } from '../tags/service.ts'
 import { changeExecution } from './execution.ts'
 import { requireWorkspace, requireWorkspaceBy, type Workspace } from './service.ts'
 import { settingColumns } from './settings.ts'
 import * as store from './store.ts'
+
+const POOL = '/data/attributes/agent-pool-id'
 
 /** Creates a workspace, in the organization's default project unless the body names another. */
 export async function createWorkspace(ctx: Ctx, organizationName: string, input: CreateWorkspace): Promise<Workspace> {
@@ -28,7 +31,8 @@ export async function createWorkspace(ctx: Ctx, organizationName: string, input:
     input.attributes,
   )
   if (execution.agent_pool_id !== null) {
-    await requireOrganizationPool(ctx, organization.id, execution.agent_pool_id, '/data/attributes/agent-pool-id')
+    const place = { organizationId: organization.id, projectId: project.id }
+    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: POOL })
   }
 
   return transact(ctx, async (ctx) => {
@@ -50,6 +54,12 @@ export async function createWorkspace(ctx: Ctx, organizationName: string, input:
       }),
     )
     await setTags(ctx, { organizationId: organization.id, workspaceId: id }, input)
+    await recordAudit(ctx, {
+      organizationId: organization.id,
+      action: 'create',
+      resource: { type: 'workspace', id },
+      meta: { name: input.attributes.name, project: project.id },
+    })
     return requireWorkspace(ctx, id, 'workspace:read')
   })
 }
@@ -72,12 +82,12 @@ export async function updateWorkspace(ctx: Ctx, key: store.WorkspaceKey, input: 
   const defaults = project ? defaultsOf(project) : workspace
   const execution = changeExecution(workspace, defaults, input.attributes)
   if (execution.agent_pool_id !== null && execution.agent_pool_id !== workspace.agent_pool_id) {
-    await requireOrganizationPool(
-      ctx,
-      workspace.organization_id,
-      execution.agent_pool_id,
-      '/data/attributes/agent-pool-id',
-    )
+    const place = {
+      organizationId: workspace.organization_id,
+      workspaceId: workspace.id,
+      projectId: project?.id ?? workspace.project_id,
+    }
+    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: POOL })
   }
   return transact(ctx, async (ctx) => {
     await unique(input.attributes.name ?? workspace.name, () =>
@@ -89,6 +99,12 @@ export async function updateWorkspace(ctx: Ctx, key: store.WorkspaceKey, input: 
       }),
     )
     await setTags(ctx, { organizationId: workspace.organization_id, workspaceId: workspace.id }, input)
+    await recordAudit(ctx, {
+      organizationId: workspace.organization_id,
+      action: 'update',
+      resource: { type: 'workspace', id: workspace.id },
+      meta: { name: workspace.name, changes: { ...input.attributes, project: project?.id, ...changedTags(input) } },
+    })
     return requireWorkspace(ctx, workspace.id, 'workspace:read')
   })
 }
@@ -106,6 +122,13 @@ function defaultsOf(project: ProjectDefaults) {
     project_agent_pool_id: project.default_agent_pool_id,
     organization_execution_mode: project.organization_execution_mode,
     organization_agent_pool_id: project.organization_agent_pool_id,
+  }
+}
+
+function changedTags({ relationships }: UpdateWorkspace) {
+  return {
+    'tag-bindings': relationships['tag-bindings']?.data.map((tag) => tag.attributes),
+    tags: relationships.tags?.data,
   }
 }
 
