@@ -73,7 +73,7 @@ export async function stateBenches(target: Target): Promise<BenchRow[]> {
   }
 
   const huge = await hugeUpload({ api, next: async () => fleet.next() }, target)
-  less('state of 50 MB uploaded', huge.ms, 'ms', 2 * huge.bareMs)
+  less('state of 50 MB uploaded', huge.ms, 'ms', Math.round(2 * huge.bareMs))
   less('extra memory while 50 MB are uploaded', huge.extraMb, 'MB', 150)
 
   for (let index = 0; index < 200; index += 1) {
