@@ -70,4 +70,27 @@ resource "terraform_data" "slow" {
     expect(ofWorkspace).toContain('locked by user admin')
     expect(early).toBe(0)
   })
+
+  test('long texts wrap on a phone, and an address that leads nowhere leads back', async () => {
+    const name = 'w'.repeat(90)
+    await server.api('POST', '/organizations/main/workspaces', {
+      data: { type: 'workspaces', attributes: { name, description: 'd'.repeat(2000) } },
+    })
+    const overflow = async () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+
+    await page.setViewportSize({ width: 375, height: 740 })
+    await page.goto(`${server.url}/app/main`)
+    await page.getByText(name).waitFor()
+    const ofList = await overflow()
+    await page.goto(`${server.url}/app/main/${name}`)
+    await page.getByRole('heading', { name }).waitFor()
+    const ofWorkspace = await overflow()
+    await page.goto(`${server.url}/app/main/${name}/nothing/of/this/kind`)
+    await page.getByText('There is no such page').waitFor()
+    await page.getByRole('link', { name: 'Your organizations' }).click()
+    await page.waitForURL('**/app')
+
+    expect(ofList).toBe(0)
+    expect(ofWorkspace).toBe(0)
+  })
 })
