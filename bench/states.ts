@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { type Answer, type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
@@ -70,11 +72,16 @@ export async function stateBenches(target: Target): Promise<BenchRow[]> {
     less(`page ${last} of ${count} state versions, alone`, await alone(() => api.read(list(last))), 'ms', 5)
   }
 
+  const huge = await hugeUpload({ api, next: async () => fleet.next() }, target)
+  less('state of 50 MB uploaded', huge.ms, 'ms', Math.round(2 * huge.bareMs))
+  less('extra memory while 50 MB are uploaded', huge.extraMb, 'MB', 150)
+
   for (let index = 0; index < 200; index += 1) {
     const body = large[index % large.length]
     if (body) await api.create(await fleet.next(), body)
   }
-  less('memory with 200 states of 5 MB more', await memoryMb(target.pid), 'MB', 300)
+  less('memory with 200 states of 5 MB more, server', await memoryMb(target.pid, { alone: true }), 'MB', 300)
+  less('memory with 200 states of 5 MB more, with its database', await memoryMb(target.pid), 'MB')
   return rows
 }
 
@@ -109,6 +116,31 @@ async function turnsOf(fleet: Fleet, series: readonly Body[], clients: number) {
     turn.at += 1
     return { workspace: turn.workspace, body }
   }
+}
+
+/** The upload of one state of 50 MB, beside what it takes at least: to hash those bytes and to bring them to the disk. */
+async function hugeUpload({ api, next }: { api: StateApi; next: () => Promise<Workspace> }, target: Target) {
+  const raw = stateOf(1, 50 * MB)
+  const file = join(target.dataDir, 'bare')
+  const bareStarted = performance.now()
+  const { pending } = bodyOf(raw, 1, { isInline: false })
+  await writeFile(file, raw, { flush: true })
+  const bareMs = performance.now() - bareStarted
+  await rm(file)
+
+  const version = await api.post(await next(), pending)
+  // Makes the peak start again from here.
+  await writeFile(`/proc/${target.pid}/clear_refs`, '5')
+  const before = await residentMb(target.pid, 'VmRSS')
+  const started = performance.now()
+  await api.upload(version.attributes['hosted-state-upload-url'], raw)
+  const ms = performance.now() - started
+  return { ms, bareMs, extraMb: (await residentMb(target.pid, 'VmHWM')) - before }
+}
+
+async function residentMb(pid: number, name: 'VmRSS' | 'VmHWM') {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
 }
 
 /** What is extracted from a state is a part of what is read. */
@@ -228,11 +260,11 @@ function smallBody(serial: number) {
 
 const LINEAGE = '0c8f6c1e-6f0b-4f0e-9d39-0f4f3f7f6a11'
 
-function bodyOf(raw: Buffer, serial: number): Body {
+function bodyOf(raw: Buffer, serial: number, { isInline = true } = {}): Body {
   const attributes = { serial, lineage: LINEAGE, md5: createHash('md5').update(raw).digest('hex') }
   const document = (extra: object) =>
     JSON.stringify({ data: { type: 'state-versions', attributes: { ...attributes, ...extra } } })
-  return { raw, inline: document({ state: raw.toString('base64') }), pending: document({}) }
+  return { raw, inline: isInline ? document({ state: raw.toString('base64') }) : '', pending: document({}) }
 }
 
 /** A state of about `size` bytes as the engine writes it: resources of 1 KB or so, with ids as providers make them. */

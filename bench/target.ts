@@ -113,10 +113,11 @@ export function percentile(values: readonly number[], part: number) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
-/** Proportional memory of a process and everything below it, in MB: shared pages are counted once. */
-export async function memoryMb(pid: number): Promise<number> {
+/** Proportional memory of a process, in MB: shared pages are counted once. With everything below it unless `alone`. */
+export async function memoryMb(pid: number, { alone = false } = {}): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
   const own = Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) / 1024
+  if (alone) return own
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
   let total = own
   for (const child of children.trim().split(' ').filter(Boolean)) total += await memoryMb(Number(child))

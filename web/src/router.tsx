@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router'
+import { NotFound } from './components/feedback.tsx'
 import { Layout } from './components/layout.tsx'
 import { AccountPage } from './features/account/account-page.tsx'
 import { OrganizationsPage } from './features/organizations/organizations-page.tsx'
@@ -41,6 +42,21 @@ const workspace = createRoute({
   path: '/app/$organization/workspaces/$workspace',
   component: WorkspacePage,
 })
+/** Short forms, that people type and command lines print. */
+const shortOrganization = createRoute({
+  getParentRoute: () => app,
+  path: '/app/$organization',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/app/$organization/workspaces', params })
+  },
+})
+const shortWorkspace = createRoute({
+  getParentRoute: () => app,
+  path: '/app/$organization/$workspace',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/app/$organization/workspaces/$workspace', params })
+  },
+})
 /** The form in which the command lines print a run's address. */
 const printedRun = createRoute({
   getParentRoute: () => app,
@@ -59,9 +75,20 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     home,
     signIn,
-    app.addChildren([organizations, account, tokens, workspaces, workspace, run, printedRun]),
+    app.addChildren([
+      organizations,
+      account,
+      tokens,
+      workspaces,
+      workspace,
+      run,
+      shortOrganization,
+      shortWorkspace,
+      printedRun,
+    ]),
   ]),
   defaultPreload: 'intent',
+  defaultNotFoundComponent: NotFound,
 })
 
 declare module '@tanstack/react-router' {

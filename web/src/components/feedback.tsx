@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 export function ErrorNote({ error }: { error: Error }) {
@@ -17,6 +18,17 @@ export function EmptyState({ title, children }: { title: string; children: React
       <h2 className="font-medium">{title}</h2>
       <div className="mt-2 text-sm text-slate-600 dark:text-slate-400">{children}</div>
     </section>
+  )
+}
+
+/** For an address that leads nowhere: it says so, and where to go on. */
+export function NotFound() {
+  return (
+    <EmptyState title="There is no such page">
+      <Link to="/app" className="text-indigo-700 underline dark:text-indigo-400">
+        Your organizations
+      </Link>
+    </EmptyState>
   )
 }
 

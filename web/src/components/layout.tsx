@@ -12,7 +12,10 @@ export function Layout() {
   return (
     <>
       <header className="border-b border-slate-200 bg-white dark:border-slate-800 dark:bg-slate-900">
-        <nav className="mx-auto flex max-w-6xl items-center gap-6 px-6 py-3 text-sm" aria-label="Main">
+        <nav
+          className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-6 gap-y-2 px-6 py-3 text-sm whitespace-nowrap"
+          aria-label="Main"
+        >
           <Link to="/app" className="font-semibold tracking-tight text-indigo-700 dark:text-indigo-400">
             Groundstate
           </Link>

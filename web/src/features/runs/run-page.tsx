@@ -36,11 +36,11 @@ export function RunPage() {
         </Link>
       </nav>
       <div className="mt-2 flex flex-wrap items-center gap-3">
-        <h1 className="text-xl font-semibold tracking-tight">{attributes.message ?? run.id}</h1>
+        <h1 className="min-w-0 text-xl font-semibold tracking-tight">{attributes.message ?? run.id}</h1>
         <RunStatus status={attributes.status} />
       </div>
       <p className="mt-1 text-sm text-slate-500">
-        {run.id} · started <Ago at={attributes['created-at']} />
+        {run.id} · created <Ago at={attributes['created-at']} />
       </p>
       {attributes['waiting-reason'] && <WaitingNote>Waiting: {attributes['waiting-reason']}</WaitingNote>}
       <div className="mt-4 flex gap-2">
@@ -80,7 +80,7 @@ function Phase({ title, phase }: { title: string; phase: Resource<PhaseAttribute
   const counts = [attributes['resource-additions'], attributes['resource-changes'], attributes['resource-destructions']]
   return (
     <section className="mt-8">
-      <h2 className="mb-3 flex items-center gap-3 font-medium">
+      <h2 className="mb-3 flex flex-wrap items-center gap-3 font-medium">
         {title} <RunStatus status={attributes.status} />
         {counts.every((count) => count !== null) && (
           <span className="text-sm font-normal text-slate-500">

@@ -25,8 +25,8 @@ export function WorkspacePage() {
           {organization}
         </Link>
       </nav>
-      <div className="mt-2 flex items-center gap-3">
-        <h1 className="text-xl font-semibold tracking-tight">{attributes.name}</h1>
+      <div className="mt-2 flex flex-wrap items-center gap-3">
+        <h1 className="min-w-0 text-xl font-semibold tracking-tight">{attributes.name}</h1>
         {attributes.locked && <Badge tone="waiting">locked</Badge>}
       </div>
       <p className="mt-1 text-sm text-slate-500">
@@ -49,9 +49,9 @@ export function WorkspacePage() {
             <Link
               to="/app/$organization/workspaces/$workspace/runs/$run"
               params={{ organization, workspace: name, run: run.id }}
-              className="flex items-center gap-3 px-5 py-3 hover:bg-slate-50 dark:hover:bg-slate-800"
+              className="flex flex-wrap items-center gap-x-3 gap-y-1 px-5 py-3 hover:bg-slate-50 dark:hover:bg-slate-800"
             >
-              <span className="truncate">{run.attributes.message ?? run.id}</span>
+              <span className="line-clamp-2 min-w-0">{run.attributes.message ?? run.id}</span>
               {run.attributes['plan-only'] && <Badge tone="quiet">plan only</Badge>}
               {run.attributes['is-destroy'] && <Badge tone="bad">destroy</Badge>}
               <span className="ml-auto text-sm whitespace-nowrap text-slate-500">

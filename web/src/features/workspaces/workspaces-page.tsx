@@ -52,9 +52,9 @@ export function WorkspacesPage() {
                 <Link
                   to="/app/$organization/workspaces/$workspace"
                   params={{ organization, workspace: workspace.attributes.name }}
-                  className="flex items-center gap-3 px-5 py-3 hover:bg-slate-50 dark:hover:bg-slate-800"
+                  className="flex flex-wrap items-center gap-x-3 gap-y-1 px-5 py-3 hover:bg-slate-50 dark:hover:bg-slate-800"
                 >
-                  <span className="font-medium">{workspace.attributes.name}</span>
+                  <span className="min-w-0 font-medium">{workspace.attributes.name}</span>
                   {workspace.attributes.locked && <Badge tone="waiting">locked</Badge>}
                   {workspace.attributes['tag-names'].map((tag) => (
                     <Badge key={tag} tone="quiet">
