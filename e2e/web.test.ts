@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { totpCode } from '../server/src/features/sessions/totp.ts'
 import { hasBrowser, openPage } from './browser.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
@@ -16,6 +17,46 @@ beforeAll(async () => {
   server = await bootServer()
   page = await openPage()
 })
+
+const PASSWORD = 'a good password'
+
+/** A person with a password, and a token to act for them. */
+async function createPerson(username: string) {
+  const { data } = await server.api('POST', '/admin/users', {
+    username,
+    email: `${username}@example.com`,
+    password: PASSWORD,
+  })
+  const path = `/users/${data.id}/authentication-tokens`
+  const { data: token } = await server.api('POST', path, { data: { type: 'authentication-tokens', attributes: {} } })
+  return { token: token.attributes.token as string }
+}
+
+/** A person whose second factor is on. */
+async function enrolled(username: string) {
+  const person = await createPerson(username)
+  const act = async (action: string, body: unknown) =>
+    server.api('POST', `/account/two-factor/actions/${action}`, body, person)
+  const { data } = await act('enroll', { password: PASSWORD })
+  const secret = data.attributes.secret as string
+  await act('verify', { otp: totpCode(secret, new Date()) })
+  return { secret }
+}
+
+/** A page of a browser of its own, behind the name and the password of `username`. */
+async function openPageOf(username: string, path: string) {
+  const own = await openPage()
+  await own.goto(`${server.url}${path}`)
+  await own.getByLabel('Username or email').fill(username)
+  await own.getByLabel('Password').fill(PASSWORD)
+  await own.getByRole('button', { name: 'Sign in' }).click()
+  return own
+}
+
+async function texts(list: Locator) {
+  await list.waitFor()
+  return list.getByRole('listitem').allTextContents()
+}
 
 describe.skipIf(!hasBrowser)('the web application', () => {
   test('a wrong password is refused, and the right one leads to where one wanted to go', async () => {
@@ -31,6 +72,98 @@ describe.skipIf(!hasBrowser)('the web application', () => {
     await page.waitForURL('**/app/main/workspaces')
     expect(refusal).toContain('password')
     await page.getByRole('heading', { name: 'Workspaces of main' }).waitFor()
+  })
+
+  test('an account with a second factor is asked for a code, and signs in with it', async () => {
+    const { secret } = await enrolled('ada')
+    const own = await openPageOf('ada', '/app/settings/tokens')
+    const signIn = own.getByRole('button', { name: 'Sign in' })
+
+    await own.getByText('a code of your authenticator is needed').waitFor()
+    await own.getByLabel('Code of your authenticator').fill('nonsense')
+    await signIn.click()
+    await own.getByText('the code is wrong').waitFor()
+    // Enrolling has used up the code of this moment; the next one is taken early.
+    await own.getByLabel('Code of your authenticator').fill(totpCode(secret, new Date(Date.now() + 30_000)))
+    await signIn.click()
+    await own.getByRole('heading', { name: 'API tokens' }).waitFor()
+
+    expect(new URL(own.url()).pathname).toBe('/app/settings/tokens')
+  })
+
+  test('a second factor is set up in the settings of the account, and switched off there', async () => {
+    const { token } = await createPerson('grace')
+    const hasSecondFactor = async () =>
+      (await server.api('GET', '/account/details', undefined, { token })).data.attributes['two-factor'].enabled
+    const own = await openPageOf('grace', '/app/settings/account')
+    const section = own.getByRole('region', { name: 'Second factor' })
+    const setUp = section.getByRole('button', { name: 'Set up' })
+    const off = section.getByRole('group').filter({ hasText: 'Switch off' })
+
+    await section.getByLabel('Password').fill('not the password')
+    await setUp.click()
+    const refusal = await section.getByRole('alert').textContent()
+    await section.getByLabel('Password').fill(PASSWORD)
+    await setUp.click()
+    const secret = (await section.getByLabel('Secret').textContent()) ?? ''
+    await section.getByLabel('Code').fill(totpCode(secret.replaceAll(' ', ''), new Date()))
+    await section.getByRole('button', { name: 'Switch on' }).click()
+    const [recoveryCode, ...others] = await texts(section.getByRole('list', { name: 'Recovery codes' }))
+    const enabled = await hasSecondFactor()
+    await own.reload()
+    await off.getByText('Switch off', { exact: true }).click()
+    const codesLater = await section.getByText(recoveryCode ?? '').count()
+    await off.getByLabel('Password').fill(PASSWORD)
+    await off.getByLabel('Code').fill(recoveryCode ?? '')
+    await off.getByRole('button').click()
+    await setUp.waitFor()
+
+    expect(refusal).toBe('the current password is wrong')
+    expect(others).toHaveLength(9)
+    expect(enabled).toBe(true)
+    expect(codesLater).toBe(0)
+    expect(await hasSecondFactor()).toBe(false)
+  })
+
+  test('an address, a password and sessions are changed in the settings of the account', async () => {
+    await createPerson('joan')
+    const { token } = await createPerson('mary')
+    const ofMary = async (path: string) => (await server.api('GET', path, undefined, { token })).data
+    const elsewhere = await openPageOf('mary', '/app/settings/account')
+    await elsewhere.getByRole('heading', { name: 'Account' }).waitFor()
+    const own = await openPageOf('mary', '/app/settings/account')
+    const profile = own.getByRole('region', { name: 'Profile' })
+    const password = own.getByRole('region', { name: 'Password' })
+    const sessions = own.getByRole('region', { name: 'Sessions' })
+
+    await profile.getByLabel('Email').fill('joan@example.com')
+    await profile.getByRole('button').click()
+    const refusal = await profile.getByRole('alert').textContent()
+    await profile.getByLabel('Email').fill('mary@example.org')
+    await profile.getByRole('button').click()
+    await profile.getByText('Saved.').waitFor()
+    await sessions.getByRole('button', { name: 'End', exact: true }).click()
+    await sessions.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' })
+    await elsewhere.reload()
+    await elsewhere.getByLabel('Username or email').waitFor()
+    await password.getByLabel('Current password').fill(PASSWORD)
+    await password.getByLabel('New password', { exact: true }).fill('a better password')
+    await password.getByLabel('New password again').fill('another password')
+    await password.getByRole('button').click()
+    const mismatch = await password.getByRole('alert').textContent()
+    await password.getByLabel('New password again').fill('a better password')
+    await password.getByRole('button').click()
+    await password.getByText('The password is changed.').waitFor()
+    const sessionsLeft = await ofMary('/account/sessions')
+    own.once('dialog', async (dialog) => dialog.accept())
+    await sessions.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await own.waitForURL('**/app/sign-in')
+
+    expect(refusal).toBe('Email has already been taken')
+    expect(mismatch).toContain("doesn't match")
+    expect(sessionsLeft).toHaveLength(1)
+    expect(await ofMary('/account/sessions')).toEqual([])
+    expect((await ofMary('/account/details')).attributes.email).toBe('mary@example.org')
   })
 
   test.skipIf(!hasTerraform)('a plan is confirmed there, and the log of its apply streams in', async () => {

@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router'
 import { NotFound } from './components/feedback.tsx'
 import { Layout } from './components/layout.tsx'
+import { AccountPage } from './features/account/account-page.tsx'
 import { OrganizationsPage } from './features/organizations/organizations-page.tsx'
 import { RunPage } from './features/runs/run-page.tsx'
 import { SignInPage } from './features/session/sign-in-page.tsx'
@@ -30,6 +31,7 @@ const app = createRoute({ getParentRoute: () => rootRoute, id: 'app', component:
 
 const organizations = createRoute({ getParentRoute: () => app, path: '/app', component: OrganizationsPage })
 const tokens = createRoute({ getParentRoute: () => app, path: '/app/settings/tokens', component: TokensPage })
+const account = createRoute({ getParentRoute: () => app, path: '/app/settings/account', component: AccountPage })
 const workspaces = createRoute({
   getParentRoute: () => app,
   path: '/app/$organization/workspaces',
@@ -73,7 +75,17 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     home,
     signIn,
-    app.addChildren([organizations, tokens, workspaces, workspace, run, shortOrganization, shortWorkspace, printedRun]),
+    app.addChildren([
+      organizations,
+      account,
+      tokens,
+      workspaces,
+      workspace,
+      run,
+      shortOrganization,
+      shortWorkspace,
+      printedRun,
+    ]),
   ]),
   defaultPreload: 'intent',
   defaultNotFoundComponent: NotFound,

@@ -1,10 +1,16 @@
+type ErrorObject = { title?: string; detail?: string; source?: { pointer?: string } }
+/** One thing that was refused; `pointer` says where in the body it is, `/data/attributes/otp`. */
+export type Refusal = { detail: string; pointer: string | undefined }
+
 /** What the API refused: its status, and each `detail` in a line. */
 export class ApiError extends Error {
   readonly status: number
+  readonly refusals: readonly Refusal[]
 
-  constructor(status: number, message: string) {
-    super(message)
+  constructor(status: number, refusals: readonly Refusal[]) {
+    super(refusals.map(({ detail }) => detail).join('\n') || `the server answered ${status}`)
     this.status = status
+    this.refusals = refusals
   }
 }
 
@@ -33,7 +39,7 @@ export async function request<T>(method: string, path: string, body?: unknown): 
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  if (!response.ok) throw new ApiError(response.status, errorMessage(text) ?? `the server answered ${response.status}`)
+  if (!response.ok) throw new ApiError(response.status, refusals(text))
   return (text === '' ? undefined : JSON.parse(text)) as T
 }
 
@@ -41,11 +47,15 @@ export async function get<T>(path: string) {
   return request<T>('GET', path)
 }
 
-function errorMessage(text: string) {
+function refusals(text: string): Refusal[] {
   try {
-    const { errors } = JSON.parse(text) as { errors?: { title?: string; detail?: string }[] }
-    return errors?.map((error) => error.detail ?? error.title).join('\n')
+    const { errors } = JSON.parse(text) as { errors?: ErrorObject[] }
+    return (errors ?? []).map(({ title, detail, source }) => ({
+      detail: detail ?? title ?? 'refused',
+      pointer: source?.pointer,
+    }))
   } catch {
-    return undefined
+    // A proxy in between answers in its own way.
+    return []
   }
 }

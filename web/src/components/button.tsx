@@ -21,15 +21,3 @@ export function Button({
     />
   )
 }
-
-export function TextField({ label, ...props }: React.InputHTMLAttributes<HTMLInputElement> & { label: string }) {
-  return (
-    <label className="block text-sm font-medium">
-      {label}
-      <input
-        className="mt-1 block w-full rounded-md border border-slate-300 bg-white px-3 py-2 text-sm dark:border-slate-700 dark:bg-slate-900"
-        {...props}
-      />
-    </label>
-  )
-}

@@ -22,6 +22,9 @@ export function Layout() {
           <Link to="/app/settings/tokens" className="ml-auto hover:underline">
             API tokens
           </Link>
+          <Link to="/app/settings/account" className="hover:underline">
+            Account
+          </Link>
           <img src={session.data.attributes['avatar-url']} alt="" className="size-6 rounded-full" />
           <span>{session.data.attributes.username}</span>
           <button type="button" className="cursor-pointer hover:underline" onClick={() => signOut.mutate()}>

@@ -1,7 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ApiError, type Document, get, request } from '../../api/client.ts'
 
-export type UserAttributes = { username: string; 'avatar-url': string; email?: string }
+export type UserAttributes = {
+  username: string
+  'avatar-url': string
+  email: string
+  'is-sso-login': boolean
+  'two-factor': { enabled: boolean }
+}
 
 /** Who is signed in; null when nobody is. */
 export function useSession() {

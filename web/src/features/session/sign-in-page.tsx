@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { Button, TextField } from '../../components/button.tsx'
-import { ErrorNote } from '../../components/feedback.tsx'
+import { Button } from '../../components/button.tsx'
+import { fieldError, FormErrors, formValues, TextField } from '../../components/form.tsx'
 import { useSignIn, useSignInMethods } from './session.ts'
 
 const route = getRouteApi('/app/sign-in')
@@ -10,25 +10,22 @@ export function SignInPage() {
   const { next } = route.useSearch()
   const signIn = useSignIn()
   const methods = useSignInMethods()
-  const [otp, setOtp] = useState('')
+  // Stays true while the next attempt is under way, so that the field does not go and come back empty.
+  const [needsOtp, setNeedsOtp] = useState(false)
   // A path of our own only: the parameter comes from outside.
   const target = next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/app'
-  const needsOtp = signIn.error?.message.includes('one-time') ?? false
 
   function onSubmit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const form = new FormData(event.currentTarget)
-    const text = (name: string) => {
-      const value = form.get(name)
-      return typeof value === 'string' ? value : ''
-    }
+    const { username = '', password = '', otp } = formValues(event.currentTarget)
     signIn.mutate(
+      { username, password, ...(otp !== undefined && { otp }) },
       {
-        username: text('username'),
-        password: text('password'),
-        ...(otp !== '' && { otp }),
+        onSuccess: () => window.location.assign(target),
+        onError: (error) => {
+          if (fieldError(error, 'otp') !== undefined) setNeedsOtp(true)
+        },
       },
-      { onSuccess: () => window.location.assign(target) },
     )
   }
 
@@ -40,16 +37,18 @@ export function SignInPage() {
           <TextField label="Username or email" name="username" autoComplete="username" required autoFocus />
           <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
           {needsOtp && (
+            // Not `inputMode="numeric"`: a recovery code has letters.
             <TextField
-              label="One-time code"
-              inputMode="numeric"
+              label="Code of your authenticator, or a recovery code"
+              name="otp"
               autoComplete="one-time-code"
-              value={otp}
-              onChange={(event) => setOtp(event.target.value)}
+              autoCapitalize="none"
+              error={fieldError(signIn.error, 'otp')}
               required
+              autoFocus
             />
           )}
-          {signIn.error && <ErrorNote error={signIn.error} />}
+          <FormErrors error={signIn.error} names={['otp']} />
           <Button type="submit" kind="primary" className="w-full py-2" disabled={signIn.isPending}>
             {signIn.isPending ? 'Signing in…' : 'Sign in'}
           </Button>

@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { type Document, get, type ListDocument, request } from '../../api/client.ts'
-import { Button, TextField } from '../../components/button.tsx'
+import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
+import { TextField } from '../../components/form.tsx'
 import { Ago } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
 

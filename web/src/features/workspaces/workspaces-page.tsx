@@ -1,6 +1,6 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { TextField } from '../../components/button.tsx'
+import { TextField } from '../../components/form.tsx'
 import { Badge, EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
 import { Pages } from '../../components/pages.tsx'
 import { RunStatus } from '../runs/run-status.tsx'

@@ -1,0 +1,122 @@
+import { AttributesForm } from '../../components/form.tsx'
+import { Section } from '../../components/section.tsx'
+import { type UserAttributes, useSession } from '../session/session.ts'
+import { useChangePassword, useUpdateAccount } from './account.ts'
+import { SecondFactor } from './second-factor.tsx'
+import { Sessions } from './sessions.tsx'
+
+export function AccountPage() {
+  const { data: user } = useSession()
+  // The layout shows pages only to those who are signed in.
+  if (!user) return null
+  const account = user.attributes
+  return (
+    <>
+      <h1 className="text-xl font-semibold tracking-tight">Account</h1>
+      {account['is-sso-login'] ? (
+        <ForeignProfile account={account} />
+      ) : (
+        <>
+          <Profile account={account} />
+          <Password />
+          <SecondFactor enabled={account['two-factor'].enabled} />
+        </>
+      )}
+      <Sessions />
+    </>
+  )
+}
+
+function ForeignProfile({ account }: { account: UserAttributes }) {
+  return (
+    <Section title="Profile" about="Your name, address and password are kept by the service that you sign in with.">
+      <dl className="mt-4 grid max-w-md grid-cols-[auto_1fr] gap-x-6 gap-y-2">
+        <dt className="text-slate-500">Username</dt>
+        <dd>{account.username}</dd>
+        <dt className="text-slate-500">Email</dt>
+        <dd>{account.email}</dd>
+      </dl>
+    </Section>
+  )
+}
+
+function Profile({ account }: { account: UserAttributes }) {
+  const update = useUpdateAccount()
+
+  function onSubmit({ username = '', email = '' }: Record<string, string>) {
+    const changes = {
+      ...(username !== account.username && { username }),
+      ...(email !== account.email && { email }),
+    }
+    if (Object.keys(changes).length > 0) update.mutate(changes)
+  }
+
+  return (
+    <Section title="Profile">
+      <AttributesForm
+        fields={[
+          {
+            label: 'Username',
+            name: 'username',
+            autoComplete: 'username',
+            defaultValue: account.username,
+            required: true,
+          },
+          {
+            label: 'Email',
+            name: 'email',
+            type: 'email',
+            autoComplete: 'email',
+            defaultValue: account.email,
+            required: true,
+          },
+        ]}
+        action="Save profile"
+        error={update.error}
+        isPending={update.isPending}
+        onSubmit={onSubmit}
+      />
+      {update.isSuccess && <Done>Saved.</Done>}
+    </Section>
+  )
+}
+
+function Password() {
+  const change = useChangePassword()
+  return (
+    <Section title="Password" about="A new one signs you out everywhere but here. API tokens stay.">
+      <AttributesForm
+        fields={[
+          {
+            label: 'Current password',
+            name: 'current_password',
+            type: 'password',
+            autoComplete: 'current-password',
+            required: true,
+          },
+          { label: 'New password', name: 'password', type: 'password', autoComplete: 'new-password', required: true },
+          {
+            label: 'New password again',
+            name: 'password_confirmation',
+            type: 'password',
+            autoComplete: 'new-password',
+            required: true,
+          },
+        ]}
+        action="Change password"
+        error={change.error}
+        isPending={change.isPending}
+        onSubmit={(values, reset) => change.mutate(values, { onSuccess: reset })}
+      />
+      {change.isSuccess && <Done>The password is changed.</Done>}
+    </Section>
+  )
+}
+
+function Done({ children }: { children: string }) {
+  return (
+    <p role="status" className="mt-3 text-emerald-700 dark:text-emerald-300">
+      {children}
+    </p>
+  )
+}

@@ -1,0 +1,93 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type Document, get, type ListDocument, request } from '../../api/client.ts'
+
+type Values = Record<string, string>
+
+/** A request about the account; `attributes` are those of its body. */
+async function send<T>(method: string, path: string, attributes: Values) {
+  return request<T>(method, `/account${path}`, { data: { type: 'users', attributes } })
+}
+
+function useRefresh() {
+  const queries = useQueryClient()
+  return async () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ['session'] }),
+      queries.invalidateQueries({ queryKey: ['account-sessions'] }),
+    ])
+}
+
+export function useUpdateAccount() {
+  const refresh = useRefresh()
+  return useMutation({ mutationFn: async (values: Values) => send('PATCH', '/update', values), onSuccess: refresh })
+}
+
+/** Signs out every other browser too. */
+export function useChangePassword() {
+  const refresh = useRefresh()
+  return useMutation({ mutationFn: async (values: Values) => send('PATCH', '/password', values), onSuccess: refresh })
+}
+
+/** The steps of the second factor. Their answers are shown once, and none is kept when the page is left. */
+export function useSecondFactor() {
+  const refresh = useRefresh()
+  const act = async <T>(action: string, values: Values) =>
+    (await send<Document<T>>('POST', `/two-factor/actions/${action}`, values)).data.attributes
+  const enroll = useMutation({
+    gcTime: 0,
+    mutationFn: async (values: Values) => act<{ secret: string; uri: string }>('enroll', values),
+  })
+  const verify = useMutation({
+    gcTime: 0,
+    mutationFn: async (values: Values) => act<{ 'recovery-codes': string[] }>('verify', values),
+    onSuccess: refresh,
+  })
+  const renew = useMutation({
+    gcTime: 0,
+    mutationFn: async (values: Values) => act<{ 'recovery-codes': string[] }>('renew-recovery-codes', values),
+  })
+  const disable = useMutation({
+    mutationFn: async (values: Values) => send('POST', '/two-factor/actions/disable', values),
+    onSuccess: async () => {
+      for (const step of [enroll, verify, renew]) step.reset()
+      await refresh()
+    },
+  })
+  return { enroll, verify, renew, disable }
+}
+
+export type SessionAttributes = {
+  'created-at': string
+  'last-used-at': string
+  address: string | null
+  'user-agent': string | null
+  'is-current': boolean
+}
+
+/** Where the account is signed in. */
+export function useAccountSessions() {
+  return useQuery({
+    queryKey: ['account-sessions'],
+    queryFn: async () => (await get<ListDocument<SessionAttributes>>('/account/sessions')).data,
+  })
+}
+
+export function useEndSession() {
+  const refresh = useRefresh()
+  return useMutation({
+    mutationFn: async (id: string) => request('DELETE', `/account/sessions/${id}`),
+    onSettled: refresh,
+  })
+}
+
+/** Ends the session of this browser too. */
+export function useSignOutEverywhere() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async () => request('DELETE', '/account/sessions'),
+    onSuccess: () => {
+      queries.clear()
+      window.location.assign('/app/sign-in')
+    },
+  })
+}
