@@ -7,7 +7,8 @@ export function Layout() {
   const session = useSession()
   const signOut = useSignOut()
   if (session.isPending) return null
-  if (session.error) return <ErrorNote error={session.error} />
+  // A check that fails later leaves the page as it is: it may show what is shown once.
+  if (session.error && session.data === undefined) return <ErrorNote error={session.error} />
   if (!session.data) return <ToSignIn />
   return (
     <>
