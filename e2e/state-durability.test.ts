@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
-import { type BootedServer, bootServer } from './server.ts'
+import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 
 /** How often server and database are killed: as often as the time allows, or just so many times on demand. */
 const ROUNDS = Number(process.env['STATE_KILL_ROUNDS'] ?? 50)
@@ -48,25 +48,33 @@ async function write(writer: Writer, seed: number) {
       md5: createHash('md5').update(raw).digest('hex'),
       ...(isInline && { state: Buffer.from(raw).toString('base64') }),
     }
-    try {
-      const { data } = await server.api('POST', `/workspaces/${writer.id}/state-versions`, {
-        data: { type: 'state-versions', attributes },
-      })
-      const entry = { raw, isAcknowledged: isInline }
-      writer.written.set(data.id, entry)
-      if (isInline) continue
-      const upload = await fetch(data.attributes['hosted-state-upload-url'], { method: 'PUT', body: raw })
-      if (upload.status !== 200) throw new Refused(`the upload was answered with ${upload.status}`)
-      entry.isAcknowledged = true
-    } catch (error) {
-      // `fetch` fails with a type error when the connection breaks; an answer that says no is no part of this.
-      if (error instanceof TypeError) return
-      throw error
-    }
+    const created = await send('POST', `${server.url}/api/v2/workspaces/${writer.id}/state-versions`, {
+      type: 'application/vnd.api+json',
+      body: JSON.stringify({ data: { type: 'state-versions', attributes } }),
+    })
+    if (created === undefined) return
+    const { data } = JSON.parse(created)
+    const entry = { raw, isAcknowledged: isInline }
+    writer.written.set(data.id, entry)
+    if (isInline) continue
+    const uploaded = await send('PUT', data.attributes['hosted-state-upload-url'], {
+      type: 'application/octet-stream',
+      body: raw,
+    })
+    if (uploaded === undefined) return
+    entry.isAcknowledged = true
   }
 }
 
-class Refused extends Error {}
+/** The answer, undefined when there is none or when it tells of a failure, as it does once the database is gone. */
+async function send(method: string, url: string, { type, body }: { type: string; body: string }) {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type }
+  const answer = await fetch(url, { method, headers, body }).catch(() => undefined)
+  const text = await answer?.text().catch(() => undefined)
+  if (answer === undefined || text === undefined || answer.status >= 500) return undefined
+  if (answer.status >= 400) throw new Error(`${method} ${url} was answered with ${answer.status}: ${text}`)
+  return text
+}
 
 /** Ends the server, and the database under it, between two instructions. */
 async function killBoth() {
@@ -107,9 +115,10 @@ async function broken(writer: Writer, isChecked: (id: string) => boolean) {
         problems.push(`${id} is neither absent nor whole`)
     }
   }
-  const latest = await server.api('GET', `/workspaces/${writer.id}/current-state-version`)
-  const finalized = [...versions].find(([, attributes]) => attributes.status === 'finalized')
-  if (latest.data.id !== finalized?.[0]) problems.push(`${latest.data.id} is current, not ${finalized?.[0]}`)
+  const { data } = await server.api('GET', `/workspaces/${writer.id}?include=current_state_version`)
+  const current = data.relationships['current-state-version']?.data?.id
+  const finalized = [...versions].find(([, attributes]) => attributes.status === 'finalized')?.[0]
+  if (current !== finalized) problems.push(`${current} is current, not ${finalized}`)
   return problems
 }
 
