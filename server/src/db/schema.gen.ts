@@ -540,6 +540,7 @@ export type Schema = {
     is_site_admin: Generated<boolean>
     password_hash: string | null
     suspended_at: Timestamp | null
+    unconfirmed_email: string | null
     updated_at: Timestamp
     username: string
   }

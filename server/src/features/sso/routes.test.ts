@@ -128,6 +128,23 @@ describe('accounts', () => {
     expect(verified.id).toBe(user.id)
   })
 
+  test('are not linked by an address that their people only say is theirs', async () => {
+    const squatter = await createUser(app, { username: 'squatter', password: 'a good password' })
+    await app.request({
+      method: 'PATCH',
+      url: '/api/v2/account/update',
+      token: squatter.token,
+      body: { data: { type: 'users', attributes: { email: 'chief@example.com' } } },
+    })
+
+    const chief = await signIn(person('chief', { email: 'chief@example.com' }))
+    const details = await app.request({ url: '/api/v2/account/details', token: squatter.token })
+
+    expect(chief.id).not.toBe(squatter.id)
+    expect(chief.attributes).toMatchObject({ email: 'chief@example.com', 'unconfirmed-email': null })
+    expect(details.json().data.attributes).toMatchObject({ email: squatter.email, 'unconfirmed-email': null })
+  })
+
   test('are not handed on with an address to the next person who has it', async () => {
     const first = await signIn(person('leaver', { email: 'shared@example.com' }))
 
