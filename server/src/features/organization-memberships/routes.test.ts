@@ -191,7 +191,7 @@ describe('the end of a membership', () => {
     const id = await ownId(owner)
 
     expect((await remove(id, manager.token)).status).toBe(403)
-    expect((await remove(id, text)).status).toBe(403)
+    expect((await remove(id, text)).json().errors[0].detail).toBe('only owners may remove an owner')
     expect((await show(id)).status).toBe(200)
   })
 
