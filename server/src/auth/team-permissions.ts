@@ -31,7 +31,7 @@ export type TeamFacts = {
  */
 export function teamPermissions(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
   const permissions = grantedTeam(facts, team)
-  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['team:read']) : permissions
+  return facts.demands && permissions.size > 0 ? new Set(['team:read']) : permissions
 }
 
 function grantedTeam(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {

@@ -282,6 +282,7 @@ export type Schema = {
     id: string
     idle_minutes: number
     last_used_at: Timestamp
+    longest_idle_minutes: Generated<number>
     user_agent: string | null
     user_id: string
   }

@@ -1,7 +1,7 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy } from '../../auth/permissions.ts'
+import { checkDemands } from '../../auth/permissions.ts'
 import { checkHoldsAccess, teamPermissions } from '../../auth/team-permissions.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
@@ -30,7 +30,7 @@ export async function requireTeamForTokens(ctx: Ctx, teamId: string) {
     isPerson: ctx.actor.kind === 'user' && ctx.actor.teamId === undefined,
   })
   if (!can.has('team:read')) throw notFound('team')
-  checkTwoFactorPolicy(facts)
+  checkDemands(facts)
   if (!can.has('tokens:manage')) throw forbidden(`you may not manage the tokens of the team ${team.name}`)
   return { ...team, facts }
 }
