@@ -11,6 +11,7 @@ import {
   enrollSecondFactor,
   hasSecondFactor,
   listSessions,
+  recordFailedSignIn,
   removeSecondFactor,
   replaceRecoveryCodes,
   takeCode,
@@ -131,8 +132,9 @@ async function requireTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {
   const user = await requirePasswordAccount(ctx)
   if (!(await hasSecondFactor(ctx.db, user.id))) throw conflict('the second factor is off')
   await checkOwnPassword(ctx, user, input.password, '/data/attributes/password')
-  if (!(await takeCode(ctx, user.id, input.otp))) throw wrongCode()
-  return user
+  if (await takeCode(ctx, user.id, input.otp)) return user
+  await recordFailedSignIn(ctx, user, 'second factor')
+  throw wrongCode()
 }
 
 function wrongCode() {
