@@ -14,12 +14,15 @@ export const resourceName = (noun: string, max = 90) =>
       error: `${noun} may only contain letters, numbers, underscores and hyphens`,
     })
 
+/** What the database can keep. */
+const minutes = z.int().min(1).max(2_147_483_647)
+
 const attributes = z.object({
   name: resourceName('Name'),
   email: z.email(),
   'collaborator-auth-policy': z.enum(['password', 'two_factor_mandatory']).optional(),
-  'session-timeout': z.int().min(1).nullish(),
-  'session-remember': z.int().min(1).nullish(),
+  'session-timeout': minutes.nullish(),
+  'session-remember': minutes.nullish(),
   'cost-estimation-enabled': z.boolean().optional(),
   'assessments-enforced': z.boolean().optional(),
   'allow-force-delete-workspaces': z.boolean().optional(),

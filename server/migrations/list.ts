@@ -10,6 +10,8 @@ import * as accountSecurity from './0050-accounts.ts'
 import * as teams from './0060-teams.ts'
 import * as auditTrail from './0061-audit-trail.ts'
 import * as heldStages from './0062-held-stages.ts'
+import * as unconfirmedAddresses from './0063-unconfirmed-addresses.ts'
+import * as sessionIdleness from './0064-session-idleness.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -25,4 +27,6 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0060-teams', up: teams.up },
   { name: '0061-audit-trail', up: auditTrail.up },
   { name: '0062-held-stages', up: heldStages.up },
+  { name: '0063-unconfirmed-addresses', up: unconfirmedAddresses.up },
+  { name: '0064-session-idleness', up: sessionIdleness.up },
 ]

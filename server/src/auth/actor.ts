@@ -13,6 +13,8 @@ export type UserActor = {
   tokenId: string | undefined
   /** The browser's session in use, when there is one. */
   sessionId?: string
+  /** How old the session is, and the longest that it went without use: organizations limit both. */
+  sessionAge?: { minutes: number; idleMinutes: number }
 }
 export type OrganizationActor = { kind: 'organization'; organizationId: string; tokenId: string }
 /** Reads the audit trail of its organization and nothing else. */

@@ -54,7 +54,9 @@ export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyReque
   const { origin } = request.headers
   if (origin !== undefined && isOwnOrigin(app, origin, request.headers.host)) return
   throw forbidden(
-    `a request with a session cookie must come from this server's own pages, not from ${origin ?? 'nowhere'}`,
+    origin === undefined
+      ? "a request with a session cookie must come from this server's own pages, and name them as its origin"
+      : `a request with a session cookie must come from this server's own pages, not from ${origin}`,
   )
 }
 
@@ -164,7 +166,8 @@ export async function findSessionActor(app: App, cookie: string): Promise<UserAc
   const row = await app.db
     .selectFrom('sessions as s')
     .innerJoin('users as u', 'u.id', 's.user_id')
-    .select(['s.id as session_id', 's.last_used_at', 's.idle_minutes', 'u.id', 'u.username', 'u.is_site_admin'])
+    .select(['s.id as session_id', 's.created_at', 's.last_used_at', 's.idle_minutes', 's.longest_idle_minutes'])
+    .select(['u.id', 'u.username', 'u.is_site_admin'])
     .where('s.hash', '=', tokenHash(cookie))
     .where('s.expires_at', '>', now)
     .where('u.suspended_at', 'is', null)
@@ -172,10 +175,11 @@ export async function findSessionActor(app: App, cookie: string): Promise<UserAc
   if (!row) return undefined
   const idleMs = now.getTime() - row.last_used_at.getTime()
   if (idleMs >= row.idle_minutes * 60_000) return undefined
+  const idleMinutes = Math.max(row.longest_idle_minutes, Math.floor(idleMs / 60_000))
   if (idleMs >= LAST_USED_INTERVAL_MS) {
     await app.db
       .updateTable('sessions')
-      .set({ last_used_at: now })
+      .set({ last_used_at: now, longest_idle_minutes: idleMinutes })
       .where('id', '=', row.session_id)
       .where('last_used_at', '=', row.last_used_at)
       .execute()
@@ -188,5 +192,6 @@ export async function findSessionActor(app: App, cookie: string): Promise<UserAc
     teamId: undefined,
     tokenId: undefined,
     sessionId: row.session_id,
+    sessionAge: { minutes: Math.floor((now.getTime() - row.created_at.getTime()) / 60_000), idleMinutes },
   }
 }

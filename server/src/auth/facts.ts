@@ -15,6 +15,8 @@ export type FactsColumn = {
   own_project?: boolean | null
   /** The organization demands a second factor, and the actor is a person with a password and without one. */
   lacks_second_factor?: boolean | null
+  /** The organization's limits for sessions: the minutes without use, and those in all. */
+  session_limits?: [number | null, number | null] | null
 } | null
 
 /** A user of whom the id alone is known, which is all that SQL takes of one: for queries that are prepared once for all. */
@@ -63,6 +65,11 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
       'access', array_remove(array[${access}], null),
       'projects', ${projects},
       'workspaces', ${workspaces},
+      'session_limits', (
+        select jsonb_build_array(my_organization.session_timeout, my_organization.session_remember)
+          from organizations my_organization
+         where my_organization.id = ${subject.organizationId}
+           and coalesce(my_organization.session_timeout, my_organization.session_remember) is not null),
       'lacks_second_factor', exists (
         select from organizations my_organization join users me on me.id = ${actor.userId}
          where my_organization.id = ${subject.organizationId} and my_organization.collaborator_auth_policy = 'two_factor_mandatory'
@@ -138,7 +145,7 @@ export function readFacts(
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],
-        lacksSecondFactor: row.facts?.lacks_second_factor ?? false,
+        demands: demandsOf(actor, row.facts),
       }
     case 'agent':
     case 'audit-trails':
@@ -146,6 +153,15 @@ export function readFacts(
     case 'anonymous':
       return NO_FACTS
   }
+}
+
+function demandsOf(actor: UserActor, facts: NonNullable<FactsColumn>): Facts['demands'] {
+  if (facts.lacks_second_factor) return 'second-factor'
+  const [idle, life] = facts.session_limits ?? []
+  const age = actor.sessionAge
+  if (!age) return undefined
+  const isOver = age.idleMinutes >= (idle ?? Infinity) || age.minutes >= (life ?? Infinity)
+  return isOver ? 'new-session' : undefined
 }
 
 /**

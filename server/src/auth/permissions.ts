@@ -103,8 +103,8 @@ export type Facts = {
   access: ReadonlySet<OrganizationAccess>
   projectGrants: readonly ProjectGrant[]
   workspaceGrants: readonly WorkspaceGrant[]
-  /** The organization demands a second factor that the actor lacks: see `checkTwoFactorPolicy`. */
-  lacksSecondFactor?: boolean
+  /** What the organization demands of how its members sign in, and the actor has not done: see `checkDemands`. */
+  demands?: keyof typeof DEMANDS | undefined
 }
 export type Standing =
   | 'system'
@@ -121,14 +121,20 @@ export type Standing =
 
 export const NO_FACTS: Facts = { standing: 'stranger', access: new Set(), projectGrants: [], workspaceGrants: [] }
 
+const DEMANDS = {
+  'second-factor': 'this organization demands two-factor authentication: switch it on in the settings of your account',
+  'new-session':
+    'your session is too old for this organization, or was unused for too long: sign out, and sign in again',
+} as const
+
 /**
- * Refuses members without a second factor in an organization that demands one, and tells them why. People who sign in
- * elsewhere, and tokens of teams and organizations, are not asked. A guard that forgets this leaves them the permission to
- * see that the resource is there, and no other.
+ * Refuses members who have not signed in as the organization demands, and tells them what to do: with a second factor,
+ * which people who sign in elsewhere are not asked for, and not too long ago. Tokens of teams and organizations are asked
+ * for neither, and API tokens for no session. A guard that forgets this leaves them the permission to see that the resource
+ * is there, and no other.
  */
-export function checkTwoFactorPolicy(facts: Facts) {
-  if (!facts.lacksSecondFactor) return
-  throw forbidden('this organization demands two-factor authentication: switch it on in the settings of your account')
+export function checkDemands({ demands }: Facts) {
+  if (demands) throw forbidden(DEMANDS[demands])
 }
 
 function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {
@@ -198,7 +204,7 @@ function without<Name extends string>(names: readonly Name[], ...left: Name[]): 
 /** What the actor may do to the workspace that the facts are about; an empty set means that it may not see it. */
 export function workspacePermissions(facts: Facts): ReadonlySet<WorkspacePermission> {
   const permissions = grantedWorkspace(facts)
-  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['workspace:read']) : permissions
+  return facts.demands && permissions.size > 0 ? new Set(['workspace:read']) : permissions
 }
 
 function grantedWorkspace(facts: Facts): ReadonlySet<WorkspacePermission> {
@@ -239,7 +245,7 @@ const WORKSPACE_STANDINGS = {
 /** What the actor may do to the project that the facts are about; an empty set means that it may not see it. */
 export function projectPermissions(facts: Facts): ReadonlySet<ProjectPermission> {
   const permissions = grantedProject(facts)
-  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['project:read']) : permissions
+  return facts.demands && permissions.size > 0 ? new Set(['project:read']) : permissions
 }
 
 function grantedProject(facts: Facts): ReadonlySet<ProjectPermission> {
@@ -281,7 +287,7 @@ const PROJECT_STANDINGS = {
 /** What the actor may do to the organization that the facts are about; an empty set means that it may not see it. */
 export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationPermission> {
   const permissions = grantedOrganization(facts)
-  return facts.lacksSecondFactor && permissions.size > 0 ? new Set(['organization:read']) : permissions
+  return facts.demands && permissions.size > 0 ? new Set(['organization:read']) : permissions
 }
 
 function grantedOrganization(facts: Facts): ReadonlySet<OrganizationPermission> {

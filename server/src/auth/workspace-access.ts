@@ -1,7 +1,7 @@
 import { forbidden, notFound } from '../errors.ts'
 import type { Actor } from './actor.ts'
 import { type FactsColumn, readFacts } from './facts.ts'
-import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from './permissions.ts'
+import { checkDemands, type WorkspacePermission, workspacePermissions } from './permissions.ts'
 
 /** A row of what a workspace's runs consist of, selected with `workspaceFactsColumn`. */
 type RowOfWorkspace = { organization_id: string; workspace_id: string; workspace_name: string; facts: FactsColumn }
@@ -24,7 +24,7 @@ export function checkAccess(
   { facts, can }: ReturnType<typeof readAccess>,
   { noun, permission, workspaceName }: { noun: string; permission: WorkspacePermission; workspaceName: string },
 ) {
-  if (can.size > 0) checkTwoFactorPolicy(facts)
+  if (can.size > 0) checkDemands(facts)
   if (!can.has('runs:read')) throw notFound(noun)
   if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${workspaceName}`)
 }

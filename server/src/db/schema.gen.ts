@@ -282,6 +282,7 @@ export type Schema = {
     id: string
     idle_minutes: number
     last_used_at: Timestamp
+    longest_idle_minutes: Generated<number>
     user_agent: string | null
     user_id: string
   }
@@ -540,6 +541,7 @@ export type Schema = {
     is_site_admin: Generated<boolean>
     password_hash: string | null
     suspended_at: Timestamp | null
+    unconfirmed_email: string | null
     updated_at: Timestamp
     username: string
   }

@@ -36,7 +36,17 @@ function detail(issue: z.core.$ZodIssue, name: string) {
     return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${given}, ${rule}`
   }
   if (issue.code === 'custom') return issue.message
+  if (issue.code === 'too_small' && isNumeric(issue.origin)) {
+    return `${name} is ${given}, it must be at least ${issue.minimum}`
+  }
+  if (issue.code === 'too_big' && isNumeric(issue.origin)) {
+    return `${name} is ${given}, it must be at most ${issue.maximum}`
+  }
   return `${name} is ${given}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`
+}
+
+function isNumeric(origin: string) {
+  return origin === 'number' || origin === 'int'
 }
 
 function shown(value: unknown) {

@@ -10,7 +10,7 @@ export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: Acco
     attributes: {
       ...resource.attributes,
       email: row.email,
-      'unconfirmed-email': null,
+      'unconfirmed-email': row.unconfirmed_email,
       'is-site-admin': row.is_site_admin,
       'is-admin': row.is_site_admin,
       'is-sso-login': row.auth_method === 'sso',

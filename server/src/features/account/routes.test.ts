@@ -57,16 +57,47 @@ describe('account details', () => {
 })
 
 describe('updating the account', () => {
-  test('the name and the address change', async () => {
+  test('the name changes, and the address waits until somebody answers for it', async () => {
     const user = await createUser(app, { password: PASSWORD })
+    const admin = await createUser(app, { isSiteAdmin: true })
 
     const response = await patch('/api/v2/account/update', user.token, {
       username: 'grace',
       email: 'grace@example.com',
     })
+    await patch(`/api/v2/admin/users/${user.id}`, admin.token, { email: 'Grace@example.com' })
+    const confirmed = await app.request({ url: '/api/v2/account/details', token: user.token })
 
     expect(response.status).toBe(200)
-    expect(response.json().data.attributes).toMatchObject({ username: 'grace', email: 'grace@example.com' })
+    expect(response.json().data.attributes).toMatchObject({
+      username: 'grace',
+      email: user.email,
+      'unconfirmed-email': 'grace@example.com',
+    })
+    expect(confirmed.json().data.attributes).toMatchObject({ email: 'Grace@example.com', 'unconfirmed-email': null })
+  })
+
+  test('an address that waits neither signs in nor keeps it from whom it belongs to', async () => {
+    const squatter = await createUser(app, { password: PASSWORD })
+    await patch('/api/v2/account/update', squatter.token, { email: 'victim@example.com' })
+
+    const body = { username: 'victim@example.com', password: PASSWORD }
+    const signIn = await app.request({ method: 'POST', url: '/api/v2/sessions', body })
+    const victim = await createUser(app, { email: 'Victim@example.com' })
+    const details = await app.request({ url: '/api/v2/account/details', token: squatter.token })
+
+    expect(signIn.status).toBe(401)
+    expect(victim.id).not.toBe(squatter.id)
+    expect(details.json().data.attributes['unconfirmed-email']).toBeNull()
+  })
+
+  test('the address that one has is no new one', async () => {
+    const user = await createUser(app, { password: PASSWORD })
+    await patch('/api/v2/account/update', user.token, { email: 'other@example.com' })
+
+    const back = await patch('/api/v2/account/update', user.token, { email: user.email.toUpperCase() })
+
+    expect(back.json().data.attributes).toMatchObject({ email: user.email, 'unconfirmed-email': null })
   })
 
   test('a taken name or address, in any case, is refused where it stands', async () => {

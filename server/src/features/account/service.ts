@@ -11,12 +11,13 @@ import {
   enrollSecondFactor,
   hasSecondFactor,
   listSessions,
+  recordFailedSignIn,
   removeSecondFactor,
   replaceRecoveryCodes,
   takeCode,
   verifySecondFactor,
 } from '../sessions/service.ts'
-import { findUser, updateUser, userAudit, type UserRow } from '../users/service.ts'
+import { findUser, findUserByLogin, updateUser, userAudit, type UserRow } from '../users/service.ts'
 
 export type Account = { user: UserRow; hasSecondFactor: boolean }
 
@@ -41,16 +42,27 @@ async function requirePasswordAccount(ctx: Ctx) {
   return user
 }
 
+/**
+ * Changes the name at once. A new address waits as `unconfirmed_email`: it leads to nothing until an administrator sets it.
+ * Throws `invalid` for a name or an address that somebody has.
+ */
 export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Account> {
   const user = await requirePerson(ctx)
   if (user.auth_method !== 'password') throw forbidden('the name and address of this account come from its sign-on')
   const changes = {
     ...(input.username !== undefined && { username: input.username }),
-    ...(input.email !== undefined && { email: input.email }),
+    ...(input.email !== undefined && { unconfirmed_email: await unconfirmedAddress(ctx, user, input.email) }),
   }
   const event = userAudit('update', user, { changes: Object.keys(changes) })
   const updated = await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes))
   return { user: updated, hasSecondFactor: await hasSecondFactor(ctx.db, user.id) }
+}
+
+/** The address as it is to wait; null for the one that the account has, which takes an earlier claim back. */
+async function unconfirmedAddress(ctx: Ctx, user: UserRow, email: string) {
+  const owner = await findUserByLogin(ctx.db, email)
+  if (owner && owner.id !== user.id) throw invalid('Email has already been taken', '/data/attributes/email')
+  return owner ? null : email
 }
 
 /** Changes the password of whoever knows the current one, and signs out every other browser. */
@@ -120,8 +132,9 @@ async function requireTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {
   const user = await requirePasswordAccount(ctx)
   if (!(await hasSecondFactor(ctx.db, user.id))) throw conflict('the second factor is off')
   await checkOwnPassword(ctx, user, input.password, '/data/attributes/password')
-  if (!(await takeCode(ctx, user.id, input.otp))) throw wrongCode()
-  return user
+  if (await takeCode(ctx, user.id, input.otp)) return user
+  await recordFailedSignIn(ctx, user, 'second factor')
+  throw wrongCode()
 }
 
 function wrongCode() {

@@ -12,6 +12,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): Resource 
     attributes: {
       username: row.username,
       email: row.email,
+      'unconfirmed-email': row.unconfirmed_email,
       'avatar-url': `${baseUrl}${avatarPath(row.id)}`,
       'auth-method': row.auth_method,
       'is-admin': row.is_site_admin,

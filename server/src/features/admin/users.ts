@@ -41,7 +41,10 @@ export async function showSiteUser(ctx: Ctx, id: string) {
   return user
 }
 
-/** Changes an account; a new password, for someone who lost theirs, ends all sessions. */
+/**
+ * Changes an account; a new password, for someone who lost theirs, ends all sessions. The administrator answers for the
+ * address, so it spends the invitations that went to it.
+ */
 export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   const user = await showSiteUser(ctx, id)
   const passwordHash = input.password === undefined ? undefined : await hashPassword(input.password)
@@ -55,6 +58,7 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
       ...(passwordHash !== undefined && { password_hash: passwordHash, auth_method: 'password' }),
     })
     if (passwordHash !== undefined) await endSessions(ctx, id)
+    if (input.email !== undefined) await acceptInvitations(ctx, id)
   })
 }
 

@@ -1,7 +1,7 @@
 import type { CreateAgentPool, UpdateAgentPool } from '@groundstate/contract/agent-pools'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
+import { checkDemands, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
 import { isUniqueViolation, type Tx, transact } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -34,7 +34,7 @@ export async function requireAgentPool(
   const { facts: column, ...pool } = row
   const facts = readFacts(ctx.actor, { organizationId: row.organization_key, facts: column })
   const can = organizationPermissions(facts)
-  if (can.has('organization:read')) checkTwoFactorPolicy(facts)
+  if (can.has('organization:read')) checkDemands(facts)
   if (!can.has('agent-pools:read')) throw notFound(noun)
   if (!can.has(permission))
     throw forbidden(`this needs the permission ${permission} in the organization ${row.organization_name}`)

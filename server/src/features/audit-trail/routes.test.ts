@@ -152,6 +152,30 @@ test('site administrators read what belongs to no organization, and nobody else 
   expect([(await site(owner.token)).status, (await site(token)).status]).toEqual([404, 404])
 })
 
+test('wrong passwords and codes of whoever is signed in are there too, as failed sign-ins', async () => {
+  const admin = await createUser(app, { isSiteAdmin: true })
+  const person = await createUser(app, { password: 'a good password' })
+  const send = (method: 'PATCH' | 'POST', path: string, attributes: object) =>
+    app.request({
+      method,
+      url: `/api/v2/account/${path}`,
+      token: person.token,
+      body: { data: { type: 'users', attributes } },
+    })
+
+  const wrong = { current_password: 'a wrong password', password: 'another password' }
+  const refused = await send('PATCH', 'password', wrong)
+  await send('POST', 'two-factor/actions/enroll', { password: 'a wrong password' })
+
+  const { data } = (await app.request({ url: '/api/v2/admin/audit-trail', token: admin.token })).json()
+  const failed = data.filter(({ resource }: any) => resource.id === person.id && resource.action === 'sign_in_failed')
+  expect(refused.status).toBe(422)
+  expect(failed).toMatchObject([
+    { auth: { accessor_id: person.id }, resource: { meta: { reason: 'current password' } } },
+    { auth: { accessor_id: person.id }, resource: { meta: { reason: 'current password' } } },
+  ])
+})
+
 test('events older than the setting are swept', async () => {
   await createTeam('old')
   app.clock.advance(31 * 86_400_000)

@@ -1,6 +1,7 @@
 import type { CreateMembership } from '@groundstate/contract/memberships'
 import type { Ctx } from '../../app.ts'
 import { organizationPermissions } from '../../auth/permissions.ts'
+import { checkHoldsAccess } from '../../auth/team-permissions.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
 import { recordAudit } from '../audit-trail/service.ts'
@@ -69,6 +70,7 @@ async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly stri
     if (!team.can.has('members:manage')) {
       throw forbidden(`this needs the permission members:manage on the team ${team.name}`)
     }
+    checkHoldsAccess(team.facts, team, team.name)
   }
   return teams
 }
@@ -112,7 +114,8 @@ function checkRemoval(ctx: Ctx & { db: Tx }, membership: Membership, teams: read
   if (!organizationPermissions(facts).has('members:manage')) {
     throw forbidden(`this needs the permission members:manage in the organization ${membership.organization_name}`)
   }
-  if (isOwner && facts.standing === 'member') throw forbidden('only owners may remove an owner')
+  if (isOwner && facts.standing !== 'owner' && facts.standing !== 'system')
+    throw forbidden('only owners may remove an owner')
   if (teams.some((team) => !team.isVisible)) {
     throw forbidden('the member is in a team that you may not see: ask an owner')
   }

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type Facts, organizationPermissions } from '../../auth/permissions.ts'
+import { checkDemands, type Facts, organizationPermissions } from '../../auth/permissions.ts'
 import type { Tx } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
@@ -19,7 +19,7 @@ export async function requireMembership(ctx: Ctx, id: string): Promise<Membershi
   const row = await store.findMembership(ctx.db, ctx.actor, id)
   const membership = row && readable(ctx, row)
   if (!membership) throw notFound('organization membership')
-  checkTwoFactorPolicy(membership.facts)
+  checkDemands(membership.facts)
   return membership
 }
 

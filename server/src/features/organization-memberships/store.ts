@@ -98,7 +98,7 @@ export async function listMemberships(
   return { rows, total: active + invited, active, invited }
 }
 
-/** The account of an e-mail address, in any case. */
+/** The account of an e-mail address, in any case; not one whose person only claims the address. */
 export async function findAccount(db: Db, email: string) {
   return db
     .selectFrom('users')

@@ -155,3 +155,13 @@ test('a deleted organization takes everything with it', async () => {
   const left = await app.db.selectFrom('users').select('id').where('id', '=', id).execute()
   expect(left).toEqual([])
 })
+
+test('a number out of bounds is told which bounds they are', async () => {
+  const { name } = (await create({ name: 'bounded', email: 'ops@acme.test' })).json().data.attributes
+
+  const [low, high] = [await patch(name, { 'session-timeout': 0 }), await patch(name, { 'session-remember': 2 ** 31 })]
+
+  expect([low.status, high.status]).toEqual([422, 422])
+  expect(low.json().errors[0].detail).toBe('session-timeout is 0, it must be at least 1')
+  expect(high.json().errors[0].detail).toMatch(/^session-remember is 2147483648, it must be at most /)
+})

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
 import {
-  checkTwoFactorPolicy,
+  checkDemands,
   type Facts,
   type OrganizationPermission,
   organizationPermissions,
@@ -41,7 +41,7 @@ type Found = NonNullable<Awaited<ReturnType<typeof store.findOrganization>>>
 function authorised(ctx: Ctx, row: Found | undefined, permission: OrganizationPermission) {
   const organization = row && readable(ctx, row)
   if (!organization) throw notFound('organization')
-  checkTwoFactorPolicy(organization.facts)
+  checkDemands(organization.facts)
   if (!organization.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${organization.name}`)
   }
@@ -58,7 +58,10 @@ function readable(ctx: Ctx, row: Found): Organization | undefined {
 /** Those of the organizations whose content the actor may see, for includes. */
 export async function listReadableOrganizations(ctx: Ctx, ids: readonly string[]): Promise<Organization[]> {
   const rows = await store.findOrganizations(ctx.db, ctx.actor, ids)
-  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readable(ctx, row) ?? [])))
+  return rows.flatMap((row) => {
+    const organization = readable(ctx, row)
+    return organization && !organization.facts.demands ? organization : []
+  })
 }
 
 export async function listOrganizations(

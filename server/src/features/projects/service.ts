@@ -1,7 +1,7 @@
 import type { CreateProject, UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type Facts, type ProjectPermission, projectPermissions } from '../../auth/permissions.ts'
+import { checkDemands, type Facts, type ProjectPermission, projectPermissions } from '../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
@@ -25,7 +25,7 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   const row = await store.findProject(ctx.db, ctx.actor, id)
   const project = row && readable(ctx, row)
   if (!project) throw notFound('project')
-  checkTwoFactorPolicy(project.facts)
+  checkDemands(project.facts)
   if (!project.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the project ${project.name}`)
   }
@@ -62,7 +62,10 @@ export async function requireDefaultProject(ctx: Ctx, id: string | null): Promis
 export async function listReadableProjects(ctx: Ctx, ids: readonly string[]): Promise<Project[]> {
   if (ids.length === 0) return []
   const rows = await store.findProjects(ctx.db, ctx.actor, ids)
-  return rows.flatMap((row) => (row.facts?.lacks_second_factor ? [] : (readable(ctx, row) ?? [])))
+  return rows.flatMap((row) => {
+    const project = readable(ctx, row)
+    return project && !project.facts.demands ? project : []
+  })
 }
 
 function readable(ctx: Ctx, row: Found | undefined): Project | undefined {

@@ -3,7 +3,7 @@ import { STAGES } from '@groundstate/contract/run-tasks'
 import type { Updateable } from 'kysely'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
+import { checkDemands, type OrganizationPermission, organizationPermissions } from '../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
@@ -25,7 +25,7 @@ export async function requireTask(ctx: Ctx, id: string, permission: Organization
   if (!task) throw notFound('task')
   const facts = readFacts(ctx.actor, { organizationId: task.organization_id, facts: task.facts })
   const can = organizationPermissions(facts)
-  checkTwoFactorPolicy(facts)
+  checkDemands(facts)
   if (!can.has('run-tasks:read')) throw notFound('task')
   if (!can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} in the organization ${task.organization_name}`)

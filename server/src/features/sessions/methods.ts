@@ -70,13 +70,15 @@ export async function takeCode(ctx: Ctx, userId: string, code: string) {
 /** Asks whoever is signed in for the password again. Throws `invalid` at `pointer`, or `too-many-requests`. */
 export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string, pointer: string) {
   await countAttempt(ctx, user.id)
-  if (user.password_hash === null || !(await verifyPassword(password, user.password_hash)))
+  if (user.password_hash === null || !(await verifyPassword(password, user.password_hash))) {
+    await recordFailedSignIn(ctx, user, 'current password')
     throw invalid('the current password is wrong', pointer)
+  }
   await forgiveAttempt(ctx, user.id)
 }
 
 /**
- * Keeps in the audit trail that a sign-in failed, which must not be called where a failure rolls back.
+ * Keeps in the audit trail that a sign-in failed, or that whoever is signed in did not know the secret again; it must not be called where a failure rolls back.
  * A name that nobody has is kept too, so that it takes as long; but not as what it is, since people type passwords into
  * the field of the name.
  */

@@ -2,15 +2,16 @@ import type { Resource } from '@groundstate/contract/json-api'
 import type { SignInMethods } from './methods.ts'
 import type { SessionRow } from './store.ts'
 
-/** A browser's session; `currentId` is the one that the request came with. */
+/** A browser's session, which ends at `expires-at` unless it is used before; `currentId` is the one that the request came with. */
 export function sessionResource(row: SessionRow, currentId: string | undefined): Resource {
+  const idleEnd = new Date(row.last_used_at.getTime() + row.idle_minutes * 60_000)
   return {
     id: row.id,
     type: 'sessions',
     attributes: {
       'created-at': row.created_at,
       'last-used-at': row.last_used_at,
-      'expires-at': row.expires_at,
+      'expires-at': idleEnd < row.expires_at ? idleEnd : row.expires_at,
       address: row.address,
       'user-agent': row.user_agent,
       'is-current': row.id === currentId,

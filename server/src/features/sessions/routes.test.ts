@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { browserWith, cookieOf, createBrowser } from '../../testing/browser.ts'
-import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
+import {
+  createOrganization,
+  createProject,
+  createUser,
+  createWorkspace,
+  type TestUser,
+} from '../../testing/factories.ts'
+import { addMember } from '../../testing/teams.ts'
 import { updateUser } from '../users/service.ts'
 import { updateOrganization } from '../organizations/store.ts'
 
@@ -138,19 +145,66 @@ describe('a session', () => {
     await app.runJobs()
   })
 
-  test('is as short as the strictest organization asks', async () => {
+  test('is too old for an organization that asks for newer ones, and for no other', async () => {
+    const [user, stranger] = [await createUser(app), await createUser(app)]
+    const [strict, lax] = [await createOrganization(app, stranger), await createOrganization(app, user)]
+    await updateOrganization(app.db, strict.id, { session_remember: 60 })
+    await addMember(app, strict.id, user)
+    const project = await createProject(app, { organization: strict.name, actor: stranger.actor })
+    const browser = await createBrowser(app, user.id)
+    const status = async (path: string) => (await browser.request({ url: `/api/v2${path}` })).status
+
+    const before = await status(`/organizations/${strict.name}`)
+    app.clock.advance(60 * 60_000)
+    const after = await browser.request({ url: `/api/v2/organizations/${strict.name}` })
+
+    expect(before).toBe(200)
+    expect(after.status).toBe(403)
+    expect(after.json().errors[0].detail).toMatch(/sign out, and sign in again$/)
+    expect(await status(`/organizations/${strict.name}/workspaces`)).toBe(403)
+    expect(await status(`/projects/${project.id}`)).toBe(404)
+    expect(await status(`/organizations/${lax.name}/workspaces`)).toBe(200)
+    expect(await status('/account/details')).toBe(200)
+    const token = await app.request({ url: `/api/v2/organizations/${strict.name}`, token: user.token })
+    expect(token.status).toBe(200)
+    const again = await createBrowser(app, user.id)
+    expect((await again.request({ url: `/api/v2/organizations/${strict.name}` })).status).toBe(200)
+  })
+
+  test('is over, once left unused, for an organization that asks for that, whatever it was used for since', async () => {
     const user = await createUser(app)
     const organization = await createOrganization(app, user)
-    await updateOrganization(app.db, organization.id, { session_timeout: 5, session_remember: 60 })
+    const workspace = await createWorkspace(app, { organization: organization.name })
+    await updateOrganization(app.db, organization.id, { session_timeout: 5 })
     const browser = await createBrowser(app, user.id)
+    const status = async (path: string) => (await browser.request({ url: `/api/v2${path}` })).status
 
-    const before = await browser.request({ url: '/api/v2/sessions/current' })
-    app.clock.advance(6 * 60_000)
-    const after = await browser.request({ url: '/api/v2/sessions/current' })
+    app.clock.advance(4 * 60_000)
+    const used = await status(`/workspaces/${workspace.id}`)
+    app.clock.advance(4 * 60_000)
+    const usedAgain = await status(`/workspaces/${workspace.id}`)
+    app.clock.advance(5 * 60_000)
+    const elsewhere = await status('/account/details')
+    app.clock.advance(60_000)
+    const afterwards = await status(`/workspaces/${workspace.id}`)
 
-    const { attributes } = before.json().data
-    expect(Date.parse(attributes['expires-at']) - Date.parse(attributes['created-at'])).toBe(60 * 60_000)
-    expect(after.status).toBe(401)
+    expect([used, usedAgain, elsewhere, afterwards]).toEqual([200, 200, 200, 403])
+  })
+
+  test('tells when it ends unless it is used', async () => {
+    const user = await createUser(app)
+    const browser = await createBrowser(app, user.id)
+    const current = async () => (await browser.request({ url: '/api/v2/sessions/current' })).json().data.attributes
+
+    const first = await current()
+    app.clock.advance(10 * DAY_MS)
+    await current()
+    app.clock.advance(10 * DAY_MS)
+    const last = await current()
+
+    const start = Date.parse(first['created-at'])
+    expect(Date.parse(first['expires-at']) - start).toBe(14 * DAY_MS)
+    expect(Date.parse(last['expires-at']) - start).toBe(30 * DAY_MS)
   })
 
   test('is written at most once a minute', async () => {

@@ -34,17 +34,6 @@ export async function deleteSessions(db: Db, userId: string, which: { id?: strin
   return Number(result.numDeletedRows)
 }
 
-/** The strictest limits, in minutes, among the organizations that a user belongs to; null where none sets one. */
-export async function findSessionLimits(db: Db, userId: string) {
-  return db
-    .selectFrom('organization_memberships as m')
-    .innerJoin('organizations as o', 'o.id', 'm.organization_id')
-    .select((eb) => [eb.fn.min('o.session_timeout').as('idle'), eb.fn.min('o.session_remember').as('remember')])
-    .where('m.user_id', '=', userId)
-    .where('m.status', '=', 'active')
-    .executeTakeFirstOrThrow()
-}
-
 /** Adds one to a counter, which starts again when its window has passed. */
 export async function countAttempt(db: Db, { key, now, windowMs }: { key: string; now: Date; windowMs: number }) {
   const passed = new Date(now.getTime() - windowMs)

@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
+import { createBrowser } from '../../testing/browser.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { cookiesOf, createIdentityProvider } from '../../testing/identity-provider.ts'
 import { createTeam } from '../../testing/teams.ts'
@@ -126,6 +127,41 @@ describe('accounts', () => {
     expect(unverified.attributes.username).toMatch(/^linked-.{6}$/)
     expect(unverified.attributes.email).toBeNull()
     expect(verified.id).toBe(user.id)
+  })
+
+  test('sign in with the provider alone once they are linked', async () => {
+    const password = 'a good password'
+    const user = await createUser(app, { username: 'moving', email: 'moving@example.com', password })
+    const before = await createBrowser(app, user.id)
+
+    const { attributes } = await signIn(person('mov', { email: 'moving@example.com' }))
+    const body = { username: 'moving', password }
+    const byPassword = await app.request({ method: 'POST', url: '/api/v2/sessions', body })
+
+    expect(attributes).toMatchObject({
+      'auth-method': 'sso',
+      'is-sso-login': true,
+      permissions: { 'can-change-password': false, 'can-change-email': false },
+    })
+    expect(byPassword.status).toBe(401)
+    expect((await before.request({ url: '/api/v2/account/details' })).status).toBe(401)
+  })
+
+  test('are not linked by an address that their people only say is theirs', async () => {
+    const squatter = await createUser(app, { username: 'squatter', password: 'a good password' })
+    await app.request({
+      method: 'PATCH',
+      url: '/api/v2/account/update',
+      token: squatter.token,
+      body: { data: { type: 'users', attributes: { email: 'chief@example.com' } } },
+    })
+
+    const chief = await signIn(person('chief', { email: 'chief@example.com' }))
+    const details = await app.request({ url: '/api/v2/account/details', token: squatter.token })
+
+    expect(chief.id).not.toBe(squatter.id)
+    expect(chief.attributes).toMatchObject({ email: 'chief@example.com', 'unconfirmed-email': null })
+    expect(details.json().data.attributes).toMatchObject({ email: squatter.email, 'unconfirmed-email': null })
   })
 
   test('are not handed on with an address to the next person who has it', async () => {

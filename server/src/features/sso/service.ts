@@ -6,8 +6,8 @@ import { forbidden, unauthorized } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
 import { recordAudit } from '../audit-trail/service.ts'
 import { acceptInvitations } from '../organization-memberships/service.ts'
-import { type OpenedSession, openSession } from '../sessions/service.ts'
-import { findUser, findUserByLogin, insertUser, userAudit, type UserRow } from '../users/service.ts'
+import { endSessions, type OpenedSession, openSession, removeSecondFactor } from '../sessions/service.ts'
+import { findUser, findUserByLogin, insertUser, updateUser, userAudit, type UserRow } from '../users/service.ts'
 import { type Claims, groupsOf, usernameOf, verifiedEmail } from './claims.ts'
 import type { PendingSignOn } from './pending.ts'
 import { requireProvider } from './provider.ts'
@@ -106,13 +106,23 @@ async function establishAccount(ctx: Ctx & { db: Tx }, identity: store.Identity,
       'the account with your address belongs to somebody else at the identity provider: ask an administrator',
     )
   }
-  const user =
-    existing ??
-    (await insertUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null }))
+  const user = existing
+    ? await convertAccount(ctx, existing.id)
+    : await insertUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null })
   // To link an account that was there gives somebody access to it, so it is told apart.
   await recordAudit(ctx, userAudit(existing ? 'link_identity' : 'create', user, { via: 'sign-on' }))
   await store.insertIdentity(ctx.db, identity, { userId: user.id, now })
   return user
+}
+
+/**
+ * Makes an account one of sign-on: what it signed in with before ends, so that nothing gets around what the provider asks
+ * for. Its API tokens stay.
+ */
+async function convertAccount(ctx: Ctx & { db: Tx }, id: string) {
+  await removeSecondFactor(ctx, id)
+  await endSessions(ctx, id)
+  return updateUser(ctx, id, { auth_method: 'sso', password_hash: null, unconfirmed_email: null })
 }
 
 async function freeUsername(ctx: Ctx, claims: Claims) {

@@ -1,6 +1,7 @@
 import type { CreateTeam, UpdateTeam } from '@groundstate/contract/teams'
 import type { Ctx } from '../../app.ts'
-import type { TeamPermission } from '../../auth/team-permissions.ts'
+import { type AccessColumns, checkHoldsAccess, type TeamPermission } from '../../auth/team-permissions.ts'
+import { ORGANIZATION_ACCESS } from '../../auth/permissions.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
@@ -51,6 +52,7 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
   if (Object.values(access).includes(true) && !organization.can.has('teams:manage-access')) {
     throw forbidden(`this needs the permission teams:manage-access in the organization ${organization.name}`)
   }
+  checkHoldsAccess(organization.facts, access, input.name)
   return unique(() =>
     transact(ctx, async (ctx) => {
       const id = await insertTeam(
@@ -79,6 +81,7 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
   if (needed.length === 0 || Object.values(settings).some((value) => value !== undefined)) needed.push('team:update')
   const missing = needed.find((name) => !team.can.has(name))
   if (missing) throw forbidden(`this needs the permission ${missing} on the team ${team.name}`)
+  checkHoldsAccess(team.facts, withAccess(team, access), team.name)
   return unique(() =>
     transact(ctx, async (ctx) => {
       await store.updateTeam(ctx.db, id, {
@@ -97,6 +100,11 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
       return { ...team, ...changed, facts: team.facts }
     }),
   )
+}
+
+/** What the team may do now, and what it may do after the change. */
+function withAccess(team: AccessColumns, changes: AccessColumns): AccessColumns {
+  return Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || changes[name]]))
 }
 
 /** The owners may do all there is, and are found by their name. */

@@ -2,7 +2,7 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import type { Facts } from '../../auth/permissions.ts'
-import { teamPermissions } from '../../auth/team-permissions.ts'
+import { checkHoldsAccess, teamPermissions } from '../../auth/team-permissions.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
 import { recordAudit } from '../audit-trail/service.ts'
@@ -13,7 +13,7 @@ export { insertInvitedMembers, insertTeamMembers } from './members-store.ts'
 
 /** Adds members of the organization to a team; the ids of the identifiers are usernames. */
 export async function addTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
-  const team = await requireTeam(ctx, teamId, 'members:manage')
+  const team = await requireTeamToJoin(ctx, teamId)
   await addMembers(ctx, team, { userIds: await findUsers(ctx, team, identifiers), membershipIds: [] })
 }
 
@@ -24,13 +24,19 @@ export async function removeTeamUsers(ctx: Ctx, teamId: string, identifiers: rea
 
 /** As `addTeamUsers`, by the ids of memberships: invited people too, who join once they have an account. */
 export async function addTeamMemberships(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
-  const team = await requireTeam(ctx, teamId, 'members:manage')
+  const team = await requireTeamToJoin(ctx, teamId)
   await addMembers(ctx, team, await findMemberships(ctx, team, identifiers))
 }
 
 export async function removeTeamMemberships(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
   const team = await requireTeam(ctx, teamId, 'members:manage')
   await removeMembers(ctx, team, await findMemberships(ctx, team, identifiers))
+}
+
+async function requireTeamToJoin(ctx: Ctx, teamId: string) {
+  const team = await requireTeam(ctx, teamId, 'members:manage')
+  checkHoldsAccess(team.facts, team, team.name)
+  return team
 }
 
 type Members = { userIds: string[]; membershipIds: string[] }

@@ -1,5 +1,6 @@
 import type { Identifier, Resource } from '@groundstate/contract/json-api'
 import { ORGANIZATION_ACCESS } from '../../auth/permissions.ts'
+import { missingAccess } from '../../auth/team-permissions.ts'
 import { attributeName } from './organization-access.ts'
 import type { Team } from './service.ts'
 
@@ -8,7 +9,9 @@ export type TeamRelations = { users: Identifier[]; memberships: Identifier[] }
 export function teamResource(team: Team, { users, memberships }: TeamRelations): Resource {
   const { can, is_owners: isOwners } = team
   const self = `/api/v2/teams/${team.id}`
-  const updates = can.has('team:update')
+  // Whoever would get more by it puts nobody into a team, and changes nothing about it.
+  const isInReach = missingAccess(team.facts, team).length === 0
+  const updates = can.has('team:update') && isInReach
   return {
     id: team.id,
     type: 'teams',
@@ -24,10 +27,10 @@ export function teamResource(team: Team, { users, memberships }: TeamRelations):
         ORGANIZATION_ACCESS.map((name) => [attributeName(name), isOwners || team[name]]),
       ),
       permissions: {
-        'can-update-membership': can.has('members:manage'),
+        'can-update-membership': can.has('members:manage') && isInReach,
         'can-destroy': can.has('team:delete'),
-        'can-update-organization-access': can.has('organization-access:update') && !isOwners,
-        'can-update-api-token': can.has('tokens:manage'),
+        'can-update-organization-access': can.has('organization-access:update') && isInReach && !isOwners,
+        'can-update-api-token': can.has('tokens:manage') && isInReach,
         'can-view-api-token': can.has('tokens:manage'),
         'can-update-visibility': updates && !isOwners,
         'can-update-name': updates && !isOwners,

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import type { Actor } from '../../auth/actor.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type Facts } from '../../auth/permissions.ts'
+import { checkDemands, type Facts } from '../../auth/permissions.ts'
 import { type TeamFacts, type TeamPermission, teamPermissions } from '../../auth/team-permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
@@ -33,7 +33,7 @@ export async function requireTeam(ctx: Ctx, id: string, permission: TeamPermissi
   const row = await store.findTeam(ctx.db, ctx.actor, id)
   const team = row && readable(ctx, row)
   if (!team) throw notFound('team')
-  checkTwoFactorPolicy(team.facts)
+  checkDemands(team.facts)
   if (!team.can.has(permission)) throw forbidden(`this needs the permission ${permission} on the team ${team.name}`)
   return team
 }

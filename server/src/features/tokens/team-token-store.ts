@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
 import { factsColumn } from '../../auth/facts.ts'
+import { ORGANIZATION_ACCESS } from '../../auth/permissions.ts'
 import type { Db } from '../../db/db.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 
@@ -11,6 +12,7 @@ export async function findTeam(db: Db, actor: Actor, id: string) {
     .selectFrom('teams as team')
     .select(['team.id', 'team.name', 'team.organization_id', 'team.is_owners', 'team.visibility'])
     .select(['team.service_user_id', 'team.allow_member_token_management'])
+    .select(ORGANIZATION_ACCESS.map((name) => `team.${name}` as const))
     .select(isMember(userId).as('is_member'))
     .select(factsColumn(actor, { organizationId: sql`team.organization_id` }).as('facts'))
     .where('team.id', '=', id)

@@ -1,8 +1,8 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy } from '../../auth/permissions.ts'
-import { teamPermissions } from '../../auth/team-permissions.ts'
+import { checkDemands } from '../../auth/permissions.ts'
+import { checkHoldsAccess, teamPermissions } from '../../auth/team-permissions.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -30,8 +30,15 @@ export async function requireTeamForTokens(ctx: Ctx, teamId: string) {
     isPerson: ctx.actor.kind === 'user' && ctx.actor.teamId === undefined,
   })
   if (!can.has('team:read')) throw notFound('team')
-  checkTwoFactorPolicy(facts)
+  checkDemands(facts)
   if (!can.has('tokens:manage')) throw forbidden(`you may not manage the tokens of the team ${team.name}`)
+  return { ...team, facts }
+}
+
+/** As `requireTeamForTokens`, to make one: whoever has a token of a team may do all that the team may. */
+async function requireTeamForNewToken(ctx: Ctx, teamId: string) {
+  const team = await requireTeamForTokens(ctx, teamId)
+  checkHoldsAccess(team.facts, team, team.name)
   return team
 }
 
@@ -56,7 +63,7 @@ export async function showLegacyTeamToken(ctx: Ctx, teamId: string) {
 
 /** Makes the team's one token without a name, and revokes the one that was there. */
 export async function createLegacyTeamToken(ctx: Ctx, teamId: string, input: CreateToken): Promise<IssuedToken> {
-  const team = await requireTeamForTokens(ctx, teamId)
+  const team = await requireTeamForNewToken(ctx, teamId)
   const { description: _, ...rest } = input
   return reissueToken(ctx, { ...subject(team), is_legacy: true }, rest)
 }
@@ -72,7 +79,7 @@ export async function deleteLegacyTeamToken(ctx: Ctx, teamId: string) {
 
 /** Makes one of a team's named tokens; the description is its name, which the team has once. */
 export async function createTeamToken(ctx: Ctx, teamId: string, input: CreateToken): Promise<IssuedToken> {
-  const team = await requireTeamForTokens(ctx, teamId)
+  const team = await requireTeamForNewToken(ctx, teamId)
   if (!input.description) throw invalid("description can't be blank", '/data/attributes/description')
   try {
     return await issueToken(ctx, subject(team), input)

@@ -8,13 +8,16 @@ import * as store from './store.ts'
 export { findUser, findUserByLogin, listUsersByIds, RUNS_USER_ID, type UserRow } from './store.ts'
 export { avatarPath, userPermissions, userResource } from './resource.ts'
 
-/** Creates an account. `passwordHash` is null for one that signs in elsewhere. */
+/**
+ * Creates an account. `passwordHash` is null for one that signs in elsewhere. Somebody answers for `email`: whoever only said
+ * that it is theirs loses it.
+ */
 export async function insertUser(
   ctx: Ctx,
   input: { username: string; email: string | null; passwordHash: string | null; isSiteAdmin?: boolean },
 ) {
   const now = ctx.now()
-  return translateTaken(
+  const row = await translateTaken(
     store.insertUser(ctx.db, {
       id: ctx.newId('user'),
       username: input.username,
@@ -26,6 +29,8 @@ export async function insertUser(
       updated_at: now,
     }),
   )
+  if (input.email !== null) await store.clearUnconfirmed(ctx.db, input.email)
+  return row
 }
 
 /** The user as an actor, for what is done later on their behalf; undefined for one that is gone or suspended. */
@@ -36,10 +41,17 @@ export async function findUserActor(ctx: Ctx, id: string): Promise<UserActor | u
   return { kind: 'user', userId: id, username, isSiteAdmin, teamId: undefined, tokenId: undefined }
 }
 
-/** Changes an account whose caller has been authorised. Throws `not-found` when it is gone, `invalid` for a taken name. */
+/**
+ * Changes an account whose caller has been authorised. What is set as `email` is known to be the person's, as in
+ * `insertUser`. Throws `not-found` when it is gone, `invalid` for a taken name.
+ */
 export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<typeof store.updateUser>[2], 'id'>) {
-  const row = await translateTaken(store.updateUser(ctx.db, id, { ...changes, updated_at: ctx.now() }))
+  const email = changes.email ?? undefined
+  // Whatever else the person said is settled by this too.
+  const settled = email === undefined ? {} : { unconfirmed_email: null }
+  const row = await translateTaken(store.updateUser(ctx.db, id, { ...changes, ...settled, updated_at: ctx.now() }))
   if (!row) throw notFound('user')
+  if (email !== undefined) await store.clearUnconfirmed(ctx.db, email)
   return row
 }
 

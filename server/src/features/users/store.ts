@@ -13,11 +13,23 @@ export async function updateUser(db: Db, id: string, changes: Updateable<Schema[
   return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
+/** Takes an address from all who only said that it is theirs. */
+export async function clearUnconfirmed(db: Db, email: string) {
+  await db
+    .updateTable('users')
+    .set({ unconfirmed_email: null })
+    .where(sql`lower(unconfirmed_email)`, '=', email.toLowerCase())
+    .execute()
+}
+
 export async function findUser(db: Db, id: string) {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The account of that username or e-mail address, in any case; service accounts have neither password nor address. */
+/**
+ * The account of that username or e-mail address, in any case; service accounts have neither password nor address. An
+ * address that its person only claims finds nobody.
+ */
 export async function findUserByLogin(db: Db, login: string) {
   const text = login.toLowerCase()
   return db

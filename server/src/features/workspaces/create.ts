@@ -23,7 +23,7 @@ export async function createWorkspace(ctx: Ctx, organizationName: string, input:
       : await requireProjectIn(ctx, organization.id, {
           id: named,
           permission: 'workspaces:create',
-          pointer: '/data/relationships/project',
+          pointer: '/data/relationships/project/data/id',
         })
   const execution = changeExecution(
     { execution_mode: null, agent_pool_id: null },
@@ -76,7 +76,7 @@ export async function updateWorkspace(ctx: Ctx, key: store.WorkspaceKey, input: 
     ? await requireProjectIn(ctx, workspace.organization_id, {
         id: projectId,
         permission: 'workspaces:create',
-        pointer: '/data/relationships/project',
+        pointer: '/data/relationships/project/data/id',
       })
     : undefined
   const defaults = project ? defaultsOf(project) : workspace

@@ -153,6 +153,7 @@ test('a project that the caller may not see is one that does not exist', async (
   expect(hidden.json().errors[0].detail.replace(foreign.default_project_id, 'prj-missing')).toBe(
     missing.json().errors[0].detail,
   )
+  expect(hidden.json().errors[0].source.pointer).toBe('/data/relationships/project/data/id')
 })
 
 test.each(['1.11.4', 'latest', '~> 1.11', '>= 1.2, < 2.0', '1.99.0-beta2', '1.10.9'])(

@@ -1,11 +1,6 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import {
-  checkTwoFactorPolicy,
-  type Facts,
-  type WorkspacePermission,
-  workspacePermissions,
-} from '../../auth/permissions.ts'
+import { checkDemands, type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { forbidden, notFound } from '../../errors.ts'
 import * as store from './store.ts'
 
@@ -47,7 +42,7 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
 function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
-  checkTwoFactorPolicy(workspace.facts)
+  checkDemands(workspace.facts)
   if (!workspace.can.has(permission)) {
     throw forbidden(`this needs the permission ${permission} on the workspace ${workspace.name}`)
   }
@@ -68,6 +63,6 @@ export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): 
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => {
     const workspace = readableWorkspace(ctx, row)
-    return workspace && !workspace.facts.lacksSecondFactor ? workspace : []
+    return workspace && !workspace.facts.demands ? workspace : []
   })
 }
