@@ -42,11 +42,13 @@ function ForeignProfile({ account }: { account: UserAttributes }) {
 
 function Profile({ account }: { account: UserAttributes }) {
   const update = useUpdateAccount()
+  const claimed = account['unconfirmed-email']
+  const shown = claimed ?? account.email
 
   function onSubmit({ username = '', email = '' }: Record<string, string>) {
     const changes = {
       ...(username !== account.username && { username }),
-      ...(email !== account.email && { email }),
+      ...(email !== shown && { email }),
     }
     if (Object.keys(changes).length > 0) update.mutate(changes)
   }
@@ -67,7 +69,7 @@ function Profile({ account }: { account: UserAttributes }) {
             name: 'email',
             type: 'email',
             autoComplete: 'email',
-            defaultValue: account.email,
+            defaultValue: shown,
             required: true,
           },
         ]}
@@ -77,6 +79,11 @@ function Profile({ account }: { account: UserAttributes }) {
         onSubmit={onSubmit}
       />
       {update.isSuccess && <Done>Saved.</Done>}
+      {claimed !== null && (
+        <p className="mt-3 text-sm text-slate-500">
+          {claimed} waits for an administrator to confirm it; until then {account.email} is yours.
+        </p>
+      )}
     </Section>
   )
 }

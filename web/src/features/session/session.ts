@@ -5,6 +5,7 @@ export type UserAttributes = {
   username: string
   'avatar-url': string
   email: string
+  'unconfirmed-email': string | null
   'is-sso-login': boolean
   'two-factor': { enabled: boolean }
 }
