@@ -67,7 +67,10 @@ export function checkContent(
       throw invalid(`serial is ${declared.serial}, but the content of state has ${header.serial}`, at('serial'))
     }
     if (declared.lineage !== null && (header.lineage ?? declared.lineage) !== declared.lineage) {
-      throw invalid(`lineage is ${declared.lineage || 'empty'}, but the content of state has ${header.lineage}`, at('lineage'))
+      throw invalid(
+        `lineage is ${declared.lineage || 'empty'}, but the content of state has ${header.lineage}`,
+        at('lineage'),
+      )
     }
   }
   return header
