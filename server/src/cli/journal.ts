@@ -1,9 +1,10 @@
-import { appendFile, mkdir, readFile, truncate } from 'node:fs/promises'
+import { appendFile, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 
-/** The complete lines of a file that is only appended to; none when it does not exist. */
+/** The complete lines of a file that is only appended to, in their places; none when it does not exist. */
 export async function readJournal(path: string): Promise<string[]> {
-  return (await completeText(path)).complete.split('\n').filter((line) => line !== '')
+  return (await completeText(path)).complete.split('\n').slice(0, -1)
 }
 
 /** Takes away a last line that was cut off, so that the next one stands by itself. */
@@ -13,7 +14,7 @@ export async function mendJournal(path: string) {
 }
 
 export async function appendToJournal(path: string, line: string) {
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   await appendFile(path, `${line}\n`, { mode: 0o600 })
 }
 

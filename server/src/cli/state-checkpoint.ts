@@ -16,17 +16,22 @@ export async function checkpoint(
   const finish = async (id: string) => note(`${id} done`)
 
   if (file !== undefined) await mendJournal(file)
-  const done = new Set<string>()
+  const arrived = new Map<string, string>()
+  const targets = new Map<string, string>()
   let begun: { id: string; targetId: string } | undefined
   for (const line of file === undefined ? [] : await readJournal(file)) {
     const [name, id, word, targetId] = line.split(' ')
     if (name !== workspace || id === undefined) continue
-    if (word === 'done') done.add(id)
-    else if (targetId !== undefined) begun = { id, targetId }
+    if (word === 'done') arrived.set(id, targets.get(id) ?? '')
+    else if (targetId !== undefined) {
+      targets.set(id, targetId)
+      arrived.delete(id)
+      begun = { id, targetId }
+    }
   }
-  if (begun && !done.has(begun.id) && (await isFinalized(begun.targetId))) {
+  if (begun && !arrived.has(begun.id) && (await isFinalized(begun.targetId))) {
     await finish(begun.id)
-    done.add(begun.id)
+    arrived.set(begun.id, begun.targetId)
   }
-  return { done, begin: async (id: string, targetId: string) => note(`${id} as ${targetId}`), finish }
+  return { arrived, begin: async (id: string, targetId: string) => note(`${id} as ${targetId}`), finish }
 }

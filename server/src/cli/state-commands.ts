@@ -40,12 +40,13 @@ export function addStateCommands(
   withCommon(state.command('import'))
     .summary('states of a folder or another server into an organization')
     .description(
-      'Adds states from a folder, or from an organization of another server, to the workspaces of the same names, which are made where they are missing. Serials, lineages and every byte are kept. Each workspace is locked meanwhile. Goes on where an earlier import stopped.',
+      'Adds states from a folder, or from an organization of another server, to the workspaces of the same names, which are made where they are missing. Serials, lineages and every byte are kept. Each workspace is locked meanwhile. Goes on where an earlier import stopped; a workspace whose state the source does not know is left alone.',
     )
     .option('--folder <path>', 'folder that `state export` has written')
     .option('--from-url <url>', 'address of the other server, such as https://app.terraform.io')
     .addOption(new Option('--from-token <token>', 'API token of the other server').env('GROUNDSTATE_FROM_TOKEN'))
     .option('--from-organization <name>', 'organization on the other server; of the same name by default')
+    .option('--replace', 'put the states on top of what a workspace has, even if that is newer or of another lineage')
     .option('--checkpoint <file>', 'where to note what has arrived; in the folder, else in the current one, by default')
     .action(async (flags: StateImportFlags) => {
       const { stateImportCommand } = await import('./state.ts')

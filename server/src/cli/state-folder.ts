@@ -1,7 +1,10 @@
-import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { z } from 'zod'
+import { makeFolder } from '../make-folder.ts'
 import { appendToJournal, mendJournal, readJournal } from './journal.ts'
+import { messageOf } from './state-api.ts'
+import { md5Of } from './state-standing.ts'
 import {
   type StateSource,
   type StateTarget,
@@ -11,13 +14,17 @@ import {
 } from './state-transfer.ts'
 
 const HISTORY = 'history.jsonl'
+/** Says where the states of a folder come from, so that those of two servers don't end up in one. */
+const ORIGIN = 'origin.json'
+const exportOrigin = z.object({ url: z.string(), organization: z.string() })
+export type ExportOrigin = z.infer<typeof exportOrigin>
 
 /**
  * States in a folder: one folder for each workspace, in it the raw states (and JSON states) as files, and `history.jsonl`
  * with one line for each version in the order of creation. A line is written once its files are complete, so that what
- * was cut off goes on where it stopped.
+ * was cut off goes on where it stopped. `origin` is given for a folder that is written to.
  */
-export function stateFolder(path: string): StateSource & StateTarget {
+export function stateFolder(path: string, origin?: ExportOrigin): StateSource & StateTarget {
   const folderOf = (workspace: string) => {
     if (!/^[A-Za-z0-9_-]+$/.test(workspace)) throw new Error(`${JSON.stringify(workspace)} is no name of a workspace`)
     return join(path, workspace)
@@ -25,16 +32,29 @@ export function stateFolder(path: string): StateSource & StateTarget {
 
   async function history(workspace: string): Promise<TransferredVersion[]> {
     const lines = await readJournal(join(folderOf(workspace), HISTORY))
-    return lines.map((line) => transferredVersion.parse(JSON.parse(line)))
+    return lines.flatMap((line, at) => {
+      if (line === '') return []
+      try {
+        return transferredVersion.parse(JSON.parse(line))
+      } catch (error) {
+        const reason = error instanceof z.ZodError ? fieldsOf(error) : messageOf(error)
+        throw new Error(`${join(folderOf(workspace), HISTORY)}, line ${at + 1}: ${reason}`, { cause: error })
+      }
+    })
   }
 
   return {
     async check() {
       const found = await stat(path).catch((error: unknown) => {
         if (isMissing(error)) return undefined
+        if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR')
+          throw new Error(`${path} is no folder, nor can it be one: a part of the path is a file`, { cause: error })
         throw error
       })
       if (found && !found.isDirectory()) throw new Error(`${path} is no folder`)
+      if (!origin) return
+      await makeFolder(path)
+      await checkOrigin(path, origin)
     },
 
     async listWorkspaces() {
@@ -53,7 +73,7 @@ export function stateFolder(path: string): StateSource & StateTarget {
     async readContent(workspace, version) {
       const folder = folderOf(workspace)
       const raw = await readFile(join(folder, fileName(version, 'tfstate')))
-      const md5 = createHash('md5').update(raw).digest('hex')
+      const md5 = md5Of(raw)
       if (md5 !== version.md5)
         throw new Error(`${join(folder, fileName(version, 'tfstate'))} was changed: its md5 is ${md5}`)
       return { raw, json: version.hasJson ? await readFile(join(folder, fileName(version, 'json'))) : undefined }
@@ -61,10 +81,10 @@ export function stateFolder(path: string): StateSource & StateTarget {
 
     async prepare(workspace) {
       const folder = folderOf(workspace)
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder)
       await mendJournal(join(folder, HISTORY))
       return {
-        done: new Set((await history(workspace)).map((version) => version.id)),
+        arrived: new Map((await history(workspace)).map((version) => [version.id, version.id])),
         release: async () => {},
         async write(version, content) {
           await writeWhole(join(folder, fileName(version, 'tfstate')), content.raw)
@@ -75,6 +95,35 @@ export function stateFolder(path: string): StateSource & StateTarget {
       }
     },
   }
+}
+
+/** Throws when the folder holds what another server or organization had. */
+async function checkOrigin(path: string, { url, organization }: ExportOrigin) {
+  const file = join(path, ORIGIN)
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+  const own = { url: url.replace(/\/+$/, ''), organization }
+  if (text === undefined) return writeWhole(file, Buffer.from(`${JSON.stringify(own)}\n`))
+  const known = readOrigin(file, text)
+  if (known.url === own.url && known.organization === own.organization) return
+  throw new Error(
+    `${path} holds the states of ${known.organization} on ${known.url}, not those of ${organization} on ${own.url}: ` +
+      'choose another folder',
+  )
+}
+
+function readOrigin(file: string, text: string) {
+  try {
+    return exportOrigin.parse(JSON.parse(text))
+  } catch (error) {
+    throw new Error(`${file} does not say where the states of this folder come from`, { cause: error })
+  }
+}
+
+function fieldsOf(error: z.ZodError) {
+  return error.issues.map(({ path, message }) => `${path.join('.') || 'the line'}: ${message}`).join('; ')
 }
 
 function fileName(version: TransferredVersion, extension: string) {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { messageOf, RefusedError, type ServerAccess, stateApi } from './state-api.ts'
+import { RefusedError, type ServerAccess, stateApi } from './state-api.ts'
 import { checkpoint } from './state-checkpoint.ts'
-import type { StateSource, StateTarget } from './state-transfer.ts'
+import { WorkspaceRefusal } from './state-standing.ts'
+import type { StateSource, StateTarget, TransferredVersion } from './state-transfer.ts'
 
 export type StateServerOptions = ServerAccess & {
   organization: string
@@ -57,49 +58,28 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
       return (await api.all(workspaceResource, workspacesPath)).map((workspace) => workspace.attributes.name)
     },
 
-    async listVersions(workspace) {
-      const filter =
-        `filter%5Borganization%5D%5Bname%5D=${organization}` +
-        `&filter%5Bworkspace%5D%5Bname%5D=${encodeURIComponent(workspace)}&filter%5Bstatus%5D=finalized`
-      const versions = await api.all(versionResource, `/state-versions?${filter}`)
-      return versions.toReversed().map(({ id, attributes }) => ({
-        id,
-        serial: attributes.serial,
-        createdAt: attributes['created-at'],
-        size: attributes.size ?? 0,
-        intermediate: attributes.intermediate ?? false,
-        md5: '',
-        lineage: null,
-        hasJson: false,
-      }))
-    },
+    listVersions,
 
     async readContent(_, version) {
       // Signed URLs live for a day, a transfer may take longer: they are asked for when they are needed.
       const { attributes } = await api.one(versionResource, 'GET', `/state-versions/${version.id}`)
-      const rawUrl = attributes['hosted-state-download-url'] ?? undefined
       const jsonUrl = attributes['hosted-json-state-download-url'] ?? undefined
-      const raw = rawUrl && (await api.download(rawUrl))
-      if (!raw) throw new Error(`the content of ${version.id} is gone`)
+      const raw = await downloadRaw(version.id, attributes['hosted-state-download-url'])
       return { raw, json: jsonUrl === undefined ? undefined : await api.download(jsonUrl) }
     },
 
     async prepare(workspace) {
       const found = await requireWorkspace(workspace)
-      try {
-        await api.request('POST', `/workspaces/${found.id}/actions/lock`, { reason: 'import of states' })
-      } catch (error) {
-        // A transfer that was cut off left its own lock behind.
-        const isConflict = error instanceof RefusedError && error.status === 409
-        if (!isConflict || !(await isLockedByUs(found.id)))
-          throw new Error(`workspace ${workspace} can't be locked: ${messageOf(error)}`, { cause: error })
-      }
-      const { done, begin, finish } = await checkpoint(options.checkpointFile, workspace, async (id) => {
-        return (await api.one(versionResource, 'GET', `/state-versions/${id}`)).attributes.status === 'finalized'
+      await lock(found.id)
+      const release = async () => void (await api.request('POST', `/workspaces/${found.id}/actions/unlock`))
+      const { arrived, present, begin, finish } = await standing(workspace).catch(async (error: unknown) => {
+        await release()
+        throw error
       })
       return {
-        done,
-        release: async () => void (await api.request('POST', `/workspaces/${found.id}/actions/unlock`)),
+        arrived,
+        present,
+        release,
         write: async (version, content) => {
           const { id, attributes } = await api.one(versionResource, 'POST', `/workspaces/${found.id}/state-versions`, {
             data: {
@@ -123,6 +103,54 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
         },
       }
     },
+  }
+
+  async function listVersions(workspace: string): Promise<TransferredVersion[]> {
+    const filter =
+      `filter%5Borganization%5D%5Bname%5D=${organization}` +
+      `&filter%5Bworkspace%5D%5Bname%5D=${encodeURIComponent(workspace)}&filter%5Bstatus%5D=finalized`
+    const versions = await api.all(versionResource, `/state-versions?${filter}`)
+    return versions.toReversed().map(({ id, attributes }) => ({
+      id,
+      serial: attributes.serial,
+      createdAt: attributes['created-at'],
+      size: attributes.size ?? 0,
+      intermediate: attributes.intermediate ?? false,
+      md5: '',
+      lineage: null,
+      hasJson: false,
+    }))
+  }
+
+  async function downloadRaw(id: string, url: string | null | undefined) {
+    const raw = url ? await api.download(url) : undefined
+    if (!raw) throw new Error(`the content of ${id} is gone`)
+    return raw
+  }
+
+  async function readRaw({ id }: TransferredVersion) {
+    const { attributes } = await api.one(versionResource, 'GET', `/state-versions/${id}`)
+    return downloadRaw(id, attributes['hosted-state-download-url'])
+  }
+
+  /** Throws `WorkspaceRefusal` when it can't be locked. */
+  async function lock(id: string) {
+    try {
+      await api.request('POST', `/workspaces/${id}/actions/lock`, { reason: 'import of states' })
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error
+      // A transfer that was cut off left its own lock behind.
+      if (error.status === 409 && (await isLockedByUs(id))) return
+      throw new WorkspaceRefusal(`it can't be locked: ${error.message}`, { cause: error })
+    }
+  }
+
+  /** What has arrived in a workspace, and what it has. */
+  async function standing(workspace: string) {
+    const noted = await checkpoint(options.checkpointFile, workspace, async (id) => {
+      return (await api.one(versionResource, 'GET', `/state-versions/${id}`)).attributes.status === 'finalized'
+    })
+    return { ...noted, present: { versions: await listVersions(workspace), readRaw } }
   }
 
   async function requireWorkspace(name: string): Promise<z.infer<typeof workspaceResource>> {

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../testing/factories.ts'
 import { download, lockedWorkspace, rawState, type StateClient, stateClient } from '../testing/state-versions.ts'
@@ -148,18 +148,167 @@ test('a file that was changed on the way is refused', async () => {
   await expect(importStates({ from: { folder }, to: server(target) })).rejects.toThrow('was changed')
 })
 
-test('a workspace that somebody else has locked is left alone', async () => {
+test('a workspace that somebody else has locked is left alone, and the others are not', async () => {
   const { name } = await workspaceWith(history)
+  const { name: other } = await workspaceWith(history)
   await exportStates({ from: server(source), folder })
-  await importStates({ from: { folder }, to: server(target) })
-  const other = await clientIn(target, name)
+  await importStates({ from: { folder }, to: server(target), workspaces: [name] })
+  const locked = await clientIn(target, name)
   await app.db
     .updateTable('workspaces')
     .set({ locked_by_type: 'user', locked_by_id: 'user-somebody', locked_at: app.now() })
-    .where('id', '=', other.id)
+    .where('id', '=', locked.id)
     .execute()
 
-  await expect(importStates({ from: { folder }, to: server(target) })).rejects.toThrow('is locked by')
+  const { workspaces, refused } = await importStates({ from: { folder }, to: server(target) })
+
+  expect(workspaces).toBe(1)
+  expect(refused).toEqual([{ workspace: name, reason: expect.stringContaining('is locked by') }])
+  expect(await contents(target, other)).toEqual(history.map(String))
+})
+
+describe('without the note of what has arrived', () => {
+  const again = async (options: Partial<Parameters<typeof importStates>[0]> = {}) =>
+    importStates({
+      from: server(source),
+      to: { ...server(target), checkpointFile: join(folder, `progress-${Math.random()}`) },
+      ...options,
+    })
+  /** A state that is added where the history was imported to. */
+  const addTo = async (name: string, raw: Buffer, attributes: object = {}) => {
+    const client = await clientIn(target, name)
+    await client.lock()
+    await client.create(raw, { ...attributes })
+    await client.unlock()
+  }
+
+  test('what is there is not written again', async () => {
+    const { name } = await workspaceWith(history)
+    await again()
+
+    const result = await again()
+
+    expect(result).toMatchObject({ versions: 3, skipped: 3, bytes: 0, refused: [] })
+    expect(await contents(target, name)).toEqual(history.map(String))
+  })
+
+  test('what came later on the source is added', async () => {
+    const workspace = await workspaceWith(history)
+    await again()
+    await workspace.lock()
+    await workspace.create(rawState({ serial: 6 }))
+    await workspace.unlock()
+
+    const result = await again()
+
+    expect(result).toMatchObject({ versions: 4, skipped: 3, refused: [] })
+    expect(await contents(target, workspace.name)).toHaveLength(4)
+  })
+
+  test('older states are not put over newer ones', async () => {
+    const { name } = await workspaceWith(history)
+    await again({ latest: 1 })
+
+    const result = await again()
+
+    expect(result).toMatchObject({ versions: 3, skipped: 1, leftOut: 2, refused: [] })
+    expect(await contents(target, name)).toEqual([String(history[2])])
+  })
+
+  test.each([
+    ['ahead', rawState({ serial: 9 }), {}, /serial 9.*ahead.*serial 5/],
+    [
+      'at the same serial with another content',
+      rawState({ serial: 5, outputs: { z: 'z' } }),
+      { force: true },
+      /serial 5.*md5/,
+    ],
+    [
+      'of another lineage',
+      rawState({ serial: 9, lineage: 'other' }),
+      { force: true },
+      /lineage other.*lineage 8c6a3f0e/,
+    ],
+  ])('a workspace that is %s is left alone, and the others are not', async (_, own, attributes, reason) => {
+    const { name } = await workspaceWith(history)
+    await again()
+    await addTo(name, own, attributes)
+    const { name: other } = await workspaceWith(history)
+
+    const result = await again()
+
+    expect(result.refused).toEqual([{ workspace: name, reason: expect.stringMatching(reason) }])
+    expect((await contents(target, name)).at(-1)).toBe(String(own))
+    expect(await contents(target, other)).toEqual(history.map(String))
+    const left = await app.request({ url: `/api/v2/organizations/${target}/workspaces/${name}`, token: ada.token })
+    expect(left.json().data.attributes.locked).toBe(false)
+  })
+
+  test('with replace the states go on top of what is there', async () => {
+    const { name } = await workspaceWith(history)
+    await again()
+    await addTo(name, rawState({ serial: 9, lineage: 'other' }), { force: true })
+
+    const result = await again({ replace: true })
+
+    expect(result.refused).toEqual([])
+    expect((await contents(target, name)).at(-1)).toBe(String(history[2]))
+  })
+})
+
+test('with its note, too, a workspace that has moved on is left alone', async () => {
+  const workspace = await workspaceWith(history)
+  const importThem = async () =>
+    importStates({ from: server(source), to: { ...server(target), checkpointFile: join(folder, 'progress') } })
+  await importThem()
+  const client = await clientIn(target, workspace.name)
+  await client.lock()
+  await client.create(rawState({ serial: 6, outputs: { mine: 'x' } }))
+  await client.unlock()
+  await workspace.lock()
+  await workspace.create(rawState({ serial: 6, outputs: { theirs: 'x' } }))
+  await workspace.unlock()
+
+  const { refused } = await importThem()
+
+  expect(refused).toMatchObject([{ workspace: workspace.name }])
+  expect(await contents(target, workspace.name)).toHaveLength(4)
+})
+
+test('a line of the history that is broken is named', async () => {
+  const { name } = await workspaceWith(history)
+  await exportStates({ from: server(source), folder })
+  const file = join(folder, name, 'history.jsonl')
+  const lines = (await readFile(file, 'utf8')).split('\n')
+  const breakLine = async (line: string) => writeFile(file, lines.with(1, line).join('\n'))
+
+  await breakLine('{"id":')
+  await expect(importStates({ from: { folder }, to: server(target) })).rejects.toThrow(`${file}, line 2: `)
+  await breakLine('{"id":"sv-1"}')
+  await expect(importStates({ from: { folder }, to: server(target) })).rejects.toThrow(`${file}, line 2: `)
+})
+
+test('a folder holds the states of one organization', async () => {
+  await workspaceWith(history)
+  await exportStates({ from: server(source), folder })
+
+  const other = exportStates({ from: server(target), folder })
+
+  await expect(other).rejects.toThrow(
+    `${folder} holds the states of ${source} on ${url}, not those of ${target} on ${url}`,
+  )
+})
+
+test.each([
+  ['/proc/groundstate/states', "can't be made"],
+  ['/dev/null/states', 'is no folder'],
+])('to export into %s is refused in a line', async (path, reason) => {
+  await workspaceWith(history)
+
+  const refused = await exportStates({ from: server(source), folder: path }).catch((error: Error) => error.message)
+
+  expect(refused).toContain(reason)
+  expect(refused).not.toContain('\n')
 })
 
 async function clientIn(organization: string, name: string): Promise<StateClient> {

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { stateFolder } from './state-folder.ts'
 import { stateServer, type StateServerOptions } from './state-server.ts'
+import { countLeftOut, identity, lackingVersions, md5Of, WorkspaceRefusal } from './state-standing.ts'
 
 export const transferredVersion = z.object({
   id: z.string(),
@@ -29,11 +29,17 @@ export type StateSource = {
 
 export type StateTarget = {
   check: () => Promise<void>
-  /** Gets a workspace ready for versions, and tells which of the source's have arrived before. */
+  /**
+   * Gets a workspace ready for versions, and tells which of the source's have arrived before. Throws `WorkspaceRefusal`
+   * when it can't be written to.
+   */
   prepare: (workspace: string) => Promise<PreparedWorkspace>
 }
 export type PreparedWorkspace = {
-  done: ReadonlySet<string>
+  /** Versions of the source that are known to have arrived, each with its id here. */
+  arrived: ReadonlyMap<string, string>
+  /** What a workspace has already, the oldest first; absent where versions only lie side by side, as in a folder. */
+  present?: { versions: TransferredVersion[]; readRaw: (version: TransferredVersion) => Promise<Buffer> }
   /** The version is complete, and remembered, when it resolves. */
   write: (version: TransferredVersion, content: VersionContent) => Promise<void>
   release: () => Promise<void>
@@ -55,23 +61,39 @@ export type TransferOptions = {
   workspaces?: readonly string[] | undefined
   /** Only the newest so many versions of each; the whole history by default. */
   latest?: number | undefined
+  /** Whether states go on top of a workspace's own that the source doesn't know, or that are newer. */
+  replace?: boolean | undefined
+  /** Told once both sides have been found usable. */
+  onReady?: (() => void) | undefined
   onProgress?: ((progress: Progress) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-export type TransferResult = { workspaces: number; versions: number; bytes: number; skipped: number }
+export type TransferResult = {
+  /** Workspaces that hold all of their states now. */
+  workspaces: number
+  versions: number
+  bytes: number
+  /** Versions that were there before. */
+  skipped: number
+  /** Versions that are older than what is there, and are not put on top of it. */
+  leftOut: number
+  /** Workspaces that were left alone. */
+  refused: { workspace: string; reason: string }[]
+}
 
 /** Copies the states of an organization into a folder, with their history. Goes on where an earlier export stopped. */
 export async function exportStates(
   options: TransferOptions & { from: StateServerOptions; folder: string },
 ): Promise<TransferResult> {
-  return transfer(stateServer(options.from), stateFolder(options.folder), options)
+  return transfer(stateServer(options.from), stateFolder(options.folder, options.from), options)
 }
 
 /**
  * Copies states, with their history, from a folder or another server into an organization; workspaces that are missing
- * are created. Serials, lineages and every byte are kept. Goes on where an earlier import stopped: what has arrived is
- * noted in `checkpointFile`, by default a file in the folder; from server to server there is no default.
+ * are created. Serials, lineages and every byte are kept. Goes on where an earlier import stopped: from the newest state of
+ * each workspace, found by its content or by what was noted in `checkpointFile`, by default a file in the folder; from
+ * server to server there is no default. A workspace whose newest state the source doesn't know is left alone.
  */
 export async function importStates(
   options: TransferOptions & { from: { folder: string } | StateServerOptions; to: StateServerOptions },
@@ -90,54 +112,72 @@ async function transfer(source: StateSource, target: StateTarget, options: Trans
   const missing = options.workspaces?.filter((name) => !known.includes(name)) ?? []
   if (missing.length > 0) throw new Error(`there is no workspace ${missing.join(', ')} to take states from`)
   const workspaces = options.workspaces ?? known
-  const result: TransferResult = { workspaces: 0, versions: 0, bytes: 0, skipped: 0 }
+  const result: TransferResult = { workspaces: 0, versions: 0, bytes: 0, skipped: 0, leftOut: 0, refused: [] }
+  options.onReady?.()
 
   for (const [index, workspace] of workspaces.entries()) {
-    const history = await source.listVersions(workspace)
-    const versions = options.latest === undefined ? history : history.slice(-options.latest)
-    const prepared = await target.prepare(workspace)
-    const report = (count: number) =>
+    const report = (done: number, versions: number) =>
       options.onProgress?.({
         workspace,
         workspaceNumber: index + 1,
         workspaces: workspaces.length,
-        done: count,
-        versions: versions.length,
+        done,
+        versions,
         bytes: result.bytes,
       })
-    report(0)
     try {
-      for (const [position, version] of versions.entries()) {
-        options.signal?.throwIfAborted()
-        if (prepared.done.has(version.id)) result.skipped += 1
-        else result.bytes += await copy(source, prepared, workspace, version)
-        result.versions += 1
-        report(position + 1)
-      }
-    } finally {
-      await prepared.release()
+      await transferWorkspace({ source, target, workspace, options, result, report })
+      result.workspaces += 1
+    } catch (error) {
+      if (!(error instanceof WorkspaceRefusal)) throw error
+      result.refused.push({ workspace, reason: error.message })
     }
-    result.workspaces += 1
   }
   return result
 }
 
-async function copy(source: StateSource, target: PreparedWorkspace, workspace: string, version: TransferredVersion) {
-  const content = await source.readContent(workspace, version)
-  const md5 = createHash('md5').update(content.raw).digest('hex')
-  await target.write({ ...version, md5, ...identity(content.raw, version) }, content)
-  return content.raw.length
+async function transferWorkspace({
+  source,
+  target,
+  workspace,
+  options,
+  result,
+  report,
+}: {
+  source: StateSource
+  target: StateTarget
+  workspace: string
+  options: TransferOptions
+  result: TransferResult
+  report: (done: number, versions: number) => void
+}) {
+  const history = await source.listVersions(workspace)
+  const chosen = options.latest === undefined ? history : history.slice(-options.latest)
+  const prepared = await target.prepare(workspace)
+  try {
+    const replace = options.replace ?? false
+    const lacking = new Set(await lackingVersions(source, prepared, { workspace, history, replace }))
+    const leftOut = countLeftOut(
+      prepared,
+      chosen.filter((version) => !lacking.has(version)),
+    )
+    result.leftOut += leftOut
+    result.skipped -= leftOut
+    report(0, chosen.length)
+    for (const [position, version] of chosen.entries()) {
+      options.signal?.throwIfAborted()
+      if (lacking.has(version)) result.bytes += await copy(source, prepared, workspace, version)
+      else result.skipped += 1
+      result.versions += 1
+      report(position + 1, chosen.length)
+    }
+  } finally {
+    await prepared.release()
+  }
 }
 
-/** Serial and lineage as the state itself has them; the server's word counts for one that can't be read. */
-function identity(raw: Buffer, version: TransferredVersion) {
-  try {
-    const { serial, lineage } = JSON.parse(raw.toString('utf8')) as { serial?: unknown; lineage?: unknown }
-    return {
-      serial: typeof serial === 'number' ? serial : version.serial,
-      lineage: typeof lineage === 'string' && lineage !== '' ? lineage : version.lineage,
-    }
-  } catch {
-    return { serial: version.serial, lineage: version.lineage }
-  }
+async function copy(source: StateSource, target: PreparedWorkspace, workspace: string, version: TransferredVersion) {
+  const content = await source.readContent(workspace, version)
+  await target.write({ ...version, md5: md5Of(content.raw), ...identity(content.raw, version) }, content)
+  return content.raw.length
 }

@@ -13,6 +13,7 @@ export type StateImportFlags = CommonFlags & {
   fromToken?: string
   fromOrganization?: string
   checkpoint?: string
+  replace?: boolean
 }
 
 /** `groundstate state export`: an organization's states into a folder. Resolves to the exit code. */
@@ -31,11 +32,12 @@ export async function stateImportCommand(flags: StateImportFlags): Promise<numbe
   const latest = latestOf(flags)
   // From a folder the checkpoint lies beside the states; from server to server it has to lie somewhere.
   const checkpointFile = flags.checkpoint ?? ('folder' in from ? undefined : defaultCheckpoint(from, to))
-  if (checkpointFile !== undefined) {
-    process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)
+  const onReady = () => {
+    if (checkpointFile !== undefined) process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)
   }
+  const { workspace: workspaces, replace } = flags
   return transferred('imported', async (options) =>
-    importStates({ ...options, workspaces: flags.workspace, latest, from, to: { ...to, checkpointFile } }),
+    importStates({ ...options, workspaces, latest, replace, onReady, from, to: { ...to, checkpointFile } }),
   )
 }
 
@@ -86,13 +88,21 @@ async function transferred(verb: string, transfer: (options: TransferOptions) =>
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   try {
-    const { workspaces, versions, bytes, skipped } = await transfer({ onProgress: progress.show, signal: abort.signal })
+    const { workspaces, versions, bytes, skipped, leftOut, refused } = await transfer({
+      onProgress: progress.show,
+      signal: abort.signal,
+    })
     progress.end()
-    const before = skipped > 0 ? `, ${skipped} of them before` : ''
+    for (const { workspace, reason } of refused) {
+      process.stderr.write(`groundstate: workspace ${workspace} is left alone: ${reason}\n`)
+    }
+    const before =
+      (skipped > 0 ? `, ${skipped} of them before` : '') +
+      (leftOut > 0 ? `, ${leftOut} left out, since newer ones were there` : '')
     process.stdout.write(
       `${verb} ${counted(versions, 'state')} of ${counted(workspaces, 'workspace')} (${megabytes(bytes)} now${before})\n`,
     )
-    return 0
+    return refused.length > 0 ? 1 : 0
   } catch (error) {
     progress.end()
     if (abort.signal.aborted) {

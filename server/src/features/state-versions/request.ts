@@ -4,7 +4,7 @@ import { AppError, invalid } from '../../errors.ts'
 import { md5Of } from './content.ts'
 import { type SealedOutput, sealOutputs } from './extract.ts'
 import { outputsFromJson } from './extraction.ts'
-import { readStateHeader, type StateHeader } from './state-file.ts'
+import { jsonObjectFault, readStateHeader, type StateHeader } from './state-file.ts'
 
 const ATTRIBUTES = '/data/attributes'
 
@@ -12,6 +12,7 @@ const ATTRIBUTES = '/data/attributes'
 export type NewState = {
   serial: number
   md5: string
+  /** Null when none is known; empty when the request of a pending version says that there is none. */
   lineage: string | null
   force: boolean
   raw: { content: Buffer; header: ReadableHeader } | undefined
@@ -21,17 +22,19 @@ export type NewState = {
 
 /** Throws `invalid`, with a pointer, where the request contradicts itself or its content. */
 export function readNewState(ctx: Ctx, { attributes }: CreateStateVersion): NewState {
-  const state = { serial: attributes.serial, md5: attributes.md5, lineage: attributes.lineage || null }
-  // An empty text is what clients send for content that is still to come.
-  const content = attributes.state ? decoded(attributes.state, 'state') : undefined
+  const state = { serial: attributes.serial, md5: attributes.md5, lineage: attributes.lineage ?? null }
+  if (attributes.state === '') throw invalid('state is empty', `${ATTRIBUTES}/state`)
+  const content = typeof attributes.state === 'string' ? decoded(attributes.state, 'state') : undefined
+  // An empty text is what the command line sends when it has no JSON state.
   const json = attributes['json-state'] ? decoded(attributes['json-state'], 'json-state') : undefined
   const outputs = attributes['json-state-outputs']
     ? decoded(attributes['json-state-outputs'], 'json-state-outputs')
     : undefined
+  if (json) checkJsonState(json, `${ATTRIBUTES}/json-state`)
   const raw = content && { content, header: checkContent(ctx, content, md5Of(content), state, ATTRIBUTES) }
   return {
     ...state,
-    lineage: state.lineage ?? raw?.header.lineage ?? null,
+    lineage: raw ? state.lineage || raw.header.lineage || null : state.lineage,
     force: attributes.force ?? false,
     raw,
     json,
@@ -63,11 +66,20 @@ export function checkContent(
     if (header.serial !== declared.serial) {
       throw invalid(`serial is ${declared.serial}, but the content of state has ${header.serial}`, at('serial'))
     }
-    if (declared.lineage && header.lineage && header.lineage !== declared.lineage) {
-      throw invalid(`lineage is ${declared.lineage}, but the content of state has ${header.lineage}`, at('lineage'))
+    if (declared.lineage !== null && (header.lineage ?? declared.lineage) !== declared.lineage) {
+      throw invalid(
+        `lineage is ${declared.lineage || 'empty'}, but the content of state has ${header.lineage}`,
+        at('lineage'),
+      )
     }
   }
   return header
+}
+
+/** Throws `invalid` unless a JSON state is a JSON object; of a large one, what is nested in it is not looked at. */
+export function checkJsonState(content: Buffer, pointer?: string) {
+  const reason = jsonObjectFault(content)
+  if (reason !== undefined) throw invalid(`the JSON state ${reason}`, pointer)
 }
 
 /** Node reads past what is no base64; a length that does not add up tells that it did. */

@@ -1,9 +1,12 @@
 import { createStateVersionBody, rollbackStateVersionBody, softDeleteBody } from '@groundstate/contract/state-versions'
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../app.ts'
-import { type Answer, bytes, created, document, json, listPage } from '../../http/answers.ts'
+import { type Answer, bytes, created, document, listPage, ok } from '../../http/answers.ts'
+import { invalidParameter } from '../../errors.ts'
 import type { Routes } from '../../http/http.ts'
+import { readText } from '../../http/query.ts'
 import { parseBody, unparsed } from '../../http/validation.ts'
+import { stateDiffResource } from './diff-resource.ts'
 import { INCLUDES } from './includes.ts'
 import { OBJECT_PATH } from './objects.ts'
 import { stateVersionDocuments } from './presentation.ts'
@@ -80,7 +83,10 @@ export const stateVersionRoutes: Routes = (http) => {
   })
 
   http.get('/state-versions/:id/diff', async (req) => {
-    return json({ data: await diffStateVersion(req.ctx, req.params.id, req.query['from']) })
+    const unknown = Object.keys(req.query).find((name) => name !== 'from')
+    if (unknown !== undefined)
+      throw invalidParameter(`${unknown} is no parameter of a diff: it takes from, the id of a state version`, unknown)
+    return ok(stateDiffResource(await diffStateVersion(req.ctx, req.params.id, readText(req.query, 'from'))))
   })
 
   http.post('/state-versions/:id/actions/soft_delete_backing_data', { body: softDeleteBody }, async (req) => {

@@ -357,3 +357,25 @@ test('the content of whoever may not write is not even read', async () => {
 
   expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([404, 400])
 })
+
+test('inline content that is no state, and a lineage that is another one, are pointed at', async () => {
+  const workspace = await lockedWorkspace(app, organization, ada)
+  const refusal = async (attributes: object) => {
+    const answer = await workspace.post(rawState(), { ...attributes })
+    return [answer.status, answer.json().errors?.[0]?.detail, answer.json().errors?.[0]?.source?.pointer]
+  }
+  const json = Buffer.from('hello').toString('base64')
+
+  expect(await refusal({ 'json-state': json })).toEqual([
+    422,
+    expect.stringContaining('the JSON state is not a JSON object'),
+    '/data/attributes/json-state',
+  ])
+  expect(await refusal({ state: '' })).toEqual([422, 'state is empty', '/data/attributes/state'])
+  expect(await refusal({ lineage: '' })).toEqual([
+    422,
+    expect.stringContaining('lineage is empty, but the content of state has'),
+    '/data/attributes/lineage',
+  ])
+  expect((await workspace.post(rawState(), { state: null })).json().data.attributes.status).toBe('pending')
+})

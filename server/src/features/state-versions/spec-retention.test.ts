@@ -191,7 +191,7 @@ describe('upkeep', () => {
     const pending = await workspace.create(rawState({ serial: 2, resources: ['big'], padding: 400_000 }), {
       state: undefined,
     })
-    await upload(app, pending.attributes['hosted-json-state-upload-url'], 'x'.repeat(400_000))
+    await upload(app, pending.attributes['hosted-json-state-upload-url'], `{"a":"${'x'.repeat(400_000)}"}`)
     await workspace.create(rawState({ serial: 3 }))
 
     expect(await sweepOrphans(app.as(), signal)).toBe(0)

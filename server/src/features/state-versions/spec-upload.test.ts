@@ -290,3 +290,35 @@ describe('a snapshot', () => {
     expect((await workspace.post(rawState({ serial: 2 }))).status).toBe(412)
   })
 })
+
+describe('a JSON state', () => {
+  const large = Buffer.from(`{"format_version":"1.0","a":"${'x'.repeat(400_000)}"}`)
+
+  test.each([
+    ['text', Buffer.from('hello')],
+    ['a list', Buffer.from('[1]')],
+    ['a large one that is cut off', large.subarray(0, -1)],
+  ])('that is %s is refused, and its URL stays usable', async (_, content) => {
+    const { id, attributes } = await workspace.create(raw, PENDING)
+    const url = attributes['hosted-json-state-upload-url']
+
+    const refused = await upload(app, url, content)
+    const taken = await upload(app, url, large)
+
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0].detail).toMatch(/^the JSON state is /)
+    expect(taken.status).toBe(200)
+    await upload(app, attributes['hosted-state-upload-url'], raw)
+    const shown = await workspace.show(id)
+    expect((await download(app, shown.attributes['hosted-json-state-download-url'])).text).toBe(large.toString())
+  })
+})
+
+test('an empty lineage is not that of an uploaded state which has one', async () => {
+  const { attributes } = await workspace.create(raw, { ...PENDING, lineage: '' })
+
+  const refused = await upload(app, attributes['hosted-state-upload-url'], raw)
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].detail).toContain('lineage is empty')
+})

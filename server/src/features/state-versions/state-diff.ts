@@ -1,13 +1,17 @@
 import type { Ctx } from '../../app.ts'
-import { invalid, invalidParameter, notFound } from '../../errors.ts'
+import { invalid, notFound } from '../../errors.ts'
 import { type Located, readContent } from './content.ts'
 import type { StateDiff } from './diff.ts'
 import { requireStateVersion } from './service.ts'
 import { findDiff, insertDiff } from './diff-store.ts'
+import { readStateHeader } from './state-file.ts'
 import * as store from './store.ts'
 
 /** Goes up when a comparison shows more, or otherwise, than it did: what was cached before is then worked out again. */
 const REVISION = 1
+
+/** A comparison, and what was compared; `fromId` is null for nothing at all. */
+export type ComparedVersions = { fromId: string | null; toId: string; diff: StateDiff }
 
 /**
  * What changed from one version of a workspace to another, sensitive values masked; from the version before it unless
@@ -15,17 +19,17 @@ const REVISION = 1
  *
  * Throws `not-found` for what may not be read, `invalid` for content that can't be compared.
  */
-export async function diffStateVersion(ctx: Ctx, id: string, fromId: unknown): Promise<StateDiff> {
+export async function diffStateVersion(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
   const to = await requireStateVersion(ctx, id)
   const from = await earlier(ctx, to, fromId)
   for (const version of [from, to]) {
     if (version && version.status !== 'finalized')
       throw invalid(`${version.id} is ${version.status}, it has no content`)
   }
-  const key = { fromId: from?.id ?? null, toId: to.id, revision: REVISION }
+  const key = { fromId: from?.id ?? null, toId: to.id }
   const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
-  const known = await findDiff(ctx.db, key)
-  if (known) return JSON.parse(ctx.blobs.unsealBuffer(sealKey, known).toString('utf8'))
+  const known = await findDiff(ctx.db, { ...key, revision: REVISION })
+  if (known) return { ...key, diff: JSON.parse(ctx.blobs.unsealBuffer(sealKey, known).toString('utf8')) }
 
   const [before, after] = await Promise.all([
     from ? comparable(ctx, from) : Buffer.from(EMPTY_STATE),
@@ -34,18 +38,15 @@ export async function diffStateVersion(ctx: Ctx, id: string, fromId: unknown): P
   const outcome = await ctx.workers.diff(before, after)
   if (!outcome.ok) throw invalid(outcome.reason)
   const sealed = ctx.blobs.sealBuffer(sealKey, Buffer.from(JSON.stringify(outcome.value)))
-  await insertDiff(ctx.db, { ...key, sealed, now: ctx.now() })
-  return outcome.value
+  await insertDiff(ctx.db, { ...key, revision: REVISION, sealed, now: ctx.now() })
+  return { ...key, diff: outcome.value }
 }
 
 /** The first version of a workspace is compared with nothing at all. */
 const EMPTY_STATE = '{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[]}'
 
-async function earlier(ctx: Ctx, to: store.PresentedRow, fromId: unknown) {
-  if (fromId === undefined || fromId === '') {
-    return store.findVersionBefore(ctx.db, to.workspace_id, to.revision)
-  }
-  if (typeof fromId !== 'string') throw invalidParameter('from must name one state version', 'from')
+async function earlier(ctx: Ctx, to: store.PresentedRow, fromId: string | undefined) {
+  if (fromId === undefined) return store.findVersionBefore(ctx.db, to.workspace_id, to.revision)
   const from = await requireStateVersion(ctx, fromId)
   if (from.workspace_id !== to.workspace_id) throw notFound('state version')
   return from
@@ -56,5 +57,7 @@ async function comparable(ctx: Ctx, version: Located & { format: number | null }
   const json = version.format === null ? await readContent(ctx, version, 'json') : undefined
   const content = json ?? (await readContent(ctx, version, 'raw'))
   if (content === undefined) throw invalid(`${version.id} has no content`)
+  if (json === undefined && version.format === null && readStateHeader(content).kind === 'encrypted')
+    throw invalid(`${version.id} can't be compared: the state is encrypted`)
   return content
 }

@@ -37,12 +37,20 @@ export function readStateHeader(raw: Buffer): StateHeader {
   }
 }
 
+/** Why a content is no JSON object, completing "the JSON state …"; undefined when it is one. As thorough as the header. */
+export function jsonObjectFault(content: Buffer): string | undefined {
+  const scanned = topLevel(content)
+  if (!scanned.ok) return scanned.reason
+  return content.length <= PARSE_WHOLE ? parseFault(content) : undefined
+}
+
 function header(raw: Buffer): StateHeader {
   const foreign = foreignEncoding(raw)
   if (foreign !== undefined) throw new Unreadable(`starts with a ${foreign}, but the engine reads only plain UTF-8`)
   const scanned = topLevel(raw)
   if (!scanned.ok) throw new Unreadable(scanned.reason)
-  if (raw.length <= PARSE_WHOLE) checkWhole(raw)
+  const fault = raw.length <= PARSE_WHOLE ? parseFault(raw) : undefined
+  if (fault !== undefined) throw new Unreadable(fault)
 
   const { fields } = scanned
   const value = (name: string) => fieldValue(raw, fields.get(name), name)
@@ -67,13 +75,12 @@ function foreignEncoding(raw: Buffer) {
   return undefined
 }
 
-function checkWhole(raw: Buffer) {
+function parseFault(content: Buffer) {
   try {
-    JSON.parse(raw.toString('utf8'))
+    JSON.parse(content.toString('utf8'))
+    return undefined
   } catch (error) {
-    throw new Unreadable(`is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
+    return `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
   }
 }
 

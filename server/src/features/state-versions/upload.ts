@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { BlobTooLargeError } from '../../blobs/errors.ts'
-import { conflict, invalid, notFound, tooLarge } from '../../errors.ts'
+import { conflict, notFound, tooLarge } from '../../errors.ts'
 import { auditRow } from '../audit-trail/service.ts'
 import { finalizeStateVersion } from './append.ts'
 import { type ContentKind, dropRefused, md5Of, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
 import { extractSmall } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
 import { openObjectId } from './objects.ts'
-import { checkContent } from './request.ts'
+import { checkContent, checkJsonState } from './request.ts'
 import * as store from './store.ts'
 
 /** The largest content that is taken, in bytes. */
@@ -45,7 +45,7 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
       id,
       serial: version.serial,
       md5: version.md5,
-      lineage: version.lineage ?? header.lineage ?? null,
+      lineage: version.lineage || header.lineage || null,
       size: stored.size,
       rawLocation: stored.location,
       rawSealed: stored.sealed,
@@ -82,9 +82,14 @@ function snapshot(version: { intermediate: boolean; locked_by_id: string | null 
 
 async function uploadJson(ctx: Ctx, id: string, body: Readable) {
   await requireAwaiting(ctx, id, 'json')
-  const { stored } = await receive(ctx, id, 'json', body)
-  // A client whose content got lost on the way must not use up the one upload.
-  if (stored.size === 0) throw invalid('the JSON state is empty')
+  const { content, stored } = await receive(ctx, id, 'json', body)
+  try {
+    // A client whose content got lost on the way must not use up the one upload.
+    checkJsonState(content)
+  } catch (error) {
+    await dropRefused(ctx, [stored], error)
+    throw error
+  }
   const taken = await store.addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
@@ -114,7 +119,7 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
 
 /**
  * Reads an upload to its end: small content ends up sealed for a row, large content goes through to a blob as it comes.
- * The raw state is kept in memory too, for its header.
+ * It is kept in memory too, to be checked.
  */
 async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) {
   const pieces: Buffer[] = []
@@ -137,17 +142,14 @@ async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) 
     (async function* () {
       yield* begun
       for await (const piece of source) {
-        if (kind === 'raw') pieces.push(piece)
+        pieces.push(piece)
         yield piece
       }
     })(),
     { maxBytes: MAX_CONTENT_BYTES },
   )
-  const content = kind === 'raw' ? Buffer.concat(pieces, total) : EMPTY
-  return { content, stored: { location, sealed: undefined, size: total }, md5: () => md5 }
+  return { content: Buffer.concat(pieces, total), stored: { location, sealed: undefined, size: total }, md5: () => md5 }
 }
-
-const EMPTY = Buffer.alloc(0)
 
 /** What a signed download URL opens: the content as it was stored. Throws `not-found`. */
 export async function downloadContent(ctx: Ctx, objectId: string) {

@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { createTestApp, type TestApp } from '../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../testing/factories.ts'
+import { lockedWorkspace, rawState, stateVersionBody } from '../testing/state-versions.ts'
+import { runCli } from './cli.ts'
+
+let app: TestApp
+let url: string
+let ada: TestUser
+let folder: string
+let printed = ''
+
+beforeAll(async () => {
+  app = await createTestApp()
+  url = await app.listen()
+  ada = await createUser(app)
+  folder = await mkdtemp(join(tmpdir(), 'states-'))
+})
+
+afterAll(async () => {
+  vi.restoreAllMocks()
+  await rm(folder, { recursive: true, force: true })
+})
+
+beforeEach(() => {
+  printed = ''
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, 'write').mockImplementation((text) => {
+      printed += String(text)
+      return true
+    })
+  }
+})
+
+const state = async (...args: string[]) =>
+  runCli(['node', 'groundstate', 'state', ...args, '--url', url, '--token', ada.token])
+
+test('an import that leaves a workspace alone says so in a line, and fails', async () => {
+  const [source, target] = [await createOrganization(app, ada), await createOrganization(app, ada)]
+  const workspace = await lockedWorkspace(app, source.name, ada)
+  await workspace.create(rawState({ serial: 1 }))
+  await workspace.unlock()
+  const from = ['--from-url', url, '--from-token', ada.token, '--from-organization', source.name]
+  const importIt = async (checkpoint: string) =>
+    state('import', '--organization', target.name, ...from, '--checkpoint', join(folder, checkpoint))
+  expect(await importIt('first')).toBe(0)
+  const { data } = (
+    await app.request({
+      url: `/api/v2/organizations/${target.name}/workspaces/${workspace.name}`,
+      token: ada.token,
+    })
+  ).json()
+  const post = async (path: string, body: object) =>
+    app.request({ method: 'POST', url: `/api/v2/workspaces/${data.id}/${path}`, token: ada.token, body })
+  await post('actions/lock', {})
+  await post('state-versions', stateVersionBody(rawState({ serial: 2, outputs: { mine: 'x' } })))
+  await post('actions/unlock', {})
+  printed = ''
+
+  const code = await importIt('second')
+
+  expect(code).toBe(1)
+  expect(printed).toMatch(
+    new RegExp(
+      `groundstate: workspace ${workspace.name} is left alone: its state has serial 2, which is ahead of .*\n`,
+    ),
+  )
+})
+
+test('where progress is noted is said once there is something to note', async () => {
+  const { name } = await createOrganization(app, ada)
+  const from = ['--from-url', url, '--from-token', ada.token]
+  const importFrom = async (organization: string) =>
+    state('import', '--organization', name, ...from, '--from-organization', organization)
+
+  expect(await importFrom('nowhere')).toBe(1)
+  expect(printed).toMatch(/^groundstate: .* has no organization nowhere[^\n]*\n$/)
+  expect(await importFrom(name)).toBe(0)
+  expect(printed).toContain('is noted in')
+})
+
+test.each(['/dev/null/states', '/proc/groundstate/states'])('an export into %s fails with a line', async (path) => {
+  const { name } = await createOrganization(app, ada)
+
+  const code = await state('export', '--organization', name, '--folder', path)
+
+  expect(code).toBe(1)
+  expect(printed).toMatch(/^groundstate: [^\n]*folder[^\n]*\n$/)
+})
