@@ -51,6 +51,27 @@ describe('a claim', () => {
     await job?.finish({ hasChanges: false })
   })
 
+  test.each([
+    ['needs the engine version that somebody has chosen', {}, true],
+    ['needs no version that the command line wrote into a workspace it made', { 'Terraform-Version': '1.2.3' }, false],
+  ])('%s', async (_, headers, required) => {
+    const setting = await createRunSetting(app)
+    const res = await app.request({
+      method: 'PATCH',
+      url: `/api/v2/workspaces/${setting.workspaceId}`,
+      token: setting.user.token,
+      headers,
+      body: { data: { type: 'workspaces', attributes: { 'terraform-version': '1.2.3' } } },
+    })
+    expect(res.status).toBe(200)
+
+    await createRun(app, setting)
+    const job = await agent.take()
+
+    expect(job.engine).toEqual({ product: 'terraform', version: '1.2.3', required })
+    await job.finish({ hasChanges: false })
+  })
+
   test('without work is empty', async () => {
     expect(await agent.claim({ waitMs: 10 })).toBeUndefined()
   })
