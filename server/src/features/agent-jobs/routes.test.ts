@@ -456,6 +456,25 @@ describe('a lost lease', () => {
   })
 })
 
+test.each(['plan', 'apply'] as const)('an agent that has fallen silent over the %s is named', async (phase) => {
+  const { setting, run, job: plan } = await startPlan({ 'auto-apply': true })
+  if (phase === 'apply') await plan.finish({ hasChanges: true })
+  const job = phase === 'plan' ? plan : await agent.take()
+  const reason = async () => (await readRun(app, setting, run)).attributes['waiting-reason']
+  const until = app.now().getTime() + 30_000
+  app.clock.advance(14_000)
+  expect(await reason()).toBeNull()
+
+  app.clock.advance(2000)
+
+  const told = `waiting for a sign of life of the agent fake until ${new Date(until).toISOString().slice(11, 19)} UTC`
+  expect(await reason()).toBe(told)
+  expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(`${run} waits: ${told}`)
+  await job.heartbeat()
+  expect(await reason()).toBeNull()
+  await job.finish({ hasChanges: false })
+})
+
 test('why a run waits for an agent is said', async () => {
   const setting = await createRunSetting(app)
   app.clock.advance(120_000)
