@@ -475,6 +475,17 @@ test.each(['plan', 'apply'] as const)('an agent that has fallen silent over the 
   await job.finish({ hasChanges: false })
 })
 
+test('an error that the agent has put into the log already is not repeated there', async () => {
+  const { setting, run, job } = await startPlan()
+  const message = 'the wörking directory is not there'
+  await job.log(`\nError: ${message}\n`)
+
+  await job.finish({ status: 'errored', exitCode: null, message })
+
+  const { read } = await readLog(setting, { run, phase: 'plan' })
+  expect((await read(0, 10_000)).toString()).toBe(`\x02\nError: ${message}\n\x03`)
+})
+
 test('why a run waits for an agent is said', async () => {
   const setting = await createRunSetting(app)
   app.clock.advance(120_000)
