@@ -56,6 +56,18 @@ test('another version is taken with a warning, or refused by a strict agent', as
   await expect(findEngine(wanted, { enginePath, strict: true })).rejects.toThrow('which has 1.10.0')
 })
 
+test('a version that somebody has chosen is never replaced with another', async () => {
+  const enginePath = await folderOfEngines()
+  const wanted = { product: 'tofu', version: '1.6.0', required: true } as const
+
+  await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow(
+    'OpenTofu 1.6.0 is not on this agent, which has 1.10.0: set the terraform-version of the workspace to one that is there, or to latest',
+  )
+  await expect(findEngine({ ...wanted, version: '1.10.0' }, { enginePath, strict: false })).resolves.toMatchObject({
+    engine: { version: '1.10.0' },
+  })
+})
+
 test('one binary may be named', async () => {
   const enginePath = join(await temporaryFolder(), 'my-engine')
   await installEngine(enginePath, 'OpenTofu', '1.9.0')

@@ -26,8 +26,8 @@ const known = new Map<string, Promise<Engine | undefined>>()
 /**
  * Finds the engine that a job asks for: in `enginePath`, where versions may lie side by side (`terraform_1.11.4/terraform`,
  * `terraform_1.11.4`, `terraform/1.11.4/terraform`, `1.11.4/terraform`), then in PATH. Without the exact version the highest
- * that is there is taken, with a warning, unless `strict`. A wanted version that is no plain one (`latest`, a constraint) is
- * met by any.
+ * that is there is taken, with a warning, unless the job requires its version or the agent is `strict`. A wanted version that
+ * is no plain one (`latest`, a constraint) is met by any.
  */
 export async function findEngine(
   wanted: AgentJob['engine'],
@@ -49,7 +49,11 @@ export async function findEngine(
     throw new Error(`this agent has no ${NAMES[wanted.product]}: no binary "${wanted.product}" ${where}`)
   if (!/^\d+\.\d+\.\d+/.test(wanted.version)) return { engine: best, warning: undefined }
   const mismatch = `${NAMES[wanted.product]} ${wanted.version} is not on this agent`
-  if (strict) throw new Error(`${mismatch}, which has ${engines.map((engine) => engine.version).join(', ')}`)
+  if (strict || wanted.required === true) {
+    const present = [...new Set(engines.map((engine) => engine.version))].join(', ')
+    const advice = 'set the terraform-version of the workspace to one that is there, or to latest'
+    throw new Error(`${mismatch}, which has ${present}: ${advice}`)
+  }
   return { engine: best, warning: `${mismatch}: the run uses ${best.version}.` }
 }
 

@@ -12,6 +12,9 @@ export type LaunchSpec = {
   /** A file that gets standard output in place of the agent. */
   stdoutFile?: string
 }
+/** How a process ended: one of the two is null. */
+export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+
 export type StreamName = 'stdout' | 'stderr'
 
 export type ToLauncher =
@@ -25,7 +28,7 @@ export type FromLauncher =
   | { id: number; event: 'failed'; message: string }
   | { id: number; event: 'output'; stream: StreamName; bytes: Uint8Array }
   | { id: number; event: 'end'; stream: StreamName }
-  | { id: number; event: 'exit'; code: number | null }
+  | { id: number; event: 'exit'; exit: Exit }
   | { id: number; event: 'closed' }
 
 const children = new Map<number, ChildProcess>()
@@ -65,7 +68,7 @@ function follow(id: number, child: ChildProcess) {
   tell({ id, event: 'started', pid: child.pid })
   forward(id, 'stdout', child.stdout)
   forward(id, 'stderr', child.stderr)
-  child.once('exit', (code) => tell({ id, event: 'exit', code }))
+  child.once('exit', (code, signal) => tell({ id, event: 'exit', exit: { code, signal } }))
   child.once('close', () => {
     children.delete(id)
     tell({ id, event: 'closed' })

@@ -3,15 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
 import { createLauncher } from './launcher.ts'
+import { parentOf } from './testing/processes.ts'
 
 const launcher = createLauncher()
 afterAll(() => launcher[Symbol.dispose]())
 
 const shell = (script: string) => ({ file: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin' } })
-
-async function parentOf(pid: number) {
-  return Number(/^PPid:\s*(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1])
-}
 
 test('a process has the environment that it was given, its own group, and two streams', async () => {
   const launched = await launcher.launch(shell('env | grep -v -e ^PWD -e ^OLDPWD -e ^_=; echo error >&2; exit 3'))
@@ -20,7 +17,7 @@ test('a process has the environment that it was given, its own group, and two st
 
   expect(stdout.toString()).toBe('PATH=/usr/bin:/bin\n')
   expect(stderr.toString()).toBe('error\n')
-  expect(await launched.exited).toBe(3)
+  expect(await launched.exited).toEqual({ code: 3, signal: null })
   await launched.closed
 })
 
@@ -38,12 +35,12 @@ test('output that nobody reads holds the process back, and nothing of it is lost
 
   expect(first.length + rest.length).toBe(bytes)
   expect((await buffer(launched.stderr)).toString()).toBe('done\n')
-  expect(await launched.exited).toBe(0)
+  expect(await launched.exited).toEqual({ code: 0, signal: null })
 })
 
 test('what runs when the launcher dies is failed, and the next process starts from another one', async () => {
   const launched = await launcher.launch(shell('exec tail -f /dev/null'))
-  const parent = await parentOf(launched.pid)
+  const parent = parentOf(launched.pid)
 
   process.kill(parent, 'SIGKILL')
 
@@ -57,7 +54,7 @@ test('what runs when the launcher is let go is killed', async () => {
   const other = createLauncher()
   const launched = await other.launch(shell('echo up; exec tail -f /dev/null'))
   await once(launched.stdout, 'readable')
-  const parent = await parentOf(launched.pid)
+  const parent = parentOf(launched.pid)
   expect(parent).not.toBe(process.pid)
 
   other[Symbol.dispose]()

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { Readable } from 'node:stream'
-import type { FromLauncher, LaunchSpec, StreamName, ToLauncher } from './launcher-process.ts'
+import type { Exit, FromLauncher, LaunchSpec, StreamName, ToLauncher } from './launcher-process.ts'
 
 /** Without an engine for this long the launcher's process ends, in ms; the next one starts it again. */
 const IDLE_MS = 60_000
@@ -10,8 +10,7 @@ export type Launched = {
   pid: number
   stdout: Readable
   stderr: Readable
-  /** The exit code; null when a signal ended it. */
-  exited: Promise<number | null>
+  exited: Promise<Exit>
   /** It has ended, and nobody holds its pipes any more. */
   closed: Promise<void>
 }
@@ -102,7 +101,7 @@ type Running = { started: Promise<Launched>; hear: (told: FromLauncher) => void;
 
 function follow(control: (action: 'pause' | 'resume', stream: StreamName) => void): Running {
   const started = Promise.withResolvers<Launched>()
-  const exited = Promise.withResolvers<number | null>()
+  const exited = Promise.withResolvers<Exit>()
   const closed = Promise.withResolvers<void>()
   // Whoever waits for one of them need not wait for the others.
   for (const { promise } of [started, exited, closed]) promise.catch(() => {})
@@ -127,7 +126,7 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
         case 'end':
           return void streams[told.stream].readable.push(null)
         case 'exit':
-          return exited.resolve(told.code)
+          return exited.resolve(told.exit)
         case 'closed':
           return closed.resolve()
       }

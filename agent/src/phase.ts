@@ -62,15 +62,24 @@ type EngineRun = Pick<ProcessSpec, 'onOutput' | 'stdoutFile'> & {
   quiet?: boolean
 }
 
-/** Runs the engine in the working folder and answers its exit code. */
-export function runEngine(
+/**
+ * Runs the engine in the working folder and answers its exit code, null when it was killed as it was told to stop. Throws when
+ * a signal ends it that is not ours.
+ */
+export async function runEngine(
   workplace: Workplace,
   args: string[],
   { quiet, ...output }: EngineRun,
 ): Promise<number | null> {
   const { engine, workingFolder, environment, stop, workshop } = workplace
   const env = quiet === true ? environment.quiet : environment.run
-  return runProcess({ file: engine.path, args, cwd: workingFolder, env, ...output }, stop, workshop)
+  const spec = { file: engine.path, args, cwd: workingFolder, env, ...output }
+  const { code, signal } = await runProcess(spec, stop, workshop)
+  if (signal !== null && !stop.interrupt.aborted && !stop.kill.aborted) {
+    const hint = signal === 'SIGKILL' ? ' (out of memory?)' : ''
+    throw new Error(`${engine.product} ${args[0]} was ended by the signal ${signal}${hint}`)
+  }
+  return code
 }
 
 /** Runs a command whose standard output goes to a file. Throws `EngineFailed` with what it said. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Launcher } from './launcher.ts'
-import type { LaunchSpec } from './launcher-process.ts'
+import type { Exit, LaunchSpec } from './launcher-process.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** Why a job was told to stop. */
@@ -29,7 +29,7 @@ export type ProcessSpec = LaunchSpec & {
 const LONGEST_LINE = 65_536
 
 /**
- * Runs a process in a process group of its own and resolves with its exit code, null when a signal ended it.
+ * Runs a process in a process group of its own and resolves with how it ended.
  *
  * An interrupt is SIGINT to the group, as Ctrl-C in a terminal is; the engine then ends what it is at and stores the state. A
  * second one after half of the grace makes it stop at once, and at its end the group is killed. Nothing of the group is left
@@ -39,7 +39,7 @@ export async function runProcess(
   { onOutput, ...spec }: ProcessSpec,
   stop: StopSignals,
   { launcher, watchdog }: { launcher: Launcher; watchdog: Watchdog },
-): Promise<number | null> {
+): Promise<Exit> {
   stop.kill.throwIfAborted()
   stop.interrupt.throwIfAborted()
   const { pid, stdout, stderr, exited, closed } = await launcher.launch(spec)
@@ -67,11 +67,11 @@ export async function runProcess(
   ])
   try {
     // A failure to hand output on must not leave the engine blocked on a full pipe.
-    const code = await Promise.race([exited, output.then(() => exited)])
+    const exit = await Promise.race([exited, output.then(() => exited)])
     // What the engine started and left behind would hold the pipes open, and outlive the run.
     kill()
     await Promise.all([closed, output])
-    return code
+    return exit
   } catch (error) {
     kill()
     throw error

@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { processIsAlive } from './testing/processes.ts'
+import { parentOf, processIsAlive } from './testing/processes.ts'
 import {
   configuration,
   describeWithTerraform,
@@ -56,6 +56,16 @@ async function startDeafPlan(job: { graceMs?: number; timeLimitMs?: number } = {
 }
 
 describeWithTerraform('an apply', () => {
+  test('whose engine something else killed ends with a log and an error that say so', async () => {
+    const { apply, pid } = await startSlowApply()
+
+    process.kill(parentOf(pid), 'SIGKILL')
+
+    const message = 'terraform apply was ended by the signal SIGKILL (out of memory?)'
+    expect(await apply.finished).toMatchObject({ status: 'errored', message })
+    expect(apply.log()).toContain(`\nError: ${message}\n`)
+  })
+
   test('that is canceled stores the state that it has reached', async () => {
     const { server, apply, pid } = await startSlowApply()
 
@@ -120,6 +130,16 @@ describeWithTerraform('an apply', () => {
     expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('shutting down') })
     expect(server.api.current()?.resources.map(({ name }) => name)).toContain('first')
   })
+})
+
+test('the log and the error of an engine that something else killed say so', async () => {
+  const { plan, pid } = await startDeafPlan()
+
+  process.kill(pid, 'SIGKILL')
+
+  const message = 'terraform plan was ended by the signal SIGKILL (out of memory?)'
+  expect(await plan.finished).toMatchObject({ status: 'errored', exitCode: null, message })
+  expect(plan.log()).toContain(`\nError: ${message}\n`)
 })
 
 test('a canceled engine that heeds no interrupt is killed when its grace is over', async () => {

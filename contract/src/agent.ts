@@ -84,7 +84,12 @@ export const agentJob = z.object({
   configurationVersionId: z.string(),
   /** Relative to the root of the archive; `''` is the root. */
   workingDirectory: z.string(),
-  engine: z.object({ product: z.enum(['terraform', 'tofu']), version: z.string() }),
+  engine: z.object({
+    product: z.enum(['terraform', 'tofu']),
+    version: z.string(),
+    /** Somebody has chosen this version: the job fails on an agent that does not have it. */
+    required: z.boolean().optional(),
+  }),
   /** Whether logs are the engine's JSON lines (`-json`) or its human text. */
   structuredOutput: z.boolean(),
   options: z.object({

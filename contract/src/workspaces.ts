@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { entryProblem, newSeenEntries } from './archive-entry.ts'
 import { requestBody, toOne } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
@@ -25,6 +26,17 @@ const folder = z
   .max(1000)
   .regex(/^[^\0]*$/, 'must not contain null bytes')
 
+const workingDirectory = z
+  .string()
+  .max(1000)
+  .superRefine((path, context) => {
+    const problem = entryProblem({ path, type: 'Directory' }, newSeenEntries())
+    if (problem === undefined) return
+    const given = JSON.stringify(path.slice(0, 100))
+    const message = `working-directory is ${given}, it must be a folder inside the configuration: it ${problem}`
+    context.addIssue({ code: 'custom', message })
+  })
+
 const attributes = z.object({
   name: resourceName('Name'),
   description: z.string().max(4000).nullish(),
@@ -37,7 +49,7 @@ const attributes = z.object({
     .nullish(),
   'engine-version': engineVersion.nullish(),
   'terraform-version': engineVersion.nullish(),
-  'working-directory': folder.nullish(),
+  'working-directory': workingDirectory.nullish(),
   'auto-apply': z.boolean().nullish(),
   'auto-apply-run-trigger': z.boolean().nullish(),
   'allow-destroy-plan': z.boolean().nullish(),

@@ -12,6 +12,7 @@ import * as auditTrail from './0061-audit-trail.ts'
 import * as heldStages from './0062-held-stages.ts'
 import * as unconfirmedAddresses from './0063-unconfirmed-addresses.ts'
 import * as sessionIdleness from './0064-session-idleness.ts'
+import * as requiredEngines from './0065-required-engines.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0062-held-stages', up: heldStages.up },
   { name: '0063-unconfirmed-addresses', up: unconfirmedAddresses.up },
   { name: '0064-session-idleness', up: sessionIdleness.up },
+  { name: '0065-required-engines', up: requiredEngines.up },
 ]

@@ -9,3 +9,7 @@ export function processIsAlive(pid: number): boolean {
     return false
   }
 }
+
+export function parentOf(pid: number): number {
+  return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+}

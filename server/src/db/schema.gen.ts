@@ -234,6 +234,7 @@ export type Schema = {
     debugging_mode: boolean
     engine_product: 'terraform' | 'tofu'
     engine_version: string
+    engine_version_required: Generated<boolean>
     error: string | null
     execution_mode: 'remote' | 'agent'
     force_cancel_available_at: Timestamp | null
@@ -603,6 +604,7 @@ export type Schema = {
     current_state_version_id: string | null
     description: string | null
     engine_version: string
+    engine_version_required: Generated<boolean>
     execution_mode: 'remote' | 'local' | 'agent' | null
     file_triggers_enabled: Generated<boolean>
     global_remote_state: Generated<boolean>

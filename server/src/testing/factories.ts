@@ -91,5 +91,7 @@ export async function createWorkspace(
       },
     },
   }
-  return createWorkspaceIn(app.as(input.actor), input.organization, createWorkspaceBody.parse(body).data)
+  return createWorkspaceIn(app.as(input.actor), input.organization, {
+    input: createWorkspaceBody.parse(body).data,
+  })
 }

@@ -55,7 +55,11 @@ export async function claimJob(
       workspaceName: picked.workspace_name,
       configurationVersionId: run.configuration_version_id,
       workingDirectory: run.working_directory,
-      engine: { product: run.engine_product, version: run.engine_version },
+      engine: {
+        product: run.engine_product,
+        version: run.engine_version,
+        required: run.engine_version_required,
+      },
       structuredOutput: run.structured_output,
       options: {
         isDestroy: run.is_destroy,

@@ -21,7 +21,7 @@ const HOLD_MS = 2000
 /** Records what became of a job, and takes the run on. Does nothing when the job has ended already. */
 export async function finishJob(ctx: Ctx, job: Job, body: FinishJob) {
   await withRun(ctx, job, async (ctx, held) => {
-    if (body.message !== undefined) await insertNotice(ctx, held[job.kind].id, body.message)
+    if (body.message !== undefined) await insertNotice(ctx, held[job.kind].id, body.message, { unlessTold: true })
     const change = job.kind === 'plan' ? planChange(body) : applyChange(ctx, held, body)
     await moveRun(ctx, held, change)
     const heldUntil = change.apply?.held_until

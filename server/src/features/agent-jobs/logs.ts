@@ -68,13 +68,20 @@ async function addChunk(
 /** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */
 const HEADER = '\n\n\n'
 
-/** A line of the server itself at the end of a phase's log. */
-export async function insertNotice(ctx: Ctx & { db: Tx }, phaseId: string, text: string) {
+/** A line of the server itself at the end of a phase's log; `unlessTold` leaves it out where what came last holds it. */
+export async function insertNotice(
+  ctx: Ctx & { db: Tx },
+  phaseId: string,
+  text: string,
+  { unlessTold = false }: { unlessTold?: boolean } = {},
+) {
   await sql`
     insert into log_chunks (phase_id, start_offset, data)
     select p.id, coalesce(l.size, 0), convert_to(case when l.size is null then ${HEADER} else '' end || ${`\n${text}\n`}, 'UTF8')
       from phases p
-      left join lateral (select start_offset + octet_length(data) as size from log_chunks
+      left join lateral (select start_offset + octet_length(data) as size,
+                                 ${unlessTold}::boolean and position(convert_to(${text}, 'UTF8') in data) > 0 as told
+                            from log_chunks
                           where phase_id = p.id order by start_offset desc limit 1) l on true
-     where p.id = ${phaseId}`.execute(ctx.db)
+     where p.id = ${phaseId} and l.told is not true`.execute(ctx.db)
 }

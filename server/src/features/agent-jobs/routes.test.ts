@@ -51,6 +51,27 @@ describe('a claim', () => {
     await job?.finish({ hasChanges: false })
   })
 
+  test.each([
+    ['needs the engine version that somebody has chosen', {}, true],
+    ['needs no version that the command line wrote into a workspace it made', { 'Terraform-Version': '1.2.3' }, false],
+  ])('%s', async (_, headers, required) => {
+    const setting = await createRunSetting(app)
+    const res = await app.request({
+      method: 'PATCH',
+      url: `/api/v2/workspaces/${setting.workspaceId}`,
+      token: setting.user.token,
+      headers,
+      body: { data: { type: 'workspaces', attributes: { 'terraform-version': '1.2.3' } } },
+    })
+    expect(res.status).toBe(200)
+
+    await createRun(app, setting)
+    const job = await agent.take()
+
+    expect(job.engine).toEqual({ product: 'terraform', version: '1.2.3', required })
+    await job.finish({ hasChanges: false })
+  })
+
   test('without work is empty', async () => {
     expect(await agent.claim({ waitMs: 10 })).toBeUndefined()
   })
@@ -433,6 +454,36 @@ describe('a lost lease', () => {
     expect(await runStatus(app, setting, run)).toBe('planning')
     await job.finish({ hasChanges: false })
   })
+})
+
+test.each(['plan', 'apply'] as const)('an agent that has fallen silent over the %s is named', async (phase) => {
+  const { setting, run, job: plan } = await startPlan({ 'auto-apply': true })
+  if (phase === 'apply') await plan.finish({ hasChanges: true })
+  const job = phase === 'plan' ? plan : await agent.take()
+  const reason = async () => (await readRun(app, setting, run)).attributes['waiting-reason']
+  const until = app.now().getTime() + 30_000
+  app.clock.advance(14_000)
+  expect(await reason()).toBeNull()
+
+  app.clock.advance(2000)
+
+  const told = `waiting for a sign of life of the agent fake until ${new Date(until).toISOString().slice(11, 19)} UTC`
+  expect(await reason()).toBe(told)
+  expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(`${run} waits: ${told}`)
+  await job.heartbeat()
+  expect(await reason()).toBeNull()
+  await job.finish({ hasChanges: false })
+})
+
+test('an error that the agent has put into the log already is not repeated there', async () => {
+  const { setting, run, job } = await startPlan()
+  const message = 'the wörking directory is not there'
+  await job.log(`\nError: ${message}\n`)
+
+  await job.finish({ status: 'errored', exitCode: null, message })
+
+  const { read } = await readLog(setting, { run, phase: 'plan' })
+  expect((await read(0, 10_000)).toString()).toBe(`\x02\nError: ${message}\n\x03`)
 })
 
 test('why a run waits for an agent is said', async () => {

@@ -203,6 +203,7 @@ function newRun(ctx: Ctx, workspace: Workspace, { input, origin, version, number
 
   const now = ctx.now()
   const planOnly = version.speculative || (input['plan-only'] ?? false)
+  const chosenEngine = input['terraform-version'] ?? input['engine-version'] ?? undefined
   const savePlan = !planOnly && (input['save-plan'] ?? false)
   const autoApply = input['auto-apply'] ?? (workspace.auto_apply && workspace.can.has('runs:apply'))
   return {
@@ -230,7 +231,8 @@ function newRun(ctx: Ctx, workspace: Workspace, { input, origin, version, number
     replace_addrs: input['replace-addrs'] ?? [],
     variables: input.variables ?? [],
     engine_product: origin.engineProduct ?? 'terraform',
-    engine_version: input['terraform-version'] ?? input['engine-version'] ?? workspace.engine_version,
+    engine_version: chosenEngine ?? workspace.engine_version,
+    engine_version_required: chosenEngine !== undefined || workspace.engine_version_required,
     working_directory: workspace.working_directory,
     structured_output: workspace.structured_run_output_enabled && (origin.structured ?? false),
     execution_mode: mode,

@@ -55,7 +55,7 @@ const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string
           from task_results where run_id = r.id and status = 'running') end)
     end`
 
-/** What holds a run back, read only for runs that wait. */
+/** What holds a run back, read only for runs that wait, or that an agent has under way. */
 function waitingColumn(heard: string) {
   return sql<WaitingFacts | null>`case
     when r.waits then (select jsonb_build_object(
@@ -82,6 +82,10 @@ function waitingColumn(heard: string) {
                          and j.seq < (select mine.seq from agent_jobs mine
                                        where mine.run_id = r.id and mine.status = 'queued')))
       from agent_pools p where p.id = r.agent_pool_id)
+    when r.status in ('planning', 'applying') then (select jsonb_build_object(
+        'agentName', a.name, 'leaseExpiresAt', j.lease_expires_at)
+      from agent_jobs j left join agents a on a.id = j.agent_id
+      where j.run_id = r.id and j.status = 'running' limit 1)
     end`
 }
 

@@ -11,13 +11,18 @@ export type WaitingFacts = Partial<{
   poolIsBuiltIn: boolean
   agentsOnline: number
   jobsAhead: number
+  agentName: string | null
+  leaseExpiresAt: string | null
 }>
+
+/** An agent at work keeps more of its lease than this, in ms: with less left it has missed a heartbeat. */
+const LEAST_LEASE_MS = 15_000
 
 /** A task whose verdict a run waits for. */
 export type WaitingTask = { name: string; deadline: Date }
 
 /**
- * Why a run waits, in words for people; null when it does not wait, or only for an agent that is about to take it. The
+ * Why a run waits, in words for people; null when it does not wait, or only for an agent that is about to take it or at work. The
  * nearest reason is told: a lock that a person holds before the place in line, since nothing moves until it is released.
  */
 export function waitingReason(
@@ -26,6 +31,7 @@ export function waitingReason(
 ): string | null {
   if (tasks.length > 0) return tasksReason(tasks, now)
   if (!facts) return null
+  if (facts.leaseExpiresAt) return silenceReason(facts, new Date(facts.leaseExpiresAt), now)
   if (facts.ahead !== undefined) return lineReason(facts, facts.ahead)
   if (facts.agentsOnline === 0) {
     return facts.poolIsBuiltIn
@@ -54,6 +60,12 @@ function tasksReason(tasks: readonly WaitingTask[], now: Date) {
   const left = clock((sorted[0]?.deadline.getTime() ?? 0) - now.getTime())
   if (names.length === 1) return `task ${names[0]} has not called back, ${left} left`
   return `tasks ${names.slice(0, -1).join(', ')} and ${names.at(-1)} have not called back, ${left} left`
+}
+
+function silenceReason({ agentName }: WaitingFacts, expiry: Date, now: Date) {
+  if (expiry.getTime() - now.getTime() > LEAST_LEASE_MS) return null
+  const agent = agentName ? `the agent ${agentName}` : 'its agent'
+  return `waiting for a sign of life of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
 }
 
 function lineReason(facts: WaitingFacts, ahead: number) {

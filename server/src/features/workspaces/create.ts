@@ -14,7 +14,11 @@ import * as store from './store.ts'
 const POOL = '/data/attributes/agent-pool-id'
 
 /** Creates a workspace, in the organization's default project unless the body names another. */
-export async function createWorkspace(ctx: Ctx, organizationName: string, input: CreateWorkspace): Promise<Workspace> {
+export async function createWorkspace(
+  ctx: Ctx,
+  organizationName: string,
+  { input, clientEngine }: { input: CreateWorkspace; clientEngine?: string | undefined },
+): Promise<Workspace> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const named = input.relationships.project?.data.id
   const project =
@@ -38,7 +42,7 @@ export async function createWorkspace(ctx: Ctx, organizationName: string, input:
   return transact(ctx, async (ctx) => {
     const now = ctx.now()
     const id = ctx.newId('ws')
-    const { engine_version, ...columns } = settingColumns(input.attributes)
+    const { engine_version, ...columns } = settingColumns(input.attributes, clientEngine)
     await unique(input.attributes.name, () =>
       store.insertWorkspace(ctx.db, {
         ...columns,
@@ -65,7 +69,11 @@ export async function createWorkspace(ctx: Ctx, organizationName: string, input:
 }
 
 /** Changes settings, moves the workspace to another project, and replaces its tags, as far as the body says. */
-export async function updateWorkspace(ctx: Ctx, key: store.WorkspaceKey, input: UpdateWorkspace): Promise<Workspace> {
+export async function updateWorkspace(
+  ctx: Ctx,
+  key: store.WorkspaceKey,
+  { input, clientEngine }: { input: UpdateWorkspace; clientEngine?: string | undefined },
+): Promise<Workspace> {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:update')
   const projectId = input.relationships.project?.data.id
   const moves = projectId !== undefined && projectId !== workspace.project_id
@@ -92,7 +100,7 @@ export async function updateWorkspace(ctx: Ctx, key: store.WorkspaceKey, input: 
   return transact(ctx, async (ctx) => {
     await unique(input.attributes.name ?? workspace.name, () =>
       store.updateWorkspace(ctx.db, workspace.id, {
-        ...settingColumns(input.attributes),
+        ...settingColumns(input.attributes, clientEngine),
         ...execution,
         project_id: project?.id,
         updated_at: ctx.now(),

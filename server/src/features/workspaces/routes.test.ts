@@ -123,6 +123,12 @@ test.each([
   [{}, '/data/attributes/name', 'name is missing'],
   [{ name: 'bad name' }, '/data/attributes/name', 'Name may only contain'],
   [{ name: 'x', 'terraform-version': 'nonsense' }, '/data/attributes/terraform-version', 'must be latest, a version'],
+  [
+    { name: 'x', 'working-directory': '../../etc' },
+    '/data/attributes/working-directory',
+    'working-directory is "../../etc", it must be a folder inside the configuration: it has a path with ..',
+  ],
+  [{ name: 'x', 'working-directory': '/etc' }, '/data/attributes/working-directory', 'it has an absolute path'],
   [{ name: 'x', 'execution-mode': 'magic' }, '/data/attributes/execution-mode', 'it must be one of'],
   [{ name: 'x', 'auto-apply': 'yes' }, '/data/attributes/auto-apply', 'it must be a boolean'],
   [{ name: 'x', 'execution-mode': 'agent' }, '/data/attributes/agent-pool-id', "using 'agent' execution mode"],

@@ -18,7 +18,7 @@ export const workspaceRoutes: Routes = (http) => {
     '/organizations/:organization/workspaces',
     { body: createWorkspaceBody, include: INCLUDES },
     async (req) => {
-      const workspace = await createWorkspace(req.ctx, req.params.organization, req.body.data)
+      const workspace = await createWorkspace(req.ctx, req.params.organization, sentBy(req))
       const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
       return created(resource, included)
     },
@@ -51,12 +51,12 @@ export const workspaceRoutes: Routes = (http) => {
     return ok(resource, included)
   })
   http.patch(BY_NAME, { body: updateWorkspaceBody, include: INCLUDES }, async (req) => {
-    const workspace = await updateWorkspace(req.ctx, req.params, req.body.data)
+    const workspace = await updateWorkspace(req.ctx, req.params, sentBy(req))
     const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
     return ok(resource, included)
   })
   http.patch(BY_ID, { body: updateWorkspaceBody, include: INCLUDES }, async (req) => {
-    const workspace = await updateWorkspace(req.ctx, req.params, req.body.data)
+    const workspace = await updateWorkspace(req.ctx, req.params, sentBy(req))
     const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
     return ok(resource, included)
   })
@@ -91,4 +91,8 @@ export const workspaceRoutes: Routes = (http) => {
     const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
     return ok(resource, included)
   })
+}
+
+function sentBy<T>({ body, header }: { body: { data: T }; header: (name: string) => string | undefined }) {
+  return { input: body.data, clientEngine: header('terraform-version') }
 }

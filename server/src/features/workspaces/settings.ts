@@ -4,12 +4,21 @@ import type { Schema } from '../../db/schema.gen.ts'
 
 type Attributes = UpdateWorkspace['attributes']
 
-/** The columns that a body's plain settings change: absent ones stay, and null gives the column its default back. */
-export function settingColumns(attributes: Attributes): Updateable<Schema['workspaces']> {
+/**
+ * The columns that a body's plain settings change: absent ones stay, and null gives the column its default back.
+ * `clientEngine` is the version of the command line that sends them: it writes that into each workspace it creates, so it is
+ * nobody's choice.
+ */
+export function settingColumns(
+  attributes: Attributes,
+  clientEngine: string | undefined,
+): Updateable<Schema['workspaces']> {
+  const engine = withDefault(attributes['engine-version'] ?? attributes['terraform-version'], 'latest')
   return {
     name: attributes.name,
     description: attributes.description,
-    engine_version: withDefault(attributes['engine-version'] ?? attributes['terraform-version'], 'latest'),
+    engine_version: engine,
+    engine_version_required: engine === undefined ? undefined : engine !== clientEngine,
     working_directory: withDefault(attributes['working-directory'], ''),
     auto_apply: withDefault(attributes['auto-apply'], false),
     auto_apply_run_trigger: withDefault(attributes['auto-apply-run-trigger'], false),
