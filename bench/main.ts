@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runBenches } from './runs.ts'
+import { readBenches } from './reads.ts'
 import { startupBenches } from './startup.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
@@ -12,6 +13,7 @@ import { taskBenches } from './tasks.ts'
 const RESULTS = join(import.meta.dirname, 'results.json')
 const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   startup: async () => startupBenches(),
+  reads: readBenches,
   runs: runBenches,
   tasks: taskBenches,
 }
@@ -41,5 +43,5 @@ function line({ name, value, unit, better, budget }: BenchRow) {
   const wanted = budget === undefined ? '' : `${better === 'less' ? '≤' : '≥'} ${budget} ${unit} ${met}`
   const last = before[name]
   const change = last === undefined ? '' : `was ${last} (×${(value / last).toFixed(2)})`
-  return `${name.padEnd(58)} ${`${value.toFixed(value < 100 ? 1 : 0)} ${unit}`.padStart(14)}   ${wanted.padEnd(22)} ${change}`
+  return `${name.padEnd(58)} ${`${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`.padStart(14)}   ${wanted.padEnd(22)} ${change}`
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -104,4 +104,27 @@ export async function memoryMb(pid: number): Promise<number> {
   let total = own
   for (const child of children.trim().split(' ').filter(Boolean)) total += await memoryMb(Number(child))
   return total
+}
+
+const TICK_MS = 10
+
+/** The processor time that a process and everything below it has taken so far, in ms; counted in steps of 10 ms. */
+export async function cpuMs(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  // The name of the program stands in brackets and may hold anything; the four times (its own, of its ended children) are
+  // fields 14 to 17.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const own = fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks) * TICK_MS, 0)
+  const children = await childrenOf(pid)
+  const times = await Promise.all(children.map(cpuMs))
+  return times.reduce((total, time) => total + time, own)
+}
+
+/** Of all its threads: each has the processes that it has started itself. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const lists = await Promise.all(
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => '')),
+  )
+  return lists.flatMap((list) => list.trim().split(' ').filter(Boolean).map(Number))
 }

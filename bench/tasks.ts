@@ -27,14 +27,16 @@ class Receiver {
   constructor() {
     this.#server = createServer((request, response) => {
       const at = Date.now()
-      void read(request).then((payload) => {
-        response.end()
-        if (payload.access_token === 'test-token') return
-        const asked = { payload, at }
-        this.asked.push(asked)
-        this.onRequest(asked)
-      })
+      void this.#take(request, at).finally(() => response.end())
     })
+  }
+
+  async #take(request: IncomingMessage, at: number) {
+    const payload = await read(request)
+    if (payload.access_token === 'test-token') return
+    const asked = { payload, at }
+    this.asked.push(asked)
+    setImmediate(() => this.onRequest(asked))
   }
 
   async listen() {
@@ -220,14 +222,16 @@ async function startRun(target: Target, workspace: { id: string; configurationId
   return data.id as string
 }
 
-async function ended(target: Target, run: string): Promise<Record<string, any>> {
+type RunAttributes = { status: string; 'status-timestamps': Record<string, string> }
+
+async function ended(target: Target, run: string): Promise<RunAttributes> {
   for (;;) {
-    const { attributes } = (await api(target, 'GET', `/runs/${run}`)).data
+    const { attributes } = (await api(target, 'GET', `/runs/${run}`)).data as { attributes: RunAttributes }
     if (['applied', 'errored', 'planned_and_finished'].includes(attributes.status)) return attributes
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-function stamp(attributes: Record<string, any>, name: string) {
-  return new Date(attributes['status-timestamps'][name]).getTime()
+function stamp(attributes: RunAttributes, name: string) {
+  return new Date(attributes['status-timestamps'][name] ?? '').getTime()
 }

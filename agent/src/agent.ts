@@ -9,6 +9,7 @@ import { claim, deregister, jobClient, openConnection, Refused, register, type C
 import { findEngine } from './engine.ts'
 import { createInitGate } from './init-gate.ts'
 import { runJob, type JobSettings } from './job.ts'
+import { createLauncher, type Launcher } from './launcher.ts'
 import type { AgentLog } from './log.ts'
 import { openRunFolders } from './run-folder.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
@@ -68,6 +69,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   using stack = new DisposableStack()
   stack.use(await claimWorkDir(workDir))
   const watchdog = stack.use(startWatchdog((error) => log.error({ error }, 'the watchdog could not be started')))
+  const launcher = stack.use(createLauncher())
   const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)
   const connection = openConnection(options.serverUrl, authorities, mentionRetries(log))
 
@@ -77,7 +79,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const stopping = AbortSignal.any([signal, failed.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
-  const settings = await prepare(options, { workDir, connection, watchdog, authorities, forceful })
+  const settings = await prepare(options, { workDir, connection, launcher, watchdog, authorities, forceful })
   const sweeping = setInterval(() => void settings.workshop.folders.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
   try {
@@ -146,13 +148,14 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 type Parts = {
   workDir: string
   connection: Connection
+  launcher: Launcher
   watchdog: Watchdog
   authorities: string | undefined
   forceful: AbortSignal
 }
 
 async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings> {
-  const { workDir, connection, watchdog, authorities, forceful } = parts
+  const { workDir, connection, launcher, watchdog, authorities, forceful } = parts
   const pluginCache = join(workDir, 'plugins')
   const schemaCache = join(workDir, 'schemas')
   for (const folder of [pluginCache, schemaCache]) await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -167,7 +170,16 @@ async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings
   const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
   if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
   return {
-    workshop: { apiUrl, folders, watchdog, pluginCache, schemaCache, certificates, initGate: createInitGate() },
+    workshop: {
+      apiUrl,
+      folders,
+      launcher,
+      watchdog,
+      pluginCache,
+      schemaCache,
+      certificates,
+      initGate: createInitGate(),
+    },
     workDir,
     search,
     logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,

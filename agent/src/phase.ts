@@ -7,6 +7,7 @@ import type { Engine } from './engine.ts'
 import type { EngineEnvironment } from './environment.ts'
 import type { InitGate } from './init-gate.ts'
 import type { LogStream } from './log-stream.ts'
+import type { Launcher } from './launcher.ts'
 import { runProcess, type ProcessSpec, type StopSignals } from './process.ts'
 import type { RunFolder, RunFolders } from './run-folder.ts'
 import type { Watchdog } from './watchdog.ts'
@@ -20,6 +21,7 @@ export type Workshop = {
   apiUrl: string
   folders: RunFolders
   initGate: InitGate
+  launcher: Launcher
   watchdog: Watchdog
   pluginCache: string
   schemaCache: string
@@ -68,7 +70,7 @@ export function runEngine(
 ): Promise<number | null> {
   const { engine, workingFolder, environment, stop, workshop } = workplace
   const env = quiet === true ? environment.quiet : environment.run
-  return runProcess({ file: engine.path, args, cwd: workingFolder, env, ...output }, stop, workshop.watchdog)
+  return runProcess({ file: engine.path, args, cwd: workingFolder, env, ...output }, stop, workshop)
 }
 
 /** Runs a command whose standard output goes to a file. Throws `EngineFailed` with what it said. */

@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import type { Launcher } from './launcher.ts'
+import type { LaunchSpec } from './launcher-process.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** Why a job was told to stop. */
@@ -21,13 +20,7 @@ export class Stopped extends Error {
 /** Both abort with a `Stopped`: `interrupt` asks the engine to end, `kill` ends it at once. */
 export type StopSignals = { interrupt: AbortSignal; kill: AbortSignal; graceMs: () => number }
 
-export type ProcessSpec = {
-  file: string
-  args: string[]
-  cwd: string
-  env: Record<string, string>
-  /** A file that gets standard output in place of `onOutput`. */
-  stdoutFile?: string
+export type ProcessSpec = LaunchSpec & {
   /** Called with whole lines, of one stream at a time. What it returns is awaited, which holds the process back. */
   onOutput: (lines: Buffer, stream: 'stdout' | 'stderr') => Promise<void> | void
 }
@@ -42,21 +35,14 @@ const LONGEST_LINE = 65_536
  * second one after half of the grace makes it stop at once, and at its end the group is killed. Nothing of the group is left
  * when this resolves. Throws the `Stopped` of a signal that had aborted before the start.
  */
-export async function runProcess(spec: ProcessSpec, stop: StopSignals, watchdog: Watchdog): Promise<number | null> {
+export async function runProcess(
+  { onOutput, ...spec }: ProcessSpec,
+  stop: StopSignals,
+  { launcher, watchdog }: { launcher: Launcher; watchdog: Watchdog },
+): Promise<number | null> {
   stop.kill.throwIfAborted()
   stop.interrupt.throwIfAborted()
-  await using stdout = spec.stdoutFile === undefined ? undefined : await open(spec.stdoutFile, 'w', 0o600)
-  const child = spawn(spec.file, spec.args, {
-    cwd: spec.cwd,
-    env: spec.env,
-    detached: true,
-    stdio: ['ignore', stdout?.fd ?? 'pipe', 'pipe'],
-  })
-  const { pid } = child
-  if (pid === undefined) {
-    const [error] = await once(child, 'error')
-    throw error
-  }
+  const { pid, stdout, stderr, exited, closed } = await launcher.launch(spec)
   watchdog.hold(pid)
 
   const timers: NodeJS.Timeout[] = []
@@ -71,14 +57,15 @@ export async function runProcess(spec: ProcessSpec, stop: StopSignals, watchdog:
   }
   stop.interrupt.addEventListener('abort', interrupt)
   stop.kill.addEventListener('abort', kill)
+  // Either may have come while the process started.
+  if (stop.kill.aborted) kill()
+  else if (stop.interrupt.aborted) interrupt()
 
-  const closed = once(child, 'close')
   const output = Promise.all([
-    readLines(child.stdout, (lines) => spec.onOutput(lines, 'stdout')),
-    readLines(child.stderr, (lines) => spec.onOutput(lines, 'stderr')),
+    readLines(stdout, (lines) => onOutput(lines, 'stdout')),
+    readLines(stderr, (lines) => onOutput(lines, 'stderr')),
   ])
   try {
-    const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
     // A failure to hand output on must not leave the engine blocked on a full pipe.
     const code = await Promise.race([exited, output.then(() => exited)])
     // What the engine started and left behind would hold the pipes open, and outlive the run.
@@ -106,8 +93,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals) {
 }
 
 /** Hands on whole lines only: lines of two streams must not end up inside each other. */
-async function readLines(stream: Readable | null, onLines: (lines: Buffer) => Promise<void> | void) {
-  if (stream === null) return
+async function readLines(stream: Readable, onLines: (lines: Buffer) => Promise<void> | void) {
   let rest: Buffer[] = []
   let restSize = 0
   for await (const chunk of stream) {

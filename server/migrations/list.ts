@@ -9,6 +9,7 @@ import * as runTasks from './0040-run-tasks.ts'
 import * as accountSecurity from './0050-accounts.ts'
 import * as teams from './0060-teams.ts'
 import * as auditTrail from './0061-audit-trail.ts'
+import * as heldStages from './0062-held-stages.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0050-accounts', up: accountSecurity.up },
   { name: '0060-teams', up: teams.up },
   { name: '0061-audit-trail', up: auditTrail.up },
+  { name: '0062-held-stages', up: heldStages.up },
 ]

@@ -9,6 +9,7 @@ export function settingsTable() {
   return `| Variable | Default | What it is |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
-function presetOf(result: { success: boolean; data?: unknown }) {
-  return result.success && result.data !== undefined && result.data !== '' ? `\`${String(result.data)}\`` : ''
+function presetOf({ data }: { data?: unknown }) {
+  if (typeof data === 'number' || typeof data === 'boolean') return `\`${data}\``
+  return typeof data === 'string' && data !== '' ? `\`${data}\`` : ''
 }

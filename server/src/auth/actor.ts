@@ -37,6 +37,16 @@ export type Actor =
   | SystemActor
   | AnonymousActor
 
+/** A person of whom we know by other means than a token that it is them. */
+export function userActor(
+  user: { id: string; username: string; is_site_admin: boolean },
+  sessionId?: string,
+): UserActor {
+  const { id: userId, username, is_site_admin: isSiteAdmin } = user
+  const session = sessionId === undefined ? {} : { sessionId }
+  return { kind: 'user', userId, username, isSiteAdmin, teamId: undefined, tokenId: undefined, ...session }
+}
+
 export const SYSTEM: SystemActor = { kind: 'system' }
 export const ANONYMOUS: AnonymousActor = { kind: 'anonymous' }
 

@@ -17,6 +17,11 @@ export type FactsColumn = {
   lacks_second_factor?: boolean | null
 } | null
 
+/** A user of whom the id alone is known, which is all that SQL takes of one: for queries that are prepared once for all. */
+export function userOf(userId: string): UserActor {
+  return { kind: 'user', userId, username: '', isSiteAdmin: false, teamId: undefined, tokenId: undefined }
+}
+
 /** SQL of ids from outside; the aliases inside are `me`, `my_…`, `mine` and `source`, so that none of these is hidden. */
 type Subject = {
   /** SQL of the organization's id, such as `w.organization_id`. */
@@ -68,6 +73,15 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
     where mine.user_id = ${actor.userId})`
 }
 
+/** The facts about the workspace that a query has joined as `w`. */
+export function workspaceFactsColumn(actor: Actor) {
+  return factsColumn(actor, {
+    organizationId: sql`w.organization_id`,
+    projectId: sql`w.project_id`,
+    workspaceId: sql`w.id`,
+  })
+}
+
 /**
  * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
  * beside each row, and takes the rest of the facts from the organization.
@@ -117,8 +131,10 @@ export function readFacts(
       return { ...NO_FACTS, standing: row.facts?.consumer ? 'consumer-run' : 'foreign-run' }
     }
     case 'user':
+      // What an organization demands of its members is nothing to tell a stranger.
+      if (!row.facts?.owner && !row.facts?.member) return NO_FACTS
       return {
-        standing: row.facts?.owner ? 'owner' : row.facts?.member ? 'member' : 'stranger',
+        standing: row.facts.owner ? 'owner' : 'member',
         access: new Set(row.facts?.access ?? []),
         projectGrants: row.facts?.projects ?? [],
         workspaceGrants: row.facts?.workspaces ?? [],
@@ -130,6 +146,25 @@ export function readFacts(
     case 'anonymous':
       return NO_FACTS
   }
+}
+
+/**
+ * The facts about a workspace in a list within one organization: the organization's, and what is granted on the workspace
+ * itself. Only for rows that the actor may see.
+ */
+export function listedFacts(organization: Facts, grants: GrantsColumn): Facts {
+  return {
+    ...organization,
+    // A run lists no workspace but its own.
+    standing: organization.standing === 'foreign-run' ? 'own-run' : organization.standing,
+    projectGrants: grants?.projects ?? [],
+    workspaceGrants: grants?.workspaces ?? [],
+  }
+}
+
+/** Whether grants decide what the actor may do in a workspace that it lists: who manages all of them needs none. */
+export function dependsOnGrants({ standing, access }: Facts) {
+  return standing === 'member' && !access.has('manage_workspaces')
 }
 
 /** Whether the actor sees every workspace of the organization that the facts are about, whatever teams grant on them. */

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createBlobs } from './blobs.ts'
 import { describeBlobs } from './driver-suite.ts'
 
@@ -26,12 +26,13 @@ describeBlobs('disk', async () => {
   return {
     blobs,
     async damage(key, change) {
-      const [path = ''] = (await files(join(root, 'objects'))).filter((file) => file.endsWith(key.replaceAll('/', '~')))
+      const name = key.replaceAll('/', '~')
+      const path = (await files(join(root, 'objects'))).find((file) => file.endsWith(name)) ?? ''
       await writeFile(path, change(await readFile(path)))
     },
     leftovers: async () => {
       // Temporary files are removed in the background.
-      await expect.poll(() => files(join(root, 'tmp')), { interval: 5 }).toEqual([])
+      await vi.waitUntil(async () => (await files(join(root, 'tmp'))).length === 0, { interval: 5 })
       return 0
     },
     async close() {

@@ -418,6 +418,7 @@ export type Schema = {
   }
   task_stages: {
     created_at: Timestamp
+    held_until: Timestamp | null
     id: string
     message: string | null
     position: number

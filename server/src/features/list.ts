@@ -36,6 +36,7 @@ import { stateVersionJobs } from './state-versions/jobs.ts'
 import { stateVersionRoutes } from './state-versions/routes.ts'
 import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './tags/routes.ts'
 import { taskResultRoutes } from './task-results/routes.ts'
+import { taskStageJobs } from './task-stages/jobs.ts'
 import { taskStageRoutes } from './task-stages/routes.ts'
 import { teamAccessRoutes } from './team-access/routes.ts'
 import { teamRoutes } from './teams/routes.ts'
@@ -106,6 +107,7 @@ export const JOBS: readonly JobHandler[] = [
   ...oauthJobs,
   ...planJobs,
   ...runJobs,
+  ...taskStageJobs,
   ...sessionJobs,
   ...stateVersionJobs,
 ]

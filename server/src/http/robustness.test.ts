@@ -64,7 +64,7 @@ function problem(url: string, response: TestResponse): string | undefined {
   if (status >= 500) return `${status} ${text}`
   if (status < 400 || response.bytes.length === 0) return undefined
   // Its answers have the form of RFC 6749, or are pages.
-  if (url.startsWith('/oauth/')) return undefined
+  if (url.startsWith('/oauth/') || url.startsWith('/auth/oidc')) return undefined
   if (headers['content-type'] !== 'application/vnd.api+json')
     return `${status} of type ${String(headers['content-type'])}`
   const { errors } = response.json() as { errors: { status: unknown; title: unknown; detail: unknown }[] }

@@ -1,4 +1,4 @@
-import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns'
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions, type LookupOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
 import { type AddressRule, addressProblem } from './addresses.ts'
@@ -8,6 +8,13 @@ export class ForbiddenAddressError extends Error {
   override name = 'ForbiddenAddressError'
 }
 
+/** Finds every address of a name. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
 
 /**
@@ -16,8 +23,9 @@ type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | Lo
  */
 export function guardedConnector(
   rule: AddressRule,
-  options: { ca?: string[]; timeoutMs: number },
+  options: { ca?: string[]; timeoutMs: number; resolve?: Resolve | undefined },
 ): buildConnector.connector {
+  const resolve = options.resolve ?? systemLookup
   const lookup = (hostname: string, lookupOptions: LookupOptions, callback: LookupCallback) => {
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, [])

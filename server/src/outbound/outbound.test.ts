@@ -1,7 +1,7 @@
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, connect, createServer as createTcpServer, type Server as TcpServer } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer, isIP, type Server as TcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -116,6 +116,92 @@ describe('private addresses', () => {
     const { answer } = await outbound().post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
 
     expect(answer?.status).toBe(200)
+  })
+})
+
+describe('the name of a receiver', () => {
+  /** A resolver that gives these answers one after the other, the last one for good. */
+  function answering(...answers: string[][]): OutboundOptions['resolve'] {
+    return (_, __, callback) => {
+      const addresses = answers.length > 1 ? answers.shift() : answers[0]
+      callback(
+        null,
+        (addresses ?? []).map((address) => ({ address, family: isIP(address) })),
+      )
+    }
+  }
+  const named = (url: string) => url.replace('127.0.0.1', 'receiver.example')
+
+  test('is checked for every connection: one that changes its mind gains nothing', async () => {
+    let calls = 0
+    const url = named(
+      await serve((_, response) => {
+        calls += 1
+        response.writeHead(200, { connection: 'close' }).end()
+      }),
+    )
+    const client = outbound({ resolve: answering(['127.0.0.1'], ['169.254.169.254']) })
+
+    const first = await client.post({ ...request, url })
+    const second = await client.post({ ...request, url })
+
+    expect(first.answer?.status).toBe(200)
+    expect(second.error).toContain('receiver.example resolves to 169.254.169.254')
+    expect(calls).toBe(1)
+  })
+
+  test('is connected to at the very address that was checked', async () => {
+    const url = named(await serve((_, response) => response.end()))
+    let lookups = 0
+    const resolve: OutboundOptions['resolve'] = (_, __, callback) => {
+      lookups += 1
+      callback(null, [{ address: '127.0.0.1', family: 4 }])
+    }
+
+    const { answer } = await outbound({ resolve }).post({ ...request, url })
+
+    expect(answer?.status).toBe(200)
+    expect(lookups).toBe(1)
+  })
+
+  test('with one closed address among open ones is not called at all', async () => {
+    const url = named(await serve((_, response) => response.end()))
+
+    const { error } = await outbound({ resolve: answering(['127.0.0.1', '169.254.169.254']) }).post({ ...request, url })
+
+    expect(error).toContain('169.254.169.254 is not an address that requests may go to')
+  })
+})
+
+describe('a proxy for http', () => {
+  test('is asked for the whole URL, also where private addresses are closed and it is on one', async () => {
+    const asked: string[] = []
+    const proxy = await listen(
+      createServer((incoming, response) => {
+        asked.push(`${incoming.method} ${incoming.url}`)
+        response.end('through')
+      }),
+    )
+    const client = outbound({ allowPrivate: false, httpProxy: `http://127.0.0.1:${proxy}` })
+
+    const { answer } = await client.post({ ...request, url: 'http://receiver.example:8080/task?x=1' })
+
+    expect(answer?.body.toString()).toBe('through')
+    expect(asked).toEqual(['POST http://receiver.example:8080/task?x=1'])
+  })
+
+  test('is not asked for a private address where those are closed', async () => {
+    const client = outbound({ allowPrivate: false, httpProxy: 'http://127.0.0.1:9' })
+
+    expect((await client.post({ ...request, url: 'http://10.0.0.1:8080/' })).error).toContain('private address')
+  })
+
+  test('does not stand in for the addresses that are called without it', async () => {
+    const url = await serve((_, response) => response.end())
+    const port = new URL(url).port
+    const client = outbound({ allowPrivate: false, httpProxy: 'http://127.0.0.1:9', noProxy: 'localhost' })
+
+    expect((await client.post({ ...request, url: `http://localhost:${port}/` })).error).toContain('loopback address')
   })
 })
 

@@ -1,7 +1,7 @@
 import { rootCertificates } from 'node:tls'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import type { AddressRule } from './addresses.ts'
-import { guardedConnector } from './connect.ts'
+import { guardedConnector, type Resolve } from './connect.ts'
 import { failureWords } from './failure.ts'
 import { urlProblem } from './url.ts'
 
@@ -43,6 +43,8 @@ export type OutboundOptions = AddressRule & {
   httpsProxy?: string | undefined
   /** Hosts that are called directly, separated by commas. */
   noProxy?: string | undefined
+  /** What finds the addresses of a name: the system, unless something else is given. */
+  resolve?: Resolve
 }
 
 export const MAX_BODY_BYTES = 64 * 1024
@@ -68,7 +70,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
       httpProxy: options.httpProxy ?? '',
       httpsProxy: options.httpsProxy ?? '',
       noProxy: options.noProxy ?? '',
-      connect: guardedConnector(options, { ...trusted, timeoutMs: CONNECT_TIMEOUT_MS }),
+      connect: guardedConnector(options, {
+        ...trusted,
+        timeoutMs: CONNECT_TIMEOUT_MS,
+        resolve: options.resolve,
+      }),
       requestTls: trusted,
       headersTimeout: 0,
       bodyTimeout: 0,

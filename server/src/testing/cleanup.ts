@@ -11,5 +11,5 @@ export function whenFileEnds(work: () => unknown) {
 }
 
 afterAll(async () => {
-  for (const work of undo.reverse()) await work()
+  for (const work of undo.toReversed()) await work()
 })

@@ -175,6 +175,7 @@ function sample(schema: Schema, flavour: Flavour, ids: Ids, key = ''): unknown {
       return flavour === 'large'
         ? Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`k${n}`, LONG]))
         : { a: '1' }
+    case undefined:
     default:
       return flavour === 'plain' ? 'x' : { a: [1, null, 'x'] }
   }
@@ -187,7 +188,7 @@ function sampleText(schema: Schema, flavour: Flavour) {
   if (schema['format'] === 'email') return 'a@example.com'
   if (flavour === 'plain') return 'abcdefgh'.slice(0, Math.max(1, most))
   if (flavour === 'large') return 'b'.repeat(Math.min(most, 20_000))
-  return `${"😀é\u202E%_\\'".slice(0, Math.max(1, most))}`.toWellFormed()
+  return "😀é\u202E%_\\'".slice(0, Math.max(1, most)).toWellFormed()
 }
 
 function sampleNumber(schema: Schema, flavour: Flavour) {

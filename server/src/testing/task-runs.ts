@@ -121,6 +121,13 @@ export async function readStages(app: TestApp, { user }: Pick<TaskSetting, 'user
   return (await app.request({ url: `/api/v2/runs/${runId}/task-stages`, token: user.token })).json().data
 }
 
+/** Reads each stage of a run by itself, as a command line does: a run waits for that before it tells a verdict. */
+export async function lookAtStages(app: TestApp, { user }: Pick<TaskSetting, 'user'>, runId: string) {
+  for (const { id } of await readStages(app, { user }, runId)) {
+    await app.request({ url: `/api/v2/task-stages/${id}?include=task_results`, token: user.token })
+  }
+}
+
 /** Waits until the run is in the status, by its announcements. */
 export async function runReaches(
   app: TestApp,

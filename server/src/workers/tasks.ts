@@ -29,10 +29,14 @@ export function runTask<N extends TaskName>(
     return { ok: true, value: tasks[name](contents, options) as ReturnType<Tasks[N]> }
   } catch (error) {
     if (error instanceof Unreadable || error instanceof AppError) return { ok: false, reason: error.message }
-    // A stack overflow: the content is nested deeper than any that an engine writes.
-    if (error instanceof RangeError) return { ok: false, reason: 'the content is nested too deep' }
-    throw error
+    return tooDeep(error)
   }
+}
+
+/** The outcome of a stack overflow: the content is nested deeper than any that an engine writes. Throws other errors. */
+export function tooDeep(error: unknown): { ok: false; reason: string } {
+  if (error instanceof RangeError) return { ok: false, reason: 'the content is nested too deep' }
+  throw error
 }
 
 class Unreadable extends Error {}

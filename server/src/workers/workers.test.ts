@@ -51,6 +51,17 @@ describe.each([
   })
 })
 
+test.each([1000, 3000, 9000])('a value of %i levels leaves the thread free for what comes next', async (depth) => {
+  const value = `${'['.repeat(depth)}1${']'.repeat(depth)}`
+
+  const outcomes = [
+    await workers.extract(padded(Buffer.from(`{"version":4,"serial":1,"outputs":{"deep":{"value":${value}}}}`))),
+    await workers.extract(padded(state('state-1'))),
+  ]
+
+  expect(outcomes.map(({ ok }) => ok)).toEqual([false, true])
+})
+
 test('content with a buffer of its own is given away without a copy', async () => {
   const content = padded(state('state-1'))
 

@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url'
+import { deserialize } from 'node:v8'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { DiffLimits, StateDiff } from '../features/state-versions/diff.ts'
 import type { Extraction } from '../features/state-versions/extraction.ts'
-import { type Outcome, runTask, type TaskName, type Tasks } from './tasks.ts'
+import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
 
 /** Contents of up to this many bytes in all are worked on at once (0.4 ms): a trip to a worker takes twice as long. */
@@ -36,7 +37,7 @@ export type Workers = {
 
 /** Makes the pool; its threads start with the first content that needs one. */
 export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
-  const pool = new Piscina<WorkerRequest, unknown>({
+  const pool = new Piscina<WorkerRequest, Uint8Array>({
     filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
     minThreads: 0,
     maxThreads,
@@ -52,7 +53,11 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
     const owned = ownedContents(contents)
     const transferList = owned.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []))
     const outcome = await pool.run({ name, contents: owned, options }, { transferList })
-    return outcome as Outcome<ReturnType<Tasks[N]>>
+    try {
+      return deserialize(outcome) as Outcome<ReturnType<Tasks[N]>>
+    } catch (error) {
+      return tooDeep(error)
+    }
   }
 
   return {

@@ -3,6 +3,7 @@ import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
 import {
   checkOwnPassword,
   endSession,
@@ -15,7 +16,7 @@ import {
   takeCode,
   verifySecondFactor,
 } from '../sessions/service.ts'
-import { findUser, updateUser, type UserRow } from '../users/service.ts'
+import { findUser, updateUser, userAudit, type UserRow } from '../users/service.ts'
 
 export type Account = { user: UserRow; hasSecondFactor: boolean }
 
@@ -47,7 +48,8 @@ export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Acc
     ...(input.username !== undefined && { username: input.username }),
     ...(input.email !== undefined && { email: input.email }),
   }
-  const updated = await updateUser(ctx, user.id, changes)
+  const event = userAudit('update', user, { changes: Object.keys(changes) })
+  const updated = await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes))
   return { user: updated, hasSecondFactor: await hasSecondFactor(ctx.db, user.id) }
 }
 
@@ -59,6 +61,7 @@ export async function changePassword(ctx: Ctx, input: ChangePassword): Promise<A
   return transact(ctx, async (ctx) => {
     const updated = await updateUser(ctx, user.id, { password_hash: passwordHash })
     await endSessions(ctx, user.id, currentSessionId(ctx))
+    await recordAudit(ctx, userAudit('change_password', user))
     return { user: updated, hasSecondFactor: await hasSecondFactor(ctx.db, user.id) }
   })
 }
@@ -74,13 +77,13 @@ export async function listOwnSessions(ctx: Ctx) {
 
 export async function endOwnSession(ctx: Ctx, id: string) {
   const user = await requirePerson(ctx)
-  await endSession(ctx, user.id, id)
+  await audited(ctx, userAudit('end_session', user, { session: id }), (ctx) => endSession(ctx, user.id, id))
 }
 
 /** Signs out everywhere, here too. API tokens stay: they are ended one by one. */
 export async function endOwnSessions(ctx: Ctx) {
   const user = await requirePerson(ctx)
-  await endSessions(ctx, user.id)
+  await audited(ctx, userAudit('sign_out_everywhere', user), (ctx) => endSessions(ctx, user.id))
 }
 
 /** First step of the second factor: a new secret for the authenticator. It counts once a code of it was seen. */
@@ -88,27 +91,29 @@ export async function startTwoFactor(ctx: Ctx, password: string) {
   const user = await requirePasswordAccount(ctx)
   await checkOwnPassword(ctx, user, password, '/data/attributes/password')
   if (await hasSecondFactor(ctx.db, user.id)) throw conflict('the second factor is on already, switch it off first')
-  return enrollSecondFactor(ctx, user)
+  return audited(ctx, userAudit('enroll_two_factor', user), (ctx) => enrollSecondFactor(ctx, user))
 }
 
 /** Second step: returns the recovery codes, which are shown this once. */
 export async function finishTwoFactor(ctx: Ctx, code: string) {
   const user = await requirePasswordAccount(ctx)
-  const codes = await verifySecondFactor(ctx, user.id, code)
-  if (!codes) throw wrongCode()
-  return codes
+  return audited(ctx, userAudit('enable_two_factor', user), async (ctx) => {
+    const codes = await verifySecondFactor(ctx, user.id, code)
+    if (!codes) throw wrongCode()
+    return codes
+  })
 }
 
 /** Switches the second factor off, for whoever has both the password and a code of it. */
 export async function disableTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {
   const user = await requireTwoFactor(ctx, input)
-  await removeSecondFactor(ctx, user.id)
+  await audited(ctx, userAudit('disable_two_factor', user), (ctx) => removeSecondFactor(ctx, user.id))
 }
 
 /** New recovery codes in place of the old ones, used or not. */
 export async function renewRecoveryCodes(ctx: Ctx, input: ConfirmTwoFactor) {
   const user = await requireTwoFactor(ctx, input)
-  return transact(ctx, (ctx) => replaceRecoveryCodes(ctx, user.id))
+  return audited(ctx, userAudit('renew_recovery_codes', user), (ctx) => replaceRecoveryCodes(ctx, user.id))
 }
 
 async function requireTwoFactor(ctx: Ctx, input: ConfirmTwoFactor) {

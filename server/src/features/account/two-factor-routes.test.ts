@@ -4,6 +4,8 @@ import { createOrganization, createUser, type TestUser } from '../../testing/fac
 import { updateOrganization } from '../organizations/store.ts'
 import { ATTEMPT_LIMITS, countAttempt } from '../sessions/attempts.ts'
 import { totpCode } from '../sessions/totp.ts'
+import { startReceiver } from '../../testing/receiver.ts'
+import { createTask } from '../../testing/task-runs.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp
@@ -127,6 +129,8 @@ test('an organization that demands a second factor is closed to members without 
   const elsewhere = await createUser(app)
   const mine = await createOrganization(app, owner)
   const theirs = await createOrganization(app, elsewhere)
+  const receiver = await startReceiver()
+  const task = await createTask(app, { user: owner, organization: mine.name, receiver })
   const policy = { collaborator_auth_policy: 'two_factor_mandatory' } as const
   for (const { id } of [mine, theirs]) await updateOrganization(app.db, id, policy)
   const get = (user: TestUser, path: string) => app.request({ url: `/api/v2${path}`, token: user.token })
@@ -135,6 +139,7 @@ test('an organization that demands a second factor is closed to members without 
     `/organizations/${mine.name}/workspaces`,
     `/organizations/${mine.name}/projects`,
     `/projects/${mine.default_project_id}`,
+    `/tasks/${task}`,
   ]
   const statuses = async (user: TestUser) => Promise.all(paths.map(async (path) => (await get(user, path)).status))
 
@@ -144,10 +149,13 @@ test('an organization that demands a second factor is closed to members without 
   const { secret } = (await act(owner, 'enroll', { password: PASSWORD })).json().data.attributes
   await act(owner, 'verify', { otp: totpCode(secret, app.now()) })
 
-  expect(before).toEqual([403, 403, 403, 403])
+  expect(before).toEqual([403, 403, 403, 403, 403])
   expect(said).toContain('demands two-factor authentication')
   expect(list.status).toBe(200)
-  expect(await statuses(owner)).toEqual([200, 200, 200, 200])
-  expect(await statuses(elsewhere)).toEqual([404, 404, 404, 404])
+  expect(await statuses(owner)).toEqual([200, 200, 200, 200, 200])
+  // A stranger is not told what it lacks, for that would say that there is something.
+  for (const stranger of [elsewhere, await createUser(app, { password: PASSWORD })]) {
+    expect(await statuses(stranger)).toEqual([404, 404, 404, 404, 404])
+  }
   expect((await get(elsewhere, `/organizations/${theirs.name}`)).status).toBe(200)
 })

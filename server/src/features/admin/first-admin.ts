@@ -3,8 +3,9 @@ import { SYSTEM } from '../../auth/actor.ts'
 import { transact } from '../../db/db.ts'
 import { randomText } from '../../ids.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { createUserToken, ensureUserToken } from '../tokens/service.ts'
-import { findUserByLogin, insertUser } from '../users/service.ts'
+import { findUserByLogin, insertUser, userAudit } from '../users/service.ts'
 import { createFirstOrganization } from './first-organization.ts'
 import * as store from './store.ts'
 
@@ -37,6 +38,7 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
       passwordHash: await hashPassword(password),
       isSiteAdmin: true,
     })
+    await recordAudit(ctx, userAudit('create', user, { 'is-admin': true }))
     await createFirstOrganization(ctx, user)
     if (fixed !== undefined) {
       await ensureUserToken(ctx, user.id, { text: fixed, description: 'ADMIN_TOKEN' })

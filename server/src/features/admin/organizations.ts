@@ -1,8 +1,8 @@
 import type { Ctx } from '../../app.ts'
-import { SYSTEM } from '../../auth/actor.ts'
 import { invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
-import { deleteOrganization } from '../organizations/changes.ts'
+import { audited } from '../audit-trail/service.ts'
+import { destroyOrganization } from '../organizations/changes.ts'
 import { checkSiteAdmin } from './authorise.ts'
 import { FEATURE_SETS } from './feature-sets.ts'
 import * as store from './store.ts'
@@ -21,13 +21,13 @@ export async function showSiteOrganization(ctx: Ctx, name: string) {
 
 export async function updateSiteOrganization(ctx: Ctx, name: string, { plan }: { plan?: store.Plan | undefined }) {
   const organization = await showSiteOrganization(ctx, name)
-  return plan === undefined ? organization : store.updatePlan(ctx.db, organization.id, { plan, now: ctx.now() })
+  return plan === undefined ? organization : changePlan(ctx, organization.id, plan)
 }
 
 /** Deletes an organization and everything in it. */
 export async function deleteSiteOrganization(ctx: Ctx, name: string) {
   const organization = await showSiteOrganization(ctx, name)
-  await deleteOrganization({ ...ctx, actor: SYSTEM }, organization.name)
+  await destroyOrganization(ctx, organization)
 }
 
 /** The feature sets whose name has `q` in it. */
@@ -42,6 +42,16 @@ export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   const organization = await showSiteOrganization(ctx, name)
   const set = FEATURE_SETS.find((known) => known.id === featureSetId)
   if (!set) throw invalid(`there is no feature set ${featureSetId}`, '/data/relationships/feature-set/data/id')
-  const updated = await store.updatePlan(ctx.db, organization.id, { plan: set.plan, now: ctx.now() })
+  const updated = await changePlan(ctx, organization.id, set.plan)
   return { organization: updated, set }
+}
+
+async function changePlan(ctx: Ctx, id: string, plan: store.Plan) {
+  const event = {
+    organizationId: id,
+    action: 'update',
+    resource: { type: 'organization', id },
+    meta: { changes: { plan } },
+  }
+  return audited(ctx, event, (ctx) => store.updatePlan(ctx.db, id, { plan, now: ctx.now() }))
 }

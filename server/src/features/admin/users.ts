@@ -4,9 +4,10 @@ import { isForeignKeyViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { acceptInvitations } from '../organization-memberships/service.ts'
 import { endSessions, removeSecondFactor } from '../sessions/service.ts'
-import { insertUser, updateUser } from '../users/service.ts'
+import { insertUser, updateUser, userAudit } from '../users/service.ts'
 import { checkSiteAdmin } from './authorise.ts'
 import * as store from './store.ts'
 
@@ -22,6 +23,7 @@ export async function createSiteUser(ctx: Ctx, input: CreateUser) {
       isSiteAdmin: input['is-admin'],
     })
     await acceptInvitations(ctx, user.id)
+    await recordAudit(ctx, userAudit('create', user, { 'is-admin': user.is_site_admin }))
     return user
   })
   return showSiteUser(ctx, user.id)
@@ -43,7 +45,8 @@ export async function showSiteUser(ctx: Ctx, id: string) {
 export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   const user = await showSiteUser(ctx, id)
   const passwordHash = input.password === undefined ? undefined : await hashPassword(input.password)
-  return changed(ctx, user, async (ctx) => {
+  const meta = { changes: Object.keys(input), 'is-admin': input['is-admin'] }
+  return changed(ctx, userAudit('update', user, meta), async (ctx) => {
     if (input['is-admin'] === false) await checkNotLastAdmin(ctx, id)
     await updateUser(ctx, id, {
       ...(input.username !== undefined && { username: input.username }),
@@ -59,7 +62,7 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
 export async function suspendUser(ctx: Ctx, id: string) {
   const user = await showSiteUser(ctx, id)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === id) throw invalid("you can't suspend your own account")
-  return changed(ctx, user, async (ctx) => {
+  return changed(ctx, userAudit('suspend', user), async (ctx) => {
     await checkNotLastAdmin(ctx, id)
     await updateUser(ctx, id, { suspended_at: user.suspended_at ?? ctx.now() })
     await endSessions(ctx, id)
@@ -68,7 +71,7 @@ export async function suspendUser(ctx: Ctx, id: string) {
 
 export async function unsuspendUser(ctx: Ctx, id: string) {
   const user = await showSiteUser(ctx, id)
-  return changed(ctx, user, async (ctx) => {
+  return changed(ctx, userAudit('unsuspend', user), async (ctx) => {
     await updateUser(ctx, id, { suspended_at: null })
   })
 }
@@ -85,12 +88,12 @@ export async function revokeAdmin(ctx: Ctx, id: string) {
 export async function disableUserTwoFactor(ctx: Ctx, id: string) {
   const user = await showSiteUser(ctx, id)
   if (!user.second_factor_at) throw invalid('the second factor is off already')
-  return changed(ctx, user, async (ctx) => removeSecondFactor(ctx, id))
+  return changed(ctx, userAudit('disable_two_factor', user), async (ctx) => removeSecondFactor(ctx, id))
 }
 
 /** Deletes an account with its tokens and memberships. Throws `conflict` where it is the last owner or administrator. */
 export async function deleteSiteUser(ctx: Ctx, id: string) {
-  await showSiteUser(ctx, id)
+  const user = await showSiteUser(ctx, id)
   try {
     await transact(ctx, async (ctx) => {
       await checkNotLastAdmin(ctx, id)
@@ -98,6 +101,7 @@ export async function deleteSiteUser(ctx: Ctx, id: string) {
       if (organizations.length > 0)
         throw conflict(`the user is the only owner of ${organizations.join(', ')}: name another owner first`)
       await store.deleteUser(ctx.db, id)
+      await recordAudit(ctx, userAudit('destroy', user))
     })
   } catch (error) {
     if (isForeignKeyViolation(error)) throw conflict('something still refers to the user: suspend the account instead')
@@ -105,10 +109,15 @@ export async function deleteSiteUser(ctx: Ctx, id: string) {
   }
 }
 
-async function changed(ctx: Ctx, user: { id: string }, work: (ctx: Ctx & { db: Tx }) => Promise<unknown>) {
+async function changed(
+  ctx: Ctx,
+  event: ReturnType<typeof userAudit>,
+  work: (ctx: Ctx & { db: Tx }) => Promise<unknown>,
+) {
   return transact(ctx, async (ctx) => {
     await work(ctx)
-    return showSiteUser(ctx, user.id)
+    await recordAudit(ctx, event)
+    return showSiteUser(ctx, event.resource.id)
   })
 }
 

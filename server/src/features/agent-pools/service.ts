@@ -5,6 +5,7 @@ import { checkTwoFactorPolicy, type OrganizationPermission, organizationPermissi
 import { isUniqueViolation, type Tx, transact } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { listReadableProjects } from '../projects/service.ts'
 import { listReadableWorkspaces } from '../workspaces/service.ts'
@@ -67,6 +68,12 @@ export async function createAgentPool(ctx: Ctx, organizationName: string, input:
         created_at: ctx.now(),
       })
       await replaceScope(ctx, { id, organizationId: organization.id }, input.relationships)
+      await recordAudit(ctx, {
+        organizationId: organization.id,
+        action: 'create',
+        resource: { type: 'agent_pool', id },
+        meta: { name: input.attributes.name },
+      })
       return requireAgentPool(ctx, id, 'agent-pools:read')
     }),
   )
@@ -83,6 +90,12 @@ export async function updateAgentPool(ctx: Ctx, id: string, input: UpdateAgentPo
       }
       if (Object.keys(changes).length > 0) await store.updateAgentPool(ctx.db, id, changes)
       await replaceScope(ctx, { id, organizationId: pool.organization_key }, input.relationships)
+      await recordAudit(ctx, {
+        organizationId: pool.organization_key,
+        action: 'update',
+        resource: { type: 'agent_pool', id },
+        meta: { name: pool.name, changes: { ...input.attributes, ...input.relationships } },
+      })
       return requireAgentPool(ctx, id, 'agent-pools:read')
     }),
   )
@@ -95,6 +108,12 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
     const users = await store.listUsers(ctx.db, id)
     if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
     await store.deleteAgentPool(ctx.db, id)
+    await recordAudit(ctx, {
+      organizationId: pool.organization_key,
+      action: 'destroy',
+      resource: { type: 'agent_pool', id },
+      meta: { name: pool.name },
+    })
   })
 }
 

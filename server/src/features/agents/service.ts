@@ -4,6 +4,7 @@ import type { Ctx } from '../../app.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { conflict, invalid, notFound, preconditionFailed, unauthorized } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { audited } from '../audit-trail/service.ts'
 import { requireAgentPool } from '../agent-pools/service.ts'
 import { endClaims } from '../agent-jobs/waiting-claims.ts'
 import { agentStatus, SILENCE_MS } from './status.ts'
@@ -115,9 +116,15 @@ export async function showAgent(ctx: Ctx, id: string) {
 /** Forgets an agent that has gone. Throws `precondition-failed` for one that may still work. */
 export async function deleteAgent(ctx: Ctx, id: string) {
   const agent = await showAgent(ctx, id)
-  await requireAgentPool(ctx, agent.agent_pool_id, 'agent-pools:manage', 'agent')
+  const pool = await requireAgentPool(ctx, agent.agent_pool_id, 'agent-pools:manage', 'agent')
   const status = agentStatus(agent, ctx.now())
   if (status === 'idle' || status === 'busy')
     throw preconditionFailed(`the agent ${agent.name} is ${status}: it must be exited, errored or unknown`)
-  await store.deleteAgent(ctx.db, id)
+  const event = {
+    organizationId: pool.organization_key,
+    action: 'destroy',
+    resource: { type: 'agent', id },
+    meta: { name: agent.name, agent_pool: pool.id },
+  }
+  await audited(ctx, event, (ctx) => store.deleteAgent(ctx.db, id))
 }

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { transact } from '../../db/db.ts'
-import { createTestApp, type TestApp } from '../../testing/app.ts'
+import { createTestApp, type TestApp, type TestResponse } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { addMember } from '../../testing/teams.ts'
 import { createOrganizationToken } from '../tokens/service.ts'
@@ -116,6 +116,40 @@ test("only the organization's tokens read it, and its owners by name", async () 
   expect([await byName(owner.token), await byName(own.text)]).toEqual([200, 200])
   expect([await byName(member.token), await byName(other.token), await byName(foreign.text)]).toEqual([403, 404, 404])
   expect((await app.request({ url: `/api/v2/organizations/${organization.name}`, token })).status).toBe(404)
+})
+
+test('site administrators read what belongs to no organization, and nobody else does', async () => {
+  const admin = await createUser(app, { isSiteAdmin: true })
+  const person = await createUser(app, { password: 'a good password' })
+  const signIn = (body: object) =>
+    app.request({
+      method: 'POST',
+      url: '/api/v2/sessions',
+      body: { data: { type: 'sessions', attributes: body } },
+      headers: { origin: 'http://groundstate.test' },
+    })
+  const site = async (bearer: string) => app.request({ url: '/api/v2/admin/audit-trail', token: bearer })
+
+  const right = await signIn({ username: person.username, password: 'a good password' })
+  const wrong = await signIn({ username: person.username, password: 'a wrong password' })
+  const unknown = await signIn({ username: 'my-password', password: 'typed into the wrong field' })
+
+  expect([right.status, wrong.status, unknown.status]).toEqual([201, 401, 401])
+  const document = await site(admin.token)
+  const byRequest = (response: TestResponse) =>
+    document.json().data.filter((event: any) => event.request.id === response.headers['x-request-id'])
+  expect(byRequest(right)).toMatchObject([
+    { auth: { accessor_id: person.id, organization_id: null }, resource: { id: person.id, action: 'sign_in' } },
+  ])
+  expect(byRequest(wrong)).toMatchObject([
+    {
+      auth: { accessor_id: null, description: 'anonymous', address: '127.0.0.1' },
+      resource: { id: person.id, type: 'user', action: 'sign_in_failed', meta: { reason: 'password' } },
+    },
+  ])
+  expect(byRequest(unknown)).toMatchObject([{ resource: { id: 'unknown', action: 'sign_in_failed' } }])
+  expect(document.text).not.toContain('my-password')
+  expect([(await site(owner.token)).status, (await site(token)).status]).toEqual([404, 404])
 })
 
 test('events older than the setting are swept', async () => {

@@ -4,7 +4,7 @@ import type { Routes } from '../../http/http.ts'
 import { readPage } from '../../http/pagination.ts'
 import { readText } from '../../http/query.ts'
 import { auditTrailDocument } from './document.ts'
-import { listAuditTrail, listOwnAuditTrail } from './service.ts'
+import { listAuditTrail, listOwnAuditTrail, listSiteAuditTrail } from './service.ts'
 
 /** Pages are larger than elsewhere, as collectors ask for the whole of a day. */
 const SIZES = { preset: 1000, max: 1000 }
@@ -18,6 +18,10 @@ export const auditTrailRoutes: Routes = (http) => {
     const page = readPage(req.query, SIZES)
     const query = { since: readSince(req.query) }
     return json(auditTrailDocument(await listAuditTrail(req.ctx, req.params.organization, query, page), page))
+  })
+  http.get('/admin/audit-trail', async (req) => {
+    const page = readPage(req.query, SIZES)
+    return json(auditTrailDocument(await listSiteAuditTrail(req.ctx, { since: readSince(req.query) }, page), page))
   })
 }
 

@@ -1,68 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import type { Ctx } from '../../app.ts'
-import type { Actor } from '../../auth/actor.ts'
-import type { Tx } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { checkSiteAdmin } from '../admin/authorise.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import * as store from './store.ts'
 
-export type AuditedResource = { type: string; id: string }
-
-/** What is kept of a change. `action` is a verb as in the public API: `create`, `update`, `destroy`, `apply` … */
-export type AuditEvent = {
-  /** Undefined for what concerns the whole site. */
-  organizationId: string | undefined
-  action: string
-  /** Types in the singular and snake case, as in the public API: `workspace`, `authentication_token` … */
-  resource: AuditedResource
-  meta?: Record<string, unknown>
-}
-
-/** Keeps who did what, from where. It takes a transaction: that of the change, so that neither is there without the other. */
-export async function recordAudit(ctx: Ctx & { db: Tx }, event: AuditEvent) {
-  const { actor, request } = ctx
-  await store.insertEvent(ctx.db, {
-    id: randomUUID(),
-    organization_id: event.organizationId ?? null,
-    ...actorColumns(actor),
-    action: event.action,
-    resource_type: event.resource.type,
-    resource_id: event.resource.id,
-    meta: event.meta === undefined ? null : JSON.stringify(event.meta),
-    request_id: request?.id ?? null,
-    address: request?.address ?? null,
-    user_agent: request?.userAgent?.slice(0, 500) ?? null,
-    created_at: ctx.now(),
-  })
-}
-
-function actorColumns(actor: Actor) {
-  const tokenId = 'tokenId' in actor ? (actor.tokenId ?? null) : null
-  const columns = (id: string | null, name: string) => ({
-    actor_type: actor.kind,
-    actor_id: id,
-    actor_name: name,
-    token_id: tokenId,
-  })
-  switch (actor.kind) {
-    case 'user':
-      return columns(actor.userId, actor.username)
-    case 'organization':
-    case 'audit-trails':
-      return columns(actor.organizationId, 'organization token')
-    case 'agent':
-      return columns(actor.agentPoolId, 'agent')
-    case 'run':
-      return columns(actor.runId, 'run')
-    case 'task':
-      return columns(actor.taskResultId, 'run task')
-    case 'system':
-      return columns(null, 'groundstate')
-    case 'anonymous':
-      return columns(null, 'anonymous')
-  }
-}
+export { type AuditEvent, audited, auditedStatement, auditRow, recordAudit } from './record.ts'
+export { type AuditRow, eventInsert } from './store.ts'
 
 /**
  * The trail of the organization whose token asks: its own token, or the one for audit trails. For all others there is no
@@ -77,6 +21,12 @@ export async function listOwnAuditTrail(ctx: Ctx, query: { since: Date | undefin
 export async function listAuditTrail(ctx: Ctx, name: string, query: { since: Date | undefined }, page: Page) {
   const organization = await requireOrganization(ctx, name, 'audit-trail:read')
   return store.listEvents(ctx.db, { ...query, organizationId: organization.id }, page)
+}
+
+/** Of the whole server: all organizations, and what belongs to none, such as accounts and sign-ins. */
+export async function listSiteAuditTrail(ctx: Ctx, query: { since: Date | undefined }, page: Page) {
+  checkSiteAdmin(ctx)
+  return store.listEvents(ctx.db, { ...query, organizationId: undefined }, page)
 }
 
 /** So many events go in one statement. */

@@ -2,11 +2,12 @@ import type { Readable } from 'node:stream'
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
-import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { type WorkspacePermission } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import { transact } from '../../db/db.ts'
-import { badRequest, conflict, forbidden, notFound } from '../../errors.ts'
+import { badRequest, conflict, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { auditedStatement, auditRow, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganizationById } from '../organizations/service.ts'
 import { requireRun } from '../runs/service.ts'
 import { lockWorkspaceRow, requireWorkspace } from '../workspaces/service.ts'
@@ -27,18 +28,10 @@ export async function requireConfigurationVersion(
 ): Promise<ConfigurationVersion> {
   const row = await store.findConfigurationVersion(ctx.db, ctx.actor, id)
   if (!row) throw notFound('configuration version')
-  const { facts: column, ...version } = row
-  const facts = readFacts(ctx.actor, {
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    facts: column,
-  })
-  const can = workspacePermissions(facts)
-  if (can.size > 0) checkTwoFactorPolicy(facts)
-  if (!can.has('runs:read')) throw notFound('configuration version')
-  if (!can.has(permission))
-    throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
-  return { ...version, can }
+  const { facts: _, ...version } = row
+  const access = readAccess(ctx.actor, row)
+  checkAccess(access, { noun: 'configuration version', permission, workspaceName: row.workspace_name })
+  return { ...version, can: access.can }
 }
 
 export async function createConfigurationVersion(
@@ -48,8 +41,9 @@ export async function createConfigurationVersion(
 ) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
   const now = ctx.now()
-  return store.insertConfigurationVersion(ctx.db, {
-    id: ctx.newId('cv'),
+  const id = ctx.newId('cv')
+  const insert = store.insertConfigurationVersion(ctx.db, {
+    id,
     workspace_id: workspace.id,
     status: 'pending',
     status_timestamps: JSON.stringify({ pending: now.toISOString() }),
@@ -60,6 +54,19 @@ export async function createConfigurationVersion(
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
   })
+  const event = auditRow(ctx, versionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id }))
+  const [row] = await auditedStatement(ctx.db, event, insert)
+  if (!row) throw new Error('an insert returned no row')
+  return row
+}
+
+function versionAudit(organizationId: string, action: string, version: { id: string; workspace_id: string }) {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'configuration_version', id: version.id },
+    meta: { workspace: version.workspace_id },
+  }
 }
 
 export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, page: Page) {
@@ -120,6 +127,7 @@ export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
       changes: { blob_key: null, size: null },
     })
     if (!row) throw conflict('transition not allowed: the configuration version has just changed')
+    await recordAudit(ctx, versionAudit(version.organization_id, 'archive', version))
   })
   if (version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
 }
@@ -152,7 +160,9 @@ export async function changeBackingData(ctx: Ctx, id: string, action: BackingDat
     const run = action === 'soft_delete' ? await store.isInUse(ctx.db, id) : undefined
     if (run !== undefined) throw badRequest(`transition not allowed: the configuration version is needed by ${run}`)
     const changes = forGood ? { blob_key: null, size: null } : {}
-    return store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })
+    const row = await store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })
+    if (row) await recordAudit(ctx, versionAudit(version.organization_id, `${action}_backing_data`, version))
+    return row
   })
   if (!row) throw badRequest(`transition not allowed: the configuration version is ${version.status}, not ${from}`)
   if (forGood && version.blob_key !== null) await ctx.blobs.delete(version.blob_key)

@@ -1,14 +1,15 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 
-export async function insertConfigurationVersion(db: Db, row: Insertable<Schema['configuration_versions']>) {
-  return db.insertInto('configuration_versions').values(row).returningAll().executeTakeFirstOrThrow()
+/** The statement that inserts a version, to be run along with others. */
+export function insertConfigurationVersion(db: Db, row: Insertable<Schema['configuration_versions']>) {
+  return db.insertInto('configuration_versions').values(row).returningAll()
 }
 
 export async function findConfigurationVersion(db: Db, actor: Actor, id: string) {
@@ -17,13 +18,7 @@ export async function findConfigurationVersion(db: Db, actor: Actor, id: string)
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
     .selectAll('cv')
     .select(['w.organization_id', 'w.name as workspace_name', 'w.current_configuration_version_id'])
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+    .select(workspaceFactsColumn(actor).as('facts'))
     .where('cv.id', '=', id)
     .executeTakeFirst()
 }

@@ -4,6 +4,7 @@ import type { Ctx } from '../../app.ts'
 import { BlobTooLargeError } from '../../blobs/errors.ts'
 import { transact } from '../../db/db.ts'
 import { AppError, invalid, notFound, tooLarge } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { insertUploadedRun } from '../runs/service.ts'
 import { lockWorkspaceRow } from '../workspaces/service.ts'
 import * as store from './store.ts'
@@ -53,6 +54,12 @@ async function accept(ctx: Ctx, version: store.ConfigurationVersionRow, { key, s
       changes: { blob_key: key, size },
     })
     if (!row) checkPending({ ...version, status: 'uploaded' })
+    await recordAudit(ctx, {
+      organizationId: { workspace: version.workspace_id },
+      action: 'upload',
+      resource: { type: 'configuration_version', id: version.id },
+      meta: { workspace: version.workspace_id, size },
+    })
     if (!version.speculative && !version.provisional)
       await store.setCurrentConfiguration(ctx.db, { id: version.id, workspaceId: version.workspace_id })
     if (version.auto_queue_runs) await insertUploadedRun(ctx, version)

@@ -1,6 +1,7 @@
 import type { DataRetentionPolicyInput } from '@groundstate/contract/data-retention'
 import type { Ctx } from '../../app.ts'
 import { notFound } from '../../errors.ts'
+import { audited } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import * as store from './store.ts'
@@ -21,18 +22,41 @@ export async function showDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner): Pro
 
 /** Sets how long backing data is kept; owners and administrators of the workspace may. */
 export async function setDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner, input: DataRetentionPolicyInput) {
-  const { key, target } = await requireOwner(ctx, owner, 'write')
-  const { row, created } = await store.upsertPolicy(ctx.db, key, {
-    id: ctx.newId('drp'),
-    deleteOlderThanDays: input.deleteOlderThanDays,
-    now: ctx.now(),
-  })
+  const { key, target, organizationId } = await requireOwner(ctx, owner, 'write')
+  const { row, created } = await audited(
+    ctx,
+    ({ row, created }: { row: store.PolicyRow; created: boolean }) =>
+      policyAudit(organizationId, created ? 'create' : 'update', row),
+    (ctx) =>
+      store.upsertPolicy(ctx.db, key, {
+        id: ctx.newId('drp'),
+        deleteOlderThanDays: input.deleteOlderThanDays,
+        now: ctx.now(),
+      }),
+  )
   return { policy: { ...row, target }, created }
 }
 
 export async function deleteDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner) {
-  const { key } = await requireOwner(ctx, owner, 'write')
-  if (!(await store.deletePolicy(ctx.db, key))) throw notFound('data retention policy')
+  const { key, organizationId } = await requireOwner(ctx, owner, 'write')
+  await audited(
+    ctx,
+    (row: store.PolicyRow) => policyAudit(organizationId, 'destroy', row),
+    async (ctx) => {
+      const row = await store.deletePolicy(ctx.db, key)
+      if (!row) throw notFound('data retention policy')
+      return row
+    },
+  )
+}
+
+function policyAudit(organizationId: string, action: string, row: store.PolicyRow) {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'data_retention_policy', id: row.id },
+    meta: { workspace: row.workspace_id ?? undefined, delete_older_than_days: row.delete_older_than_days },
+  }
 }
 
 /** Like all that concerns backing data, a part of the self-managed edition. */
@@ -43,10 +67,15 @@ async function requireOwner(ctx: Ctx, owner: PolicyOwner, access: 'read' | 'writ
     const organization = await requireOrganization(ctx, owner.organization, permission)
     return {
       key: { organizationId: organization.id },
+      organizationId: organization.id,
       target: { id: organization.name, type: 'organizations' as const },
     }
   }
   const permission = access === 'read' ? 'workspace:read' : 'workspace:delete'
   const workspace = await requireWorkspace(ctx, owner.workspaceId, permission)
-  return { key: { workspaceId: workspace.id }, target: { id: workspace.id, type: 'workspaces' as const } }
+  return {
+    key: { workspaceId: workspace.id },
+    organizationId: workspace.organization_id,
+    target: { id: workspace.id, type: 'workspaces' as const },
+  }
 }

@@ -36,8 +36,7 @@ export async function upsertPolicy(
 
 export async function deletePolicy(db: Db, target: PolicyTarget) {
   const { name, id } = column(target)
-  const row = await db.deleteFrom('data_retention_policies').where(name, '=', id).returning('id').executeTakeFirst()
-  return row !== undefined
+  return db.deleteFrom('data_retention_policies').where(name, '=', id).returningAll().executeTakeFirst()
 }
 
 /** Workspaces where a policy deletes: their own one, else the organization's. */

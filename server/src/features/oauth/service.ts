@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Ctx } from '../../app.ts'
-import { SYSTEM } from '../../auth/actor.ts'
+import { SYSTEM, userActor } from '../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import { transact } from '../../db/db.ts'
 import { forbidden } from '../../errors.ts'
@@ -71,7 +71,7 @@ export async function exchangeCode(ctx: Ctx, params: Record<string, unknown>): P
     if (!isVerifier(input.codeVerifier, row.code_challenge)) return 'the code_verifier does not fit the code_challenge'
     const user = await findUser(ctx.db, row.user_id)
     if (!user || user.suspended_at) return 'the account is suspended'
-    const { token, text } = await createUserToken({ ...ctx, actor: SYSTEM }, user.id, {
+    const { token, text } = await createUserToken({ ...ctx, actor: userActor(user) }, user.id, {
       description: 'terraform login',
     })
     await store.updateCode(ctx.db, hash, { token_id: token.id })

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../app.ts'
 import { AppError, unauthorized } from '../../errors.ts'
-import { checkPassword, hasSecondFactor, openSession, takeCode } from '../sessions/service.ts'
+import { checkPassword, hasSecondFactor, openSession, recordFailedSignIn, takeCode } from '../sessions/service.ts'
 import { findUser } from '../users/service.ts'
 
 /** How long a right password is remembered while the code is looked up. */
@@ -24,6 +24,7 @@ export async function finishSignIn(ctx: Ctx, input: { pending: string; otp: stri
   const user = 'id' in pending ? await findUser(ctx.db, pending.id) : undefined
   if (!user || user.suspended_at) throw unauthorized('the sign-in took too long, start again')
   if (!(await takeCode(ctx, user.id, input.otp))) {
+    await recordFailedSignIn(ctx, user, 'second factor')
     throw new AppError('unauthorized', [
       { detail: 'the code is wrong, or was used before', source: { pointer: '/data/attributes/otp' } },
     ])

@@ -2,6 +2,7 @@ import type { CreateOrganization, UpdateOrganization } from '@groundstate/contra
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
 import { insertDefaultProject } from '../projects/service.ts'
 import { insertOwnersTeam } from '../teams/service.ts'
 import { type Organization, requireOrganization, requireOrganizationById, requireOrganizationPool } from './service.ts'
@@ -32,6 +33,12 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       const projectId = await insertDefaultProject(ctx, id)
       await store.updateOrganization(ctx.db, id, { default_project_id: projectId })
       await insertOwnersTeam(ctx, id, actor.userId)
+      await recordAudit(ctx, {
+        organizationId: id,
+        action: 'create',
+        resource: { type: 'organization', id },
+        meta: { name: input.name },
+      })
       return requireOrganizationById(ctx, id, 'organization:read')
     }),
   )
@@ -55,6 +62,12 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
         default_agent_pool_id: pool,
         updated_at: ctx.now(),
       })
+      await recordAudit(ctx, {
+        organizationId: organization.id,
+        action: 'update',
+        resource: { type: 'organization', id: organization.id },
+        meta: { name: organization.name, changes: attributes },
+      })
       return requireOrganizationById(ctx, organization.id, 'organization:read')
     }),
   )
@@ -62,8 +75,13 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
 
 /** Deletes the organization with everything in it. */
 export async function deleteOrganization(ctx: Ctx, name: string) {
-  const organization = await requireOrganization(ctx, name, 'organization:delete')
-  await transact(ctx, (ctx) => store.deleteOrganization(ctx.db, organization.id))
+  await destroyOrganization(ctx, await requireOrganization(ctx, name, 'organization:delete'))
+}
+
+/** As `deleteOrganization`, for a caller that has been authorised. */
+export async function destroyOrganization(ctx: Ctx, { id, name }: { id: string; name: string }) {
+  const event = { organizationId: id, action: 'destroy', resource: { type: 'organization', id }, meta: { name } }
+  await audited(ctx, event, (ctx) => store.deleteOrganization(ctx.db, id))
 }
 
 function settingColumns(input: UpdateOrganization['attributes']) {

@@ -1,20 +1,34 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { factsColumn, userOf } from '../../auth/facts.ts'
 import { containing } from '../../db/like.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { prepared } from '../../db/prepared.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
 export type OrganizationRow = Selectable<Schema['organizations']>
 
-export async function findOrganization(db: Db, actor: Actor, key: { id: string } | { name: string }) {
-  return db
-    .selectFrom('organizations as o')
-    .selectAll('o')
-    .select(factsColumn(actor, { organizationId: sql`o.id` }).as('facts'))
-    .where((eb) => ('id' in key ? eb('o.id', '=', key.id) : eb(sql`lower(o.name)`, '=', key.name.toLowerCase())))
-    .executeTakeFirst()
+type OrganizationKey = { id: string } | { name: string }
+
+export async function findOrganization(db: Db, actor: Actor, key: OrganizationKey) {
+  const lower = 'id' in key ? key : { name: key.name.toLowerCase() }
+  if (actor.kind === 'user' && 'name' in lower) {
+    const rows = await findForUserByName(db, { userId: actor.userId, ...lower })
+    return rows[0]
+  }
+  return selectOrganization(db, actor, lower).executeTakeFirst()
 }
+
+function selectOrganization(db: Db, actor: Actor, lower: OrganizationKey) {
+  return selectOrganizations(db, actor).where((eb) =>
+    'id' in lower ? eb('o.id', '=', lower.id) : eb(sql`lower(o.name)`, '=', lower.name),
+  )
+}
+
+// Every list within an organization begins with it.
+const findForUserByName = prepared(['userId', 'name'], (db, { userId, name }) =>
+  selectOrganization(db, userOf(userId), { name }),
+)
 
 /** SQL condition: the actor may see the organization `o`. */
 function visible(actor: Actor) {

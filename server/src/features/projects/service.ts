@@ -5,6 +5,7 @@ import { checkTwoFactorPolicy, type Facts, type ProjectPermission, projectPermis
 import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
 import { replaceTagBindings } from '../tags/service.ts'
 import * as store from './store.ts'
@@ -129,6 +130,12 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
     )
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: organization.id, projectId: id }, tags)
+    await recordAudit(ctx, {
+      organizationId: organization.id,
+      action: 'create',
+      resource: { type: 'project', id },
+      meta: { name: input.attributes.name },
+    })
     return requireProject(ctx, id, 'project:read')
   })
 }
@@ -150,6 +157,12 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
     )
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: project.organization_id, projectId: id }, tags)
+    await recordAudit(ctx, {
+      organizationId: project.organization_id,
+      action: 'update',
+      resource: { type: 'project', id },
+      meta: { name: project.name, changes: { ...attributes, tags } },
+    })
     return requireProject(ctx, id, 'project:read')
   })
 }
@@ -165,8 +178,14 @@ export async function deleteProject(ctx: Ctx, id: string) {
   if (project.workspace_count > 0) {
     throw refuse(project.workspace_count === 1 ? '1 workspace' : `${project.workspace_count} workspaces`)
   }
+  const event = {
+    organizationId: project.organization_id,
+    action: 'destroy',
+    resource: { type: 'project', id },
+    meta: { name: project.name },
+  }
   try {
-    await store.deleteProject(ctx.db, id)
+    await audited(ctx, event, (ctx) => store.deleteProject(ctx.db, id))
   } catch (error) {
     if (isForeignKeyViolation(error)) throw refuse('workspaces')
     throw error

@@ -308,7 +308,7 @@ describe('a workspace task', () => {
   })
 })
 
-describe('the free plan', () => {
+describe('§8 the free plan', () => {
   async function freeSetting() {
     const setting = await setUp()
     await transact(app.as(), async ({ db }) =>

@@ -8,6 +8,7 @@ import { isForeignKeyViolation, isUniqueViolation, transact } from '../../db/db.
 import type { Schema } from '../../db/schema.gen.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
 import { checkGlobalQuota, checkTaskQuota } from './quota.ts'
 import * as store from './store.ts'
@@ -76,6 +77,12 @@ export async function createTask(ctx: Ctx, organizationName: string, { attribute
         created_at: now,
         updated_at: now,
       })
+      await recordAudit(ctx, {
+        organizationId: organization.id,
+        action: 'create',
+        resource: { type: 'task', id },
+        meta: { name: attributes.name },
+      })
     }),
   )
   return requireTask(ctx, id, 'run-tasks:read')
@@ -115,6 +122,13 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
         await checkGlobalQuota(ctx, { id: task.organization_id, plan: task.organization_plan })
       }
       await store.updateTask(ctx.db, id, changes)
+      // A URL may hold a secret, as the key does.
+      await recordAudit(ctx, {
+        organizationId: task.organization_id,
+        action: 'update',
+        resource: { type: 'task', id },
+        meta: { name: task.name, changes: Object.keys({ ...attributes, ...relationships }) },
+      })
     }),
   )
   return requireTask(ctx, id, 'run-tasks:read')
@@ -123,8 +137,14 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
 /** Throws `conflict` while the task is attached to a workspace. Runs that wait for its verdict still take it. */
 export async function deleteTask(ctx: Ctx, id: string) {
   const task = await requireTask(ctx, id, 'run-tasks:manage')
+  const event = {
+    organizationId: task.organization_id,
+    action: 'destroy',
+    resource: { type: 'task', id },
+    meta: { name: task.name },
+  }
   try {
-    await store.deleteTask(ctx.db, id)
+    await audited(ctx, event, (ctx) => store.deleteTask(ctx.db, id))
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error
     throw conflict(`the task ${task.name} is attached to workspaces: detach it there first`)

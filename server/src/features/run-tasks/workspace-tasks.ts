@@ -3,7 +3,8 @@ import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
-import { requireWorkspace } from '../workspaces/service.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
+import { requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { checkWorkspaceQuota } from './quota.ts'
 import * as store from './workspace-tasks-store.ts'
 
@@ -28,7 +29,7 @@ export async function createWorkspaceTask(ctx: Ctx, workspaceId: string, input: 
     return await transact(ctx, async (ctx) => {
       const organization = { id: workspace.organization_id, plan: workspace.organization_plan }
       await checkWorkspaceQuota(ctx, organization, workspace.id)
-      return store.insertWorkspaceTask(ctx.db, {
+      const row = await store.insertWorkspaceTask(ctx.db, {
         id: ctx.newId('wstask'),
         workspace_id: workspace.id,
         task_id: task.id,
@@ -37,6 +38,8 @@ export async function createWorkspaceTask(ctx: Ctx, workspaceId: string, input: 
         created_at: now,
         updated_at: now,
       })
+      await recordAudit(ctx, workspaceTaskAudit(workspace, 'create', row))
+      return row
     })
   } catch (error) {
     if (!isUniqueViolation(error, 'workspace_tasks_key')) throw error
@@ -51,12 +54,14 @@ export async function updateWorkspaceTask(
 ) {
   const workspace = await requireWorkspace(ctx, key.workspaceId, 'run-tasks:manage')
   const row = found(await store.findWorkspaceTask(ctx.db, workspace.id, key.id))
-  return found(
-    await store.updateWorkspaceTask(ctx.db, row.id, {
-      enforcement_level: attributes['enforcement-level'],
-      stages: stagesOf(attributes),
-      updated_at: ctx.now(),
-    }),
+  return audited(ctx, workspaceTaskAudit(workspace, 'update', { ...row, changes: attributes }), async (ctx) =>
+    found(
+      await store.updateWorkspaceTask(ctx.db, row.id, {
+        enforcement_level: attributes['enforcement-level'],
+        stages: stagesOf(attributes),
+        updated_at: ctx.now(),
+      }),
+    ),
   )
 }
 
@@ -64,7 +69,21 @@ export async function updateWorkspaceTask(
 export async function deleteWorkspaceTask(ctx: Ctx, workspaceId: string, id: string) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'run-tasks:manage')
   const row = found(await store.findWorkspaceTask(ctx.db, workspace.id, id))
-  await store.deleteWorkspaceTask(ctx.db, row.id)
+  const event = workspaceTaskAudit(workspace, 'destroy', row)
+  await audited(ctx, event, (ctx) => store.deleteWorkspaceTask(ctx.db, row.id))
+}
+
+function workspaceTaskAudit(
+  workspace: Workspace,
+  action: string,
+  { id, task_id: task, changes }: { id: string; task_id: string; changes?: UpdateWorkspaceTask },
+) {
+  return {
+    organizationId: workspace.organization_id,
+    action,
+    resource: { type: 'workspace_task', id },
+    meta: { workspace: workspace.id, task, changes },
+  }
 }
 
 const RELATION = '/data/relationships/task/data/id'

@@ -2,6 +2,7 @@ import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { insertComment } from './comments.ts'
 import { type HeldRun, holdRun } from './held.ts'
 import type { Change } from './outcome.ts'
@@ -112,6 +113,7 @@ async function stepAside(ctx: Tctx, id: string, favoured: HeldRun['run']) {
   const events = [{ action: 'discarded', description: `to let ${favoured.id} run first` }]
   if (isDiscardable(held.run)) {
     await moveRun(ctx, held, { wish: 'discard', events })
+    await recordAction(ctx, { ...held.run, favoured: favoured.id }, 'discard')
   } else if (held.run.confirmed_at !== null || held.run.status === 'applying') {
     throw conflict(`${id} is ${held.run.status}: wait until it has ended, or cancel it`)
   } else if (isCancelable(held.run)) {
@@ -120,6 +122,7 @@ async function stepAside(ctx: Tctx, id: string, favoured: HeldRun['run']) {
     const available = new Date(now.getTime() + ctx.config.cancelGrace)
     const run = { cancel_requested_at: now, force_cancel_available_at: available }
     await moveRun(ctx, held, { wish: 'cancel', run, events: [{ ...events[0], action: 'canceled' }] })
+    await recordAction(ctx, { ...held.run, favoured: favoured.id }, 'cancel')
   }
 }
 
@@ -130,9 +133,18 @@ async function requireRunToEnd(ctx: Ctx, id: string) {
   return run.can.has('runs:apply') ? run : requireRun(ctx, id, 'runs:apply')
 }
 
+/** The verbs of the audit trail for the events of runs. */
+const VERBS = {
+  confirmed: 'apply',
+  discarded: 'discard',
+  canceled: 'cancel',
+  force_canceled: 'force_cancel',
+  force_executed: 'force_execute',
+} as const satisfies Record<string, string>
+
 type Act = (ctx: Tctx, held: HeldRun) => Promise<Omit<Change, 'events'> | undefined>
 
-async function act(ctx: Ctx, run: Run, event: { action: string; comment: string | undefined }, work: Act) {
+async function act(ctx: Ctx, run: Run, event: { action: keyof typeof VERBS; comment: string | undefined }, work: Act) {
   await transact(ctx, async (ctx) => {
     const held = await holdRun(ctx.db, { id: run.id, workspaceId: run.workspace_id })
     if (!held) throw notFound('run')
@@ -142,6 +154,18 @@ async function act(ctx: Ctx, run: Run, event: { action: string; comment: string 
     // What the work itself moved may have moved this run too.
     const current = change ? held : await holdRun(ctx.db, { id: run.id, workspaceId: run.workspace_id })
     if (current) await moveRun(ctx, current, { ...change, events })
+    await recordAction(ctx, run, VERBS[event.action])
+  })
+}
+
+type Acted = Pick<Run, 'id' | 'organization_id' | 'workspace_id'> & { favoured?: string }
+
+async function recordAction(ctx: Tctx, run: Acted, action: string) {
+  await recordAudit(ctx, {
+    organizationId: run.organization_id,
+    action,
+    resource: { type: 'run', id: run.id },
+    meta: { workspace: run.workspace_id, favoured: run.favoured },
   })
 }
 

@@ -3,6 +3,7 @@ import { actorUserId } from '../../auth/actor.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { requireRun } from './service.ts'
 import { insertEvents } from './transitions.ts'
 
@@ -19,6 +20,12 @@ export async function createComment(ctx: Ctx, runId: string, body: string) {
   return transact(ctx, async (ctx) => {
     const id = await insertComment(ctx, run.id, body)
     await insertEvents(ctx, run.id, [{ action: 'commented', commentId: id }]).execute()
+    await recordAudit(ctx, {
+      organizationId: run.organization_id,
+      action: 'create',
+      resource: { type: 'comment', id },
+      meta: { run: run.id },
+    })
     return requireComment(ctx, id)
   })
 }

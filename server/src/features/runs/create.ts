@@ -4,6 +4,7 @@ import { type Tx, transact } from '../../db/db.ts'
 import { writeTogether } from '../../db/together.ts'
 import { conflict, forbidden, invalid } from '../../errors.ts'
 import { announcing } from '../../signals.ts'
+import { auditRow, eventInsert } from '../audit-trail/service.ts'
 import { BUILT_IN_POOL_ID } from '../agent-pools/service.ts'
 import { requirePoolFor } from '../organizations/service.ts'
 import { findUserActor } from '../users/service.ts'
@@ -126,6 +127,7 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
       }),
       ...phases.map((row) => ctx.db.insertInto('phases').values(row)),
       insertEvents(ctx, run.id, [{ action: 'created', actorUserId: run.created_by_user_id }]),
+      eventInsert(auditRow(ctx, creation(run))),
       ctx.db
         .updateTable('workspaces')
         .set({ ...moved.workspace, run_count: run.number, latest_run_id: run.id })
@@ -137,6 +139,17 @@ async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
   if (run.stages.length > 0) await createStages(ctx, run, run.stages as Parameters<typeof createStages>[2])
   await follow(ctx, held, moved)
   return run.id
+}
+
+function creation(run: RunRow) {
+  const { id, workspace_id: workspace, configuration_version_id: configuration_version } = run
+  const { source, is_destroy, plan_only, auto_apply } = run
+  return {
+    organizationId: run.organization_id,
+    action: 'create',
+    resource: { type: 'run', id },
+    meta: { workspace, configuration_version, source, is_destroy, plan_only, auto_apply },
+  }
 }
 
 function checkOptions(input: CreateRun) {

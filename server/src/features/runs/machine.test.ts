@@ -85,6 +85,14 @@ describe('the way of a run', () => {
     expect(go({ status: 'applying', occupies: true }, { job: 'held' })).toEqual([])
   })
 
+  test.each([
+    ['post_plan_running', 'post_plan'],
+    ['pre_apply_running', 'pre_apply'],
+  ] as const)('in %s a verdict that is held is not told yet', (status, stage) => {
+    expect(go({ status, occupies: true }, { stages: { [stage]: 'held' } })).toEqual([])
+    expect(go({ status, occupies: true }, { stages: { [stage]: 'held' }, wish: 'cancel' })).toEqual(['canceled'])
+  })
+
   test('stages stand where they belong', () => {
     const stages = { pre_plan: 'pending', post_plan: 'pending', pre_apply: 'pending', post_apply: 'pending' } as const
 
@@ -147,6 +155,7 @@ const stageStatuses: readonly StageStatus[] = [
   'errored',
   'canceled',
   'unreachable',
+  'held',
 ]
 const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])), {
   requiredKeys: [],

@@ -20,6 +20,8 @@ export type StageStatus =
   | 'errored'
   | 'canceled'
   | 'unreachable'
+  /** It stops the run, which is not told yet so that a command line gets to look at it. */
+  | 'held'
 
 /** What became of the job of the run's present phase. */
 export type JobOutcome =
@@ -129,7 +131,7 @@ export function holdsNothing(run: Pick<MachineRun, 'planOnly' | 'savePlan'>) {
 }
 
 function isStageOver(status: StageStatus | undefined) {
-  return status !== 'pending' && status !== 'running'
+  return status !== 'pending' && status !== 'running' && status !== 'held'
 }
 
 function stageEnd(status: StageStatus | undefined, passed: RunStatus): RunStatus | undefined {

@@ -1,12 +1,8 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
-import {
-  checkTwoFactorPolicy,
-  type Facts,
-  type WorkspacePermission,
-  workspacePermissions,
-} from '../../auth/permissions.ts'
-import { forbidden, notFound } from '../../errors.ts'
+import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../auth/facts.ts'
+import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
+import { notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
@@ -34,21 +30,15 @@ export async function requireRun(
   const run = row && readable(ctx, row)
   if (!run) throw notFound('run')
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
-  if (run.can.size > 0) checkTwoFactorPolicy(run.facts)
-  if (!run.can.has('runs:read')) throw notFound('run')
-  if (!run.can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the workspace ${run.workspace_name}`)
-  }
+  checkAccess(run, { noun: 'run', permission, workspaceName: run.workspace_name })
   return run
 }
 
 function readable(ctx: Ctx, row: store.FoundRun): Run {
-  const { facts: column, ...run } = row
-  const facts = readFacts(ctx.actor, {
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    facts: column,
-  })
+  return { ...row, ...readAccess(ctx.actor, row) }
+}
+
+function present(run: Omit<store.FoundRun, 'facts'>, facts: Facts): Run {
   return { ...run, facts, can: workspacePermissions(facts) }
 }
 
@@ -65,8 +55,8 @@ export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, q
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
   const now = ctx.now()
   const filter = readRunFilter(query, now)
-  const list = await store.listWorkspaceRuns(ctx.db, ctx.actor, { workspaceId: workspace.id, page, filter, now })
-  return { rows: list.rows.map((row) => readable(ctx, row)), total: list.total }
+  const list = await store.listWorkspaceRuns(ctx.db, { workspaceId: workspace.id, page, filter, now })
+  return { rows: list.rows.map((row) => present(row, workspace.facts)), total: list.total }
 }
 
 /** Runs of the workspaces that the actor may see; `isLast` when there is no further page. */
@@ -76,31 +66,34 @@ export async function listOrganizationRuns(ctx: Ctx, organizationName: string, {
   const filter = readRunFilter(query, now)
   const rows = await store.listOrganizationRuns(ctx.db, ctx.actor, {
     organizationId: organization.id,
-    seesAll: seesAllWorkspaces(organization.facts),
+    seesAll: seesEveryWorkspace(organization.facts),
+    grants: dependsOnGrants(organization.facts),
     page,
     filter,
     now,
   })
-  return { rows: rows.slice(0, page.size).map((row) => readable(ctx, row)), isLast: rows.length <= page.size }
+  return {
+    rows: rows.slice(0, page.size).map(({ grants, ...row }) => present(row, listedFacts(organization.facts, grants))),
+    isLast: rows.length <= page.size,
+  }
 }
 
 export async function listQueue(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const list = await store.listQueue(ctx.db, ctx.actor, {
     organizationId: organization.id,
-    seesAll: seesAllWorkspaces(organization.facts),
+    seesAll: seesEveryWorkspace(organization.facts),
+    grants: dependsOnGrants(organization.facts),
     page,
     now: ctx.now(),
   })
   return {
-    rows: list.rows.map(({ position, ...row }) => ({ position, run: readable(ctx, row) })),
+    rows: list.rows.map(({ position, grants, ...row }) => ({
+      position,
+      run: present(row, listedFacts(organization.facts, grants)),
+    })),
     total: list.total,
   }
-}
-
-function seesAllWorkspaces({ standing, access }: Facts) {
-  if (standing === 'system' || standing === 'owner' || standing === 'organization-token') return true
-  return standing === 'member' && (access.has('manage_workspaces') || access.has('read_workspaces'))
 }
 
 /** How many runs of the organization are at work, and how many wait. */

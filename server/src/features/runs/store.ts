@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn, visibleWorkspace } from '../../auth/facts.ts'
+import { type GrantsColumn, grantsColumn, visibleWorkspace, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 import type { RunFilter } from './filters.ts'
@@ -11,7 +11,7 @@ import type { WaitingFacts } from './waiting.ts'
 const AGENT_SILENCE_SECONDS = 60
 
 /** Runs `r` with what their resource shows, in workspaces `w`. */
-export function selectRuns(db: Db, actor: Actor, now: Date) {
+function selectRuns(db: Db, now: Date) {
   return db
     .selectFrom('runs as r')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -33,13 +33,11 @@ export function selectRuns(db: Db, actor: Actor, now: Date) {
     ])
     .select(waitingColumn(now).as('waiting'))
     .select(stagesColumn.as('task_stages'))
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+}
+
+/** As `selectRuns`, with the facts about the workspace of each for `actor`. */
+function selectRunsFor(db: Db, actor: Actor, now: Date) {
+  return selectRuns(db, now).select(workspaceFactsColumn(actor).as('facts'))
 }
 
 /** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
@@ -83,11 +81,11 @@ function waitingColumn(now: Date) {
 }
 
 export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
-  return selectRuns(db, actor, now).where('r.id', '=', id).executeTakeFirst()
+  return selectRunsFor(db, actor, now).where('r.id', '=', id).executeTakeFirst()
 }
 
 export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
-  return selectRuns(db, actor, now)
+  return selectRunsFor(db, actor, now)
     .where(sql<boolean>`r.id = any(${ids})`)
     .execute()
 }
@@ -100,6 +98,15 @@ export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
  */
 type PageOfIds = RawBuilder<string[]>
 
+/**
+ * The limit is part of the statement, and a first page has no offset: so PostgreSQL knows that it needs few rows without
+ * planning each request anew.
+ */
+function limited(page: Page, more = 0) {
+  const offset = pageOffset(page)
+  return sql`limit ${sql.lit(page.size + more)} ${offset === 0 ? sql`` : sql`offset ${offset}`}`
+}
+
 const onPage = (ids: PageOfIds) => sql<boolean>`r.id = any(array(${ids}))`
 
 /**
@@ -108,7 +115,6 @@ const onPage = (ids: PageOfIds) => sql<boolean>`r.id = any(array(${ids}))`
  */
 export async function listWorkspaceRuns(
   db: Db,
-  actor: Actor,
   { workspaceId, page, filter, now }: { workspaceId: string; page: Page; filter: RunFilter | undefined; now: Date },
 ) {
   const count = await sql<{ total: number }>`${
@@ -121,10 +127,10 @@ export async function listWorkspaceRuns(
   const offset = pageOffset(page)
   const ids = filter
     ? sql<string[]>`select r.id from runs r join workspaces w on w.id = r.workspace_id
-        where r.workspace_id = ${workspaceId} and ${filter} order by r.number desc limit ${page.size} offset ${offset}`
+        where r.workspace_id = ${workspaceId} and ${filter} order by r.number desc ${limited(page)}`
     : sql<string[]>`select r.id from runs r
-        where r.workspace_id = ${workspaceId} and r.number <= ${total - offset} order by r.number desc limit ${page.size}`
-  const rows = await selectRuns(db, actor, now).where(onPage(ids)).orderBy('r.number', 'desc').execute()
+        where r.workspace_id = ${workspaceId} and r.number <= ${total - offset} order by r.number desc limit ${sql.lit(page.size)}`
+  const rows = await selectRuns(db, now).where(onPage(ids)).orderBy('r.number', 'desc').execute()
   return { rows, total }
 }
 
@@ -133,21 +139,31 @@ type OrganizationList = {
   page: Page
   /** The actor sees every workspace of the organization, so that none need be looked at. */
   seesAll: boolean
+  /** What teams grant on the workspaces is read beside their runs. */
+  grants: boolean
   now: Date
+}
+
+/** As `selectRuns`, with what teams grant: the rest of the facts is the same for the whole organization. */
+function selectListed(db: Db, actor: Actor, { grants, now }: Pick<OrganizationList, 'grants' | 'now'>) {
+  const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
+  return selectRuns(db, now).select(
+    (grants ? grantsColumn(actor, subject) : sql<GrantsColumn>`null::jsonb`).as('grants'),
+  )
 }
 
 /** A page of an organization's runs, the newest first, and one more when there is a next page. */
 export async function listOrganizationRuns(
   db: Db,
   actor: Actor,
-  { organizationId, page, seesAll, filter, now }: OrganizationList & { filter: RunFilter | undefined },
+  { organizationId, page, seesAll, grants, filter, now }: OrganizationList & { filter: RunFilter | undefined },
 ) {
   const ids = sql<string[]>`select r.id from runs r join workspaces w on w.id = r.workspace_id
     where r.organization_id = ${organizationId}
       ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}
       ${filter ? sql`and ${filter}` : sql``}
-    order by r.seq desc limit ${page.size + 1} offset ${pageOffset(page)}`
-  return selectRuns(db, actor, now).where(onPage(ids)).orderBy('r.seq', 'desc').execute()
+    order by r.seq desc ${limited(page, 1)}`
+  return selectListed(db, actor, { grants, now }).where(onPage(ids)).orderBy('r.seq', 'desc').execute()
 }
 
 /** In the words of the index over unfinished runs, which counts on them. */
@@ -159,12 +175,16 @@ const isWaiting = (alias: 'r' | 'q') =>
   sql<boolean>`(${sql.ref(`${alias}.waits`)} or ${sql.ref(`${alias}.status`)} in ('plan_queued', 'apply_queued'))`
 
 /** Unfinished runs of an organization in the order in which they get their turn; `position` is 0 for those at work. */
-export async function listQueue(db: Db, actor: Actor, { organizationId, page, seesAll, now }: OrganizationList) {
+export async function listQueue(
+  db: Db,
+  actor: Actor,
+  { organizationId, page, seesAll, grants, now }: OrganizationList,
+) {
   const line = sql`from runs r join workspaces w on w.id = r.workspace_id
     where r.organization_id = ${organizationId} and ${isUnfinished}
       ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}`
-  const ids = sql<string[]>`select r.id ${line} order by r.seq limit ${page.size} offset ${pageOffset(page)}`
-  const rows = await selectRuns(db, actor, now)
+  const ids = sql<string[]>`select r.id ${line} order by r.seq ${limited(page)}`
+  const rows = await selectListed(db, actor, { grants, now })
     .select(
       sql<number>`case when ${isWaiting('r')} then (select count(*) from runs q
           where q.organization_id = r.organization_id and q.seq <= r.seq and ${isUnfinishedOf('q')}
@@ -204,7 +224,7 @@ export async function findRunOfConfiguration(
   actor: Actor,
   { configurationVersionId, now }: { configurationVersionId: string; now: Date },
 ) {
-  return selectRuns(db, actor, now)
+  return selectRunsFor(db, actor, now)
     .where('r.configuration_version_id', '=', configurationVersionId)
     .orderBy('r.seq', 'desc')
     .limit(1)

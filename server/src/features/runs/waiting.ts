@@ -24,8 +24,7 @@ export function waitingReason(
   facts: WaitingFacts | null,
   { tasks = [], now }: { tasks?: readonly WaitingTask[]; now: Date },
 ): string | null {
-  const task = tasks.toSorted((a, b) => a.deadline.getTime() - b.deadline.getTime())[0]
-  if (task) return `task ${task.name} has not called back, ${clock(task.deadline.getTime() - now.getTime())} left`
+  if (tasks.length > 0) return tasksReason(tasks, now)
   if (!facts) return null
   if (facts.ahead !== undefined) return lineReason(facts, facts.ahead)
   if (facts.agentsOnline === 0) {
@@ -38,6 +37,18 @@ export function waitingReason(
     return `every agent ${where} is busy, ${count(facts.jobsAhead, 'job')} ahead`
   }
   return null
+}
+
+/** Names shown before the rest is only counted. */
+const MAX_NAMES = 5
+
+function tasksReason(tasks: readonly WaitingTask[], now: Date) {
+  const sorted = tasks.toSorted((a, b) => a.deadline.getTime() - b.deadline.getTime() || (a.name < b.name ? -1 : 1))
+  const names = sorted.slice(0, MAX_NAMES).map((task) => task.name)
+  if (sorted.length > MAX_NAMES) names.push(count(sorted.length - MAX_NAMES, 'other'))
+  const left = clock((sorted[0]?.deadline.getTime() ?? 0) - now.getTime())
+  if (names.length === 1) return `task ${names[0]} has not called back, ${left} left`
+  return `tasks ${names.slice(0, -1).join(', ')} and ${names.at(-1)} have not called back, ${left} left`
 }
 
 function lineReason(facts: WaitingFacts, ahead: number) {

@@ -1,8 +1,10 @@
 import type { CreateSession } from '@groundstate/contract/sessions'
 import type { Ctx } from '../../app.ts'
+import { transact } from '../../db/db.ts'
 import { AppError, forbidden, invalid, unauthorized } from '../../errors.ts'
 import { verifyPassword } from '../../secrets/passwords.ts'
-import { findUserByLogin, type UserRow } from '../users/service.ts'
+import { recordAudit } from '../audit-trail/service.ts'
+import { findUserByLogin, userAudit, type UserRow } from '../users/service.ts'
 import { countAttempt, forgiveAttempt } from './attempts.ts'
 import { checkSecondFactor, hasSecondFactor } from './second-factor.ts'
 
@@ -30,8 +32,14 @@ export async function checkPassword(ctx: Ctx, login: string, password: string): 
   const account = user?.id ?? login
   await countAttempt(ctx, account)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
-  if (!user || !isRight) throw unauthorized('the username or the password is wrong')
-  if (user.suspended_at) throw forbidden('this account is suspended, ask an administrator of this server')
+  if (!user || !isRight) {
+    await recordFailedSignIn(ctx, user, 'password')
+    throw unauthorized('the username or the password is wrong')
+  }
+  if (user.suspended_at) {
+    await recordFailedSignIn(ctx, user, 'suspended')
+    throw forbidden('this account is suspended, ask an administrator of this server')
+  }
   await forgiveAttempt(ctx, account)
   return user
 }
@@ -44,8 +52,9 @@ export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<
   const user = await checkPassword(ctx, input.username ?? input.email ?? '', input.password)
   if (!(await hasSecondFactor(ctx.db, user.id))) return user
   if (input.otp === undefined || input.otp === '') throw codeError('a code of your authenticator is needed')
-  if (!(await takeCode(ctx, user.id, input.otp))) throw codeError('the code is wrong, or was used before')
-  return user
+  if (await takeCode(ctx, user.id, input.otp)) return user
+  await recordFailedSignIn(ctx, user, 'second factor')
+  throw codeError('the code is wrong, or was used before')
 }
 
 /** Whether `code` is a code of the user's second factor; it is used up. Throws `too-many-requests` after too many. */
@@ -64,6 +73,16 @@ export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string
   if (user.password_hash === null || !(await verifyPassword(password, user.password_hash)))
     throw invalid('the current password is wrong', pointer)
   await forgiveAttempt(ctx, user.id)
+}
+
+/**
+ * Keeps in the audit trail that a sign-in failed, which must not be called where a failure rolls back.
+ * A name that nobody has is kept too, so that it takes as long; but not as what it is, since people type passwords into
+ * the field of the name.
+ */
+export async function recordFailedSignIn(ctx: Ctx, user: UserRow | undefined, reason: string) {
+  const account = user ?? { id: 'unknown', username: 'unknown' }
+  await transact(ctx, async (ctx) => recordAudit(ctx, userAudit('sign_in_failed', account, { reason })))
 }
 
 function codeError(detail: string) {

@@ -1,14 +1,23 @@
 import type { CreateSession } from '@groundstate/contract/sessions'
 import type { Ctx } from '../../app.ts'
+import { userActor } from '../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import { notFound } from '../../errors.ts'
-import type { UserRow } from '../users/service.ts'
+import { audited } from '../audit-trail/service.ts'
+import { userAudit, type UserRow } from '../users/service.ts'
 import { ATTEMPT_LIMITS } from './attempts.ts'
 import { sessionCookieHeader } from './cookie.ts'
 import { checkCredentials } from './methods.ts'
 import * as store from './store.ts'
 
-export { checkOwnPassword, checkPassword, type SignInMethods, signInMethods, takeCode } from './methods.ts'
+export {
+  checkOwnPassword,
+  checkPassword,
+  recordFailedSignIn,
+  type SignInMethods,
+  signInMethods,
+  takeCode,
+} from './methods.ts'
 export {
   enrollSecondFactor,
   findSecondFactor,
@@ -38,8 +47,12 @@ export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSessio
   const lifeMinutes = Math.min(LIFE_MINUTES, limits.remember ?? LIFE_MINUTES)
   const text = newTokenText()
   const now = ctx.now()
-  const session = await store.insertSession(ctx.db, {
-    id: ctx.newId('ses'),
+  const id = ctx.newId('ses')
+  // Whoever signs in is nobody before, and is the one who did it afterwards.
+  const actor = userActor(user, id)
+  const event = userAudit('sign_in', user, { session: id })
+  const row = {
+    id,
     hash: tokenHash(text),
     user_id: user.id,
     created_at: now,
@@ -48,7 +61,8 @@ export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSessio
     idle_minutes: Math.min(IDLE_MINUTES, limits.idle ?? IDLE_MINUTES),
     address: ctx.request?.address ?? null,
     user_agent: ctx.request?.userAgent?.slice(0, 500) ?? null,
-  })
+  }
+  const session = await audited({ ...ctx, actor }, event, (ctx) => store.insertSession(ctx.db, row))
   return { session, user, setCookie: sessionCookieHeader(ctx.baseUrl, text, lifeMinutes * 60) }
 }
 
@@ -62,7 +76,10 @@ export async function requireCurrentSession(ctx: Ctx) {
 
 export async function deleteCurrentSession(ctx: Ctx) {
   const session = await requireCurrentSession(ctx)
-  await store.deleteSessions(ctx.db, session.user_id, { id: session.id })
+  const { actor } = ctx
+  const username = actor.kind === 'user' ? actor.username : ''
+  const event = userAudit('sign_out', { id: session.user_id, username }, { session: session.id })
+  await audited(ctx, event, (ctx) => store.deleteSessions(ctx.db, session.user_id, { id: session.id }))
 }
 
 export async function listSessions(ctx: Ctx, userId: string) {

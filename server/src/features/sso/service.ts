@@ -4,9 +4,10 @@ import { SYSTEM } from '../../auth/actor.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { forbidden, unauthorized } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { acceptInvitations } from '../organization-memberships/service.ts'
 import { type OpenedSession, openSession } from '../sessions/service.ts'
-import { findUser, findUserByLogin, insertUser, type UserRow } from '../users/service.ts'
+import { findUser, findUserByLogin, insertUser, userAudit, type UserRow } from '../users/service.ts'
 import { type Claims, groupsOf, usernameOf, verifiedEmail } from './claims.ts'
 import type { PendingSignOn } from './pending.ts'
 import { requireProvider } from './provider.ts'
@@ -108,6 +109,8 @@ async function establishAccount(ctx: Ctx & { db: Tx }, identity: store.Identity,
   const user =
     existing ??
     (await insertUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null }))
+  // To link an account that was there gives somebody access to it, so it is told apart.
+  await recordAudit(ctx, userAudit(existing ? 'link_identity' : 'create', user, { via: 'sign-on' }))
   await store.insertIdentity(ctx.db, identity, { userId: user.id, now })
   return user
 }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { type FactsColumn, factsColumn } from '../../auth/facts.ts'
+import { type FactsColumn, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
@@ -9,11 +9,7 @@ export type OutputRow = Selectable<Schema['state_version_outputs']>
 
 /** An output, and the facts about its workspace for the actor. */
 export async function findOutput(db: Db, actor: Actor, id: string) {
-  const facts = factsColumn(actor, {
-    organizationId: sql`w.organization_id`,
-    projectId: sql`w.project_id`,
-    workspaceId: sql`w.id`,
-  })
+  const facts = workspaceFactsColumn(actor)
   const { rows } = await sql<
     OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }
   >`

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
+import { type AuditRow, eventInsert } from '../audit-trail/service.ts'
 import type { ExtractedState } from './extract.ts'
 import type { PresentedRow } from './store.ts'
 
@@ -30,6 +31,7 @@ export type NewVersion = {
   rollbackOfId: string | null
   createdAt: Date
   extracted: ExtractedState
+  audit: AuditRow
 }
 
 /**
@@ -61,6 +63,8 @@ export async function insertStateVersion(
        where sealed is not null
     ), outputs as (
       ${insertOutputs(version.id, extracted, sql`w`)}
+    ), event as (
+      ${eventInsert(version.audit, sql`w`)}
     )
     insert into state_versions (
       id, workspace_id, revision, status, serial, md5, lineage, size, intermediate, raw_location, json_location, awaits_json,
@@ -99,6 +103,7 @@ export async function finalizeStateVersion(
     rawLocation: string
     rawSealed: Buffer | undefined
     extracted: ExtractedState
+    audit: AuditRow
   },
 ): Promise<boolean> {
   const { extracted } = version
@@ -117,6 +122,8 @@ export async function finalizeStateVersion(
        where ${version.rawSealed !== undefined}::boolean
     ), outputs as (
       ${insertOutputs(version.id, extracted, sql`w`)}
+    ), event as (
+      ${eventInsert(version.audit, sql`w`)}
     )
     update state_versions sv set
       status = 'finalized', intermediate = ${version.intermediate}::boolean, size = ${version.size}::bigint, lineage = ${version.lineage}, raw_location = ${version.rawLocation},

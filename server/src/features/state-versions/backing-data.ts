@@ -1,6 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { badRequest, notFound } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { deleteContent } from './content.ts'
 import { requireStateVersion } from './service.ts'
 import * as store from './store.ts'
@@ -47,6 +48,12 @@ const FROM = {
   backing_data_permanently_deleted: 'backing_data_soft_deleted',
 } as const satisfies Record<Target, store.PresentedRow['status']>
 
+const ACTIONS = {
+  backing_data_soft_deleted: 'soft_delete_backing_data',
+  finalized: 'restore_backing_data',
+  backing_data_permanently_deleted: 'permanently_delete_backing_data',
+} as const satisfies Record<Target, string>
+
 async function transition(
   ctx: Ctx,
   id: string,
@@ -67,6 +74,12 @@ async function transition(
       throw badRequest(`transition not allowed: ${id} can't become ${to}, ${reason}`)
     }
     await change(ctx, before)
+    await recordAudit(ctx, {
+      organizationId: found.organization_id,
+      action: ACTIONS[to],
+      resource: { type: 'state_version', id },
+      meta: { workspace: found.workspace_id, serial: before.serial },
+    })
     return { before, after: await store.findVersion(ctx.db, id) }
   })
   if (!after) throw notFound('state version')

@@ -4,6 +4,8 @@ import { actorUserId } from '../../auth/actor.ts'
 import type { Facts } from '../../auth/permissions.ts'
 import { transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
+import { auditRow } from '../audit-trail/service.ts'
+import { RUNS_USER_ID } from '../users/service.ts'
 import { lockWorkspaceRow, requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
 import { dropRefused, storeContent } from './content.ts'
@@ -71,6 +73,7 @@ export async function createStateVersion(ctx: Ctx, workspaceId: string, read: ()
     rollbackOfId: null,
     createdAt: ctx.now(),
     extracted: raw ? extractSmall(ctx, raw.content, raw.header, state.outputs) : unprocessed(undefined, state.outputs),
+    audit: auditRow(ctx, versionAudit(workspace, 'create', { id, serial: state.serial })),
   }
   try {
     const row = await appendVersion(ctx, workspace, version, (ctx, fresh) => checkNewState(ctx, fresh, state))
@@ -78,6 +81,20 @@ export async function createStateVersion(ctx: Ctx, workspaceId: string, read: ()
   } catch (error) {
     await dropRefused(ctx, [rawStored, jsonStored], error)
     throw error
+  }
+}
+
+/** What the audit trail keeps of a new version. */
+export function versionAudit(
+  workspace: Pick<Workspace, 'id' | 'organization_id'>,
+  action: string,
+  { id, ...meta }: { id: string; serial: number; rollback_of?: string },
+) {
+  return {
+    organizationId: workspace.organization_id,
+    action,
+    resource: { type: 'state_version', id },
+    meta: { workspace: workspace.id, ...meta },
   }
 }
 
@@ -141,9 +158,6 @@ export function latestState(workspace: StateOfWorkspace): StateIdentity | undefi
 function isIntermediate(ctx: Ctx, input: CreateStateVersion) {
   return ctx.actor.kind === 'run' || (input.attributes.intermediate ?? false)
 }
-
-/** States of a run are created by an internal account (spec §4.4). */
-export const RUNS_USER_ID = 'user-GroundstateRuns1'
 
 export function creatorId(ctx: Ctx) {
   return ctx.actor.kind === 'run' ? RUNS_USER_ID : actorUserId(ctx.actor)

@@ -79,12 +79,12 @@ export function extracted(app: App, extraction: Extraction, given: readonly Seal
   return {
     processed: true,
     format: extraction.stateVersion,
-    engineVersion: extraction.engineVersion,
+    engineVersion: extraction.engineVersion === null ? null : storable(extraction.engineVersion),
     resourceCount: resources.reduce((sum, { type, count }) => sum + (type.startsWith('data.') ? 0 : count), 0),
     billableCount: extraction.billableCount,
-    modules: JSON.stringify(extraction.modules),
-    providers: JSON.stringify(extraction.providers),
-    resources: JSON.stringify(resources),
+    modules: storableJson(extraction.modules),
+    providers: storableJson(extraction.providers),
+    resources: storableJson(resources),
     instances: instances.length === 0 ? null : zstdCompressSync(JSON.stringify(instances)),
     outputs: [
       ...given,
@@ -104,8 +104,23 @@ export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): Seal
   return outputs.map(({ name, type, detailedType, sensitive, value }) => {
     const id = app.newId('wsout')
     const sealed = app.secrets.seal(JSON.stringify(value ?? null), outputContext(id))
-    return { id, name, type, detailedType: JSON.stringify(detailedType), sensitive, value: sealed }
+    return { id, name: storable(name), type, detailedType: storableJson(detailedType), sensitive, value: sealed }
   })
+}
+
+/**
+ * Names in a state may have the character U+0000 and halves of surrogate pairs, for which the database has no place: a
+ * state must not be lost for them. They become U+FFFD where they are shown; the content itself keeps them.
+ */
+function storable(text: string) {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+/** As `storable`, for JSON, which writes both as escapes. Every escape is matched, so that none begins within another. */
+function storableJson(value: unknown) {
+  const json = JSON.stringify(value)
+  if (!json.includes('\\u')) return json
+  return json.replaceAll(/\\(?:u0000|ud[89a-f]..|.)/g, (escape) => (escape.length > 2 ? '\ufffd' : escape))
 }
 
 /** Outputs of one version, as those of a copy of it. */

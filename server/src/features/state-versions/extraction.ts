@@ -118,7 +118,24 @@ function moduleName(object: StateObject) {
 }
 
 function extractedOutput({ name, sensitive, value, type }: StateOutput): ExtractedOutput {
+  if (Buffer.byteLength(name) > MAX_NAME) {
+    throw invalid(`the output ${JSON.stringify(name.slice(0, 40))}… has a name of more than ${MAX_NAME} bytes`)
+  }
+  // A type has two levels for one of its value.
+  if (isDeeper(value, MAX_LEVELS) || isDeeper(type, 2 * MAX_LEVELS)) {
+    throw invalid(`the output ${JSON.stringify(name)} is nested deeper than ${MAX_LEVELS} levels`)
+  }
   return { name, sensitive, value, type: outputType(type), detailedType: type }
+}
+
+/** Bytes that an index of the database holds in any case. */
+const MAX_NAME = 2000
+/** What is deeper overflows the stack of whoever writes or reads its JSON. */
+const MAX_LEVELS = 500
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
 }
 
 function extractedInstance(object: StateObject): ExtractedInstance {

@@ -30,9 +30,11 @@ export async function includedWith(ctx: Ctx, versions: readonly PresentedRow[], 
 }
 
 async function includedOutputs(ctx: Ctx, versions: readonly PresentedRow[]) {
+  // Of what is deleted softly the outputs are still there, but no more to be read than the rest of the content.
+  const readable = versions.filter((version) => version.status === 'finalized')
   const outputs = await listOutputsOf(
     ctx,
-    versions.map((version) => version.id),
+    readable.map((version) => version.id),
   )
   return outputs.map((output) => stateVersionOutputResource(output))
 }

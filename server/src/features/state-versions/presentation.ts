@@ -1,5 +1,6 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
+import { workspacePermissions } from '../../auth/permissions.ts'
 import type { Surroundings } from './create.ts'
 import { includedWith } from './includes.ts'
 import { type Shown, stateVersionResource } from './resource.ts'
@@ -14,6 +15,7 @@ export async function stateVersionDocuments(
 ): Promise<{ resources: Resource[]; included: Resource[] | undefined }> {
   const shown: Shown = {
     seesBilling: seesBilling(surroundings),
+    mayUpload: workspacePermissions(surroundings.facts).has('state-versions:write'),
     deleteOlderThanDays: surroundings.echoedDays,
     commit: surroundings.vcs_repo === null ? undefined : { sha: null, url: null },
   }

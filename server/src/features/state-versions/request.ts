@@ -97,6 +97,7 @@ function readOutputs(ctx: Ctx, content: Buffer) {
     return sealOutputs(ctx, parsed === null ? [] : outputsFromJson(parsed))
   } catch (error) {
     if (error instanceof AppError) throw invalid(`json-state-outputs ${error.message}`, pointer)
+    if (error instanceof RangeError) throw invalid('json-state-outputs is nested too deep', pointer)
     throw error
   }
 }

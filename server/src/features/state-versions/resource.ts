@@ -11,6 +11,8 @@ export type Shown = {
   commit?: { sha: string | null; url: string | null } | undefined
   /** Whether the caller may see metered usage. */
   seesBilling?: boolean
+  /** Whether the caller may write states: an upload URL is its own authorisation, which readers must not get. */
+  mayUpload?: boolean
   /** What the caller asked for when it soft-deleted the version. */
   deleteOlderThanDays?: number | undefined
 }
@@ -23,6 +25,7 @@ export function stateVersionResource(
 ): Resource {
   const { id } = row
   const isReadable = row.status === 'finalized'
+  const { mayUpload = false } = shown
   const url = (kind: Parameters<typeof objectUrl>[1], condition: boolean) =>
     condition ? objectUrl(app, kind, id) : null
   return {
@@ -34,8 +37,11 @@ export function stateVersionResource(
       ...(shown.seesBilling && { 'billable-rum-count': row.billable_count ?? 0 }),
       'hosted-state-download-url': url('raw', isReadable),
       'hosted-json-state-download-url': url('json', isReadable && hasJsonState(row)),
-      'hosted-state-upload-url': url('raw-upload', row.status === 'pending'),
-      'hosted-json-state-upload-url': url('json-upload', row.awaits_json && (row.status === 'pending' || isReadable)),
+      'hosted-state-upload-url': url('raw-upload', mayUpload && row.status === 'pending'),
+      'hosted-json-state-upload-url': url(
+        'json-upload',
+        mayUpload && row.awaits_json && (row.status === 'pending' || isReadable),
+      ),
       modules: row.modules ?? {},
       providers: row.providers ?? {},
       resources: row.resources ?? [],

@@ -1,11 +1,12 @@
 import type { RollbackStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
-import { invalid, notFound } from '../../errors.ts'
+import { conflict, invalid, notFound } from '../../errors.ts'
+import { auditRow } from '../audit-trail/service.ts'
 import { lockWorkspaceRow } from '../workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
 import { md5Of, readContent, storeContent } from './content.ts'
-import { creatorId, requireStateWorkspace, surroundingsOf } from './create.ts'
+import { creatorId, requireStateWorkspace, surroundingsOf, versionAudit } from './create.ts'
 import { extractSmall, resealOutputs } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
 import { checkHoldsLock } from './lock.ts'
@@ -33,8 +34,14 @@ export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: 
     if (!locked) throw notFound('workspace')
     await checkHoldsLock(ctx, locked)
     const target = checkTarget(await store.findVersion(ctx.db, targetId), locked.id)
-    const copy = await copyOf(ctx, target, (await store.findHighestSerial(ctx.db, locked.id)) + 1)
-    const row = await insertStateVersion(ctx.db, locked, { ...copy, lockHolderId: locked.locked_by_id })
+    const highest = await store.findHighestSerial(ctx.db, locked.id)
+    if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
+    const copy = await copyOf(ctx, target, highest + 1)
+    const audit = auditRow(
+      ctx,
+      versionAudit(workspace, 'rollback', { id: copy.id, serial: copy.serial, rollback_of: target.id }),
+    )
+    const row = await insertStateVersion(ctx.db, locked, { ...copy, lockHolderId: locked.locked_by_id, audit })
     if (!row) throw new Error(`the row of workspace ${locked.id} changed under its lock`)
     if (!copy.extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id: copy.id })
     return row
@@ -48,7 +55,7 @@ function checkTarget(target: store.PresentedRow | undefined, workspaceId: string
   throw invalid(`state version ${target.id} is ${target.status}, only a finalized one can be rolled back to`, POINTER)
 }
 
-async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Promise<NewVersion> {
+async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Promise<Omit<NewVersion, 'audit'>> {
   const [original, json, outputs] = await Promise.all([
     readContent(ctx, target, 'raw'),
     readContent(ctx, target, 'json'),

@@ -140,6 +140,26 @@ describe('backing data', () => {
     expect(await statusOf(first.id)).toBe('backing_data_soft_deleted')
   })
 
+  test('that is soft-deleted shows no outputs any more, until it is restored', async () => {
+    const [output] = first.relationships.outputs.data
+    const read = async () =>
+      Promise.all([
+        workspace.request('GET', `/state-versions/${first.id}/outputs`),
+        workspace.request('GET', `/state-version-outputs/${output.id}`),
+        workspace.request('GET', `/state-versions/${first.id}?include=outputs`),
+      ])
+    await workspace.action(first.id, SOFT)
+
+    const [list, one, included] = await read()
+    await workspace.action(first.id, RESTORE)
+    const restored = await read()
+
+    expect([list.status, one.status, included.status]).toEqual([404, 404, 200])
+    expect(included.json().included).toEqual([])
+    expect(restored.map((answer) => answer.status)).toEqual([200, 200, 200])
+    expect(restored[2].json().included).toHaveLength(1)
+  })
+
   test('echoes delete-older-than-n-days', async () => {
     const answer = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 23 })
 

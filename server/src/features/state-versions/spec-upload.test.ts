@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../testing/access.ts'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { download, lockedWorkspace, md5, rawState, type StateClient, upload } from '../../testing/state-versions.ts'
@@ -6,12 +7,13 @@ import { download, lockedWorkspace, md5, rawState, type StateClient, upload } fr
 let app: TestApp
 let ada: TestUser
 let organization: string
+let organizationId: string
 let workspace: StateClient
 
 beforeAll(async () => {
   app = await createTestApp()
   ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
+  ;({ id: organizationId, name: organization } = await createOrganization(app, ada))
 })
 
 beforeEach(async () => {
@@ -59,6 +61,28 @@ describe('a version created without its content', () => {
 
     expect((await workspace.post(rawState({ serial: 2 }), PENDING)).status).toBe(412)
   })
+})
+
+test('readers of a pending version get no upload URLs', async () => {
+  const { id } = await workspace.create(raw, PENDING)
+  const reader = await createUser(app)
+  await createTeamWithAccess(app, { members: [reader], organizationId, workspaces: { [workspace.id]: 'read' } })
+
+  const { data } = (await app.request({ url: `/api/v2/state-versions/${id}`, token: reader.token })).json()
+
+  expect(data.attributes).toMatchObject({
+    status: 'pending',
+    'hosted-state-upload-url': null,
+    'hosted-json-state-upload-url': null,
+  })
+})
+
+test('an empty JSON state is refused, and can be uploaded again', async () => {
+  const { attributes } = await workspace.create(raw, PENDING)
+  const url = attributes['hosted-json-state-upload-url']
+
+  expect((await upload(app, url, Buffer.alloc(0))).status).toBe(422)
+  expect((await upload(app, url, '{"format_version":"1.0"}')).status).toBe(200)
 })
 
 describe('the upload of the raw state', () => {

@@ -56,6 +56,7 @@ function header(raw: Buffer): StateHeader {
   const version = wholeNumber(value('version'), 'version')
   if (version === undefined) throw new Unreadable('has no version at its top level')
   if (version === 0) throw new Unreadable('has version 0, but formats start at 1')
+  if (version > MAX_VERSION) throw new Unreadable(`has version ${version}, which no format is near`)
   const terraformVersion = text(value('terraform_version'), 'terraform_version') || undefined
   return { kind: 'state', version, terraformVersion, serial, lineage }
 }
@@ -75,6 +76,9 @@ function checkWhole(raw: Buffer) {
     })
   }
 }
+
+/** The formats so far are 1 to 4. */
+const MAX_VERSION = 1_000_000
 
 /** Long enough for any lineage or version; the text of `encrypted_data` is never read. */
 const MAX_FIELD = 4096
@@ -100,6 +104,12 @@ function wholeNumber(value: unknown, name: string) {
 }
 
 function text(value: unknown, name: string) {
-  if (value === undefined || typeof value === 'string') return value
-  throw new Unreadable(`has ${name} ${JSON.stringify(value)}, but it must be a string`)
+  if (value !== undefined && typeof value !== 'string') {
+    throw new Unreadable(`has ${name} ${JSON.stringify(value)}, but it must be a string`)
+  }
+  // The database has no place for either, and no engine writes them.
+  if (value?.includes('\0') || value?.isWellFormed() === false) {
+    throw new Unreadable(`has ${name} ${JSON.stringify(value)}, with a character that can't be kept`)
+  }
+  return value
 }

@@ -1,6 +1,6 @@
-import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { type FactsColumn, factsColumn } from '../../auth/facts.ts'
+import { type FactsColumn, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
@@ -40,18 +40,9 @@ export async function findStateVersion(db: Db, actor: Actor, key: { id: string }
             join organizations og on og.id = w.organization_id where w.id = ${key.currentOf}`
   const { rows } = await sql<FoundStateVersion>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
-           w.current_state_version_id, og.plan, ${workspaceFacts(actor)} as facts
+           w.current_state_version_id, og.plan, ${workspaceFactsColumn(actor)} as facts
       from ${source}`.execute(db)
   return rows[0]
-}
-
-/** The facts about the workspace `w` of a query. */
-export function workspaceFacts(actor: Actor): RawBuilder<FactsColumn> {
-  return factsColumn(actor, {
-    organizationId: sql`w.organization_id`,
-    projectId: sql`w.project_id`,
-    workspaceId: sql`w.id`,
-  })
 }
 
 /** A version by its id alone, for what is authorised otherwise: signed URLs, jobs. */

@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { BlobTooLargeError } from '../../blobs/errors.ts'
-import { conflict, notFound, tooLarge } from '../../errors.ts'
+import { conflict, invalid, notFound, tooLarge } from '../../errors.ts'
+import { auditRow } from '../audit-trail/service.ts'
 import { finalizeStateVersion } from './append.ts'
 import { type ContentKind, dropRefused, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
 import { extractSmall } from './extract.ts'
@@ -49,6 +50,13 @@ async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
       rawLocation: stored.location,
       rawSealed: stored.sealed,
       extracted,
+      // Whoever has the URL may upload; who asked for it stands with the event of the version's creation.
+      audit: auditRow(ctx, {
+        organizationId: { workspace: version.workspace_id },
+        action: 'upload',
+        resource: { type: 'state_version', id },
+        meta: { workspace: version.workspace_id, serial: version.serial },
+      }),
     }
     const checked = { ...version, id: version.workspace_id }
     if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, { ...finalized, ...snapshot(version) })))
@@ -75,6 +83,8 @@ function snapshot(version: { intermediate: boolean; locked_by_id: string | null 
 async function uploadJson(ctx: Ctx, id: string, body: Readable) {
   await requireAwaiting(ctx, id, 'json')
   const { stored } = await receive(ctx, id, 'json', body)
+  // A client whose content got lost on the way must not use up the one upload.
+  if (stored.size === 0) throw invalid('the JSON state is empty')
   const taken = await store.addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)

@@ -5,6 +5,7 @@ import { visibleWorkspace } from '../../auth/facts.ts'
 import { transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/service.ts'
 import { listReadableWorkspaces, requireWorkspace } from '../workspaces/service.ts'
 import { addFlatTags, readTagKeys } from './service.ts'
@@ -27,13 +28,25 @@ export async function listWorkspaceTags(
 export async function addWorkspaceTags(ctx: Ctx, workspaceId: string, tags: readonly TagLinkage[]) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'tags:manage')
   const target = { organizationId: workspace.organization_id, workspaceId }
-  await transact(ctx, (ctx) => addFlatTags(ctx, target, tags, '/data'))
+  const event = {
+    organizationId: workspace.organization_id,
+    action: 'add_tags',
+    resource: { type: 'workspace', id: workspaceId },
+    meta: { name: workspace.name, tags },
+  }
+  await audited(ctx, event, (ctx) => addFlatTags(ctx, target, tags, '/data'))
 }
 
 export async function removeWorkspaceTags(ctx: Ctx, workspaceId: string, tags: readonly TagLinkage[]) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'tags:manage')
   const keys = await readTagKeys(ctx, workspace.organization_id, { tags, pointer: '/data' })
-  await store.deleteFlatTags(ctx.db, workspaceId, keys)
+  const event = {
+    organizationId: workspace.organization_id,
+    action: 'remove_tags',
+    resource: { type: 'workspace', id: workspaceId },
+    meta: { name: workspace.name, tags: keys },
+  }
+  await audited(ctx, event, (ctx) => store.deleteFlatTags(ctx.db, workspaceId, keys))
 }
 
 /** The organization's tags, as far as they are on workspaces that the actor sees. */
@@ -52,9 +65,15 @@ export async function listTags(
 export async function deleteTags(ctx: Ctx, organizationName: string, tags: readonly Identifier[]) {
   const organization = await requireOrganization(ctx, organizationName, 'tags:manage')
   const identifiers = tags.map(({ id }) => ({ type: 'tags' as const, id }))
-  await readTagKeys(ctx, organization.id, { tags: identifiers, pointer: '/data' })
+  const keys = await readTagKeys(ctx, organization.id, { tags: identifiers, pointer: '/data' })
   const ids = tags.map(({ id }) => id)
-  await store.deleteTags(ctx.db, organization.id, ids)
+  const event = {
+    organizationId: organization.id,
+    action: 'remove_tags',
+    resource: { type: 'organization', id: organization.id },
+    meta: { name: organization.name, tags: keys },
+  }
+  await audited(ctx, event, (ctx) => store.deleteTags(ctx.db, organization.id, ids))
 }
 
 /** Puts a tag on more workspaces, on all of them or none. */
@@ -78,6 +97,12 @@ export async function addWorkspacesToTag(ctx: Ctx, tagId: string, identifiers: r
     for (const workspaceId of ids) {
       const linkage = { type: 'tags' as const, attributes: { name: tag.key } }
       await addFlatTags(ctx, { organizationId: tag.organization_id, workspaceId }, [linkage], '/data')
+      await recordAudit(ctx, {
+        organizationId: tag.organization_id,
+        action: 'add_tags',
+        resource: { type: 'workspace', id: workspaceId },
+        meta: { name: workspaces.get(workspaceId)?.name, tags: [tag.key] },
+      })
     }
   })
 }

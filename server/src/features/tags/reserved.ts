@@ -3,6 +3,7 @@ import type { Ctx } from '../../app.ts'
 import { isUniqueViolation } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
+import { audited } from '../audit-trail/service.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/service.ts'
 import * as store from './reserved-store.ts'
 
@@ -14,27 +15,33 @@ export async function listReservedTagKeys(ctx: Ctx, organizationName: string, pa
 export async function createReservedTagKey(ctx: Ctx, organizationName: string, input: CreateReservedTagKey) {
   const organization = await requireOrganization(ctx, organizationName, 'tags:manage')
   const now = ctx.now()
-  return unique(() =>
-    store.insertReservedTagKey(ctx.db, {
-      id: ctx.newId('rtk'),
-      organization_id: organization.id,
-      key: input.key,
-      disable_overrides: input['disable-overrides'] ?? false,
-      created_at: now,
-      updated_at: now,
-    }),
-  )
+  const row = {
+    id: ctx.newId('rtk'),
+    organization_id: organization.id,
+    key: input.key,
+    disable_overrides: input['disable-overrides'] ?? false,
+    created_at: now,
+    updated_at: now,
+  }
+  return unique(() => audited(ctx, keyAudit('create', row), (ctx) => store.insertReservedTagKey(ctx.db, row)))
 }
 
 export async function updateReservedTagKey(ctx: Ctx, id: string, input: UpdateReservedTagKey) {
-  await requireReservedTagKey(ctx, id)
+  const key = await requireReservedTagKey(ctx, id)
   const changes = { key: input.key, disable_overrides: input['disable-overrides'], updated_at: ctx.now() }
-  return unique(() => store.updateReservedTagKey(ctx.db, id, changes))
+  return unique(() =>
+    audited(ctx, keyAudit('update', key, input), (ctx) => store.updateReservedTagKey(ctx.db, id, changes)),
+  )
 }
 
 export async function deleteReservedTagKey(ctx: Ctx, id: string) {
-  await requireReservedTagKey(ctx, id)
-  await store.deleteReservedTagKey(ctx.db, id)
+  const key = await requireReservedTagKey(ctx, id)
+  await audited(ctx, keyAudit('destroy', key), (ctx) => store.deleteReservedTagKey(ctx.db, id))
+}
+
+function keyAudit(action: string, row: { id: string; organization_id: string; key: string }, changes?: object) {
+  const { id, organization_id: organizationId, key } = row
+  return { organizationId, action, resource: { type: 'reserved_tag_key', id }, meta: { key, changes } }
 }
 
 async function requireReservedTagKey(ctx: Ctx, id: string) {

@@ -2,6 +2,7 @@ import type { TagBindingInput, TagLinkage } from '@groundstate/contract/tags'
 import type { Ctx } from '../../app.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { invalid } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { requireProject } from '../projects/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import * as store from './store.ts'
@@ -40,6 +41,9 @@ export async function listWorkspaceEffectiveTagBindings(ctx: Ctx, workspaceId: s
   return store.listEffectiveTagBindings(ctx.db, [workspaceId])
 }
 
+/** The verbs of the audit trail. */
+const CHANGES = { merge: 'add_tags', replace: 'replace_tags' } as const satisfies Record<TagChange, string>
+
 /** How a change treats what is bound already: `merge` keeps other keys, `replace` removes them. */
 export type TagChange = 'merge' | 'replace'
 
@@ -52,6 +56,12 @@ export async function changeWorkspaceTagBindings(
   const target = { organizationId: workspace.organization_id, workspaceId }
   return transact(ctx, async (ctx) => {
     await writeTagBindings(ctx, target, { change, bindings, pointer: '/data' })
+    await recordAudit(ctx, {
+      organizationId: workspace.organization_id,
+      action: CHANGES[change],
+      resource: { type: 'workspace', id: workspaceId },
+      meta: { name: workspace.name, tags: bindings },
+    })
     return store.listTagBindings(ctx.db, target)
   })
 }
@@ -65,6 +75,12 @@ export async function changeProjectTagBindings(
   const target = { organizationId: project.organization_id, projectId }
   return transact(ctx, async (ctx) => {
     await writeTagBindings(ctx, target, { change, bindings, pointer: '/data' })
+    await recordAudit(ctx, {
+      organizationId: project.organization_id,
+      action: CHANGES[change],
+      resource: { type: 'project', id: projectId },
+      meta: { name: project.name, tags: bindings },
+    })
     return store.listTagBindings(ctx.db, target)
   })
 }

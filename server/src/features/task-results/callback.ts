@@ -2,6 +2,7 @@ import type { TaskCallback, TaskOutcome } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../app.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { conflict, unauthorized } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { settleStage } from '../task-stages/service.ts'
 import { mergeOutcomes, type NewOutcome } from './outcomes-store.ts'
 import * as store from './store.ts'
@@ -31,13 +32,26 @@ export async function callBack(ctx: Ctx, id: string, { attributes, relationships
       const open = await store.noteProgress(ctx.db, id, { ...word, timeoutMs: ctx.config.runTaskTimeout })
       if (!open) await refuse(ctx, id)
       if (rows.length > 0) await mergeOutcomes(ctx.db, id, { rows, now: ctx.now() })
+      await recordCallback(ctx, id, status)
       return
     }
+    // Before anything is held: the callbacks of a stage wait for each other from here on.
+    await recordCallback(ctx, id, status)
     if (ctx.actor.kind === 'task') await store.holdWorkspaceOfRun(ctx.db, ctx.actor.runId)
     const ended = await store.endResult(ctx.db, id, { ...word, status })
     if (!ended) return refuse(ctx, id)
     if (rows.length > 0) await mergeOutcomes(ctx.db, id, { rows, now: ctx.now() })
-    await settleStage(ctx, ended.task_stage_id)
+    if (ended.open === 0) await settleStage(ctx, ended.task_stage_id)
+  })
+}
+
+async function recordCallback(ctx: Ctx & { db: Tx }, id: string, status: string) {
+  const run = ctx.actor.kind === 'task' ? ctx.actor.runId : ''
+  await recordAudit(ctx, {
+    organizationId: { run },
+    action: 'callback',
+    resource: { type: 'task_result', id },
+    meta: { run, status },
   })
 }
 

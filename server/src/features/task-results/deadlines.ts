@@ -12,11 +12,7 @@ const AT_ONCE = 4
 export async function endResults(ctx: Ctx, runId: string, ends: readonly { id: string; message: string }[]) {
   await transact(ctx, async (ctx) => {
     await store.holdWorkspaceOfRun(ctx.db, runId)
-    const stages = new Set<string>()
-    for (const { id, message } of ends) {
-      const ended = await store.endResult(ctx.db, id, { status: 'errored', message, now: ctx.now() })
-      if (ended) stages.add(ended.task_stage_id)
-    }
+    const stages = await store.endErrored(ctx.db, ends, ctx.now())
     for (const stageId of stages) await settleStage(ctx, stageId)
   })
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../testing/app.ts'
-import { createRun } from '../../testing/runs.ts'
+import { act, createRun, readRun } from '../../testing/runs.ts'
 import {
   addTask,
   callBack,
@@ -11,6 +11,7 @@ import {
   runReaches,
   startDeliveries,
   type TaskSetting,
+  work,
 } from '../../testing/task-runs.ts'
 import { backoff } from './backoff.ts'
 
@@ -40,8 +41,8 @@ async function asked(attributes: Record<string, unknown> = {}, prepare: (setting
 const redeliver = async (setting: TaskSetting, id: string) =>
   app.request({ method: 'POST', url: `/api/v2/task-results/${id}/actions/redeliver`, token: setting.user.token })
 
-describe('a request', () => {
-  test('that is answered with anything but 200 is sent again, within two seconds', async () => {
+describe('§4.1 and §6 the delivery of a request', () => {
+  test('a request that is answered with anything but 200 is sent again, within two seconds', async () => {
     const tryAgain = async (status: number) => {
       let calls = 0
       const { setting, id } = await asked({}, ({ receiver }) => {
@@ -65,7 +66,7 @@ describe('a request', () => {
     }
   })
 
-  test('whose connection is dropped is sent again', async () => {
+  test('a request whose connection is dropped is sent again', async () => {
     let calls = 0
     const { setting, id } = await asked({}, ({ receiver }) => {
       receiver.onRequest = (_, response) => {
@@ -83,7 +84,7 @@ describe('a request', () => {
     expect(rows[1].attributes['next-attempt-at']).not.toBeNull()
   })
 
-  test('is not sent again once a callback has come, whatever its answer was', async () => {
+  test('a request is not sent again once a callback has come, whatever its answer was', async () => {
     const { setting, id } = await asked({}, ({ receiver }) => {
       receiver.onRequest = async ({ payload }, response) => {
         await callBack(app, payload, { status: 'running' })
@@ -97,7 +98,7 @@ describe('a request', () => {
     expect((await readResult(app, setting, id)).attributes['next-delivery-at']).toBeNull()
   })
 
-  test('that is never delivered ends at the deadline, and the run says what happened', async () => {
+  test('a request that is never delivered ends at the deadline, and the run says what happened', async () => {
     const { setting, id, run } = await asked({}, ({ receiver }) => {
       receiver.onRequest = (_, response) => response.writeHead(502).end('bad gateway')
     })
@@ -161,7 +162,6 @@ describe('the delivery log', () => {
   test('tells a receiver that nothing listens at', async () => {
     const server = createServer((_, response) => response.end())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    afterAll(() => server.close())
     const setting = await createTaskSetting(app)
     const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/`
     await addTask(app, setting, { stages: ['pre_plan'], url })
@@ -212,6 +212,70 @@ describe('redelivery', () => {
 })
 
 describe('changes while a request is out', () => {
+  test.each(['disabled', 'detached'])(
+    'a task that is %s is still waited for, and its verdict counts',
+    async (change) => {
+      const setting = await createTaskSetting(app)
+      const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'], name: 'strict' })
+      const run = await createRun(app, setting)
+      const { payload } = await setting.receiver.received(1)
+
+      const response = await app.request(
+        change === 'disabled'
+          ? {
+              method: 'PATCH',
+              url: `/api/v2/tasks/${task}`,
+              token: setting.user.token,
+              body: { data: { type: 'tasks', attributes: { enabled: false } } },
+            }
+          : {
+              method: 'DELETE',
+              url: `/api/v2/workspaces/${setting.workspaceId}/tasks/${workspaceTask}`,
+              token: setting.user.token,
+            },
+      )
+      const { status } = (await readRun(app, setting, run)).attributes
+      await callBack(app, payload, { status: 'failed', message: 'no' })
+
+      expect(response.status).toBeLessThan(300)
+      expect(status).toBe('pre_plan_running')
+      const { attributes } = await readRun(app, setting, run)
+      expect(attributes).toMatchObject({ status: 'errored', 'error-message': 'the mandatory task strict failed: no' })
+    },
+  )
+
+  test('a task that is deleted after its request has arrived is still waited for', async () => {
+    const setting = await createTaskSetting(app)
+    const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'] })
+    const run = await createRun(app, setting)
+    const { payload } = await setting.receiver.received(1)
+    await loggedDeliveries(setting, payload.task_result_id, 1)
+    const remove = (url: string) => app.request({ method: 'DELETE', url, token: setting.user.token })
+
+    await remove(`/api/v2/workspaces/${setting.workspaceId}/tasks/${workspaceTask}`)
+    const deleted = await remove(`/api/v2/tasks/${task}`)
+    await callBack(app, payload, { status: 'passed' })
+
+    expect(deleted.status).toBe(204)
+    expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
+  })
+
+  test('a run that is discarded while a task is out takes no verdict any more', async () => {
+    const setting = await createTaskSetting(app)
+    await addTask(app, setting, { stages: ['post_plan'] })
+    const run = await createRun(app, setting)
+    await work(setting.agent, run)
+    const { payload } = await setting.receiver.received(1)
+
+    const discarded = await act(app, setting, { run, action: 'discard' })
+    const late = await callBack(app, payload, { status: 'passed' })
+
+    expect(discarded.status).toBe(202)
+    expect(late.status).toBe(401)
+    expect((await readRun(app, setting, run)).attributes.status).toBe('discarded')
+    expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('canceled')
+  })
+
   test('a new URL is where the next attempt goes', async () => {
     const { setting, task } = await asked({}, ({ receiver }) => {
       receiver.onRequest = ({ path }, response) => response.writeHead(path === '/moved' ? 200 : 410).end()

@@ -2,6 +2,7 @@ import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { conflict } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import * as store from './deliveries-store.ts'
 import { requireTaskResult, TOPIC } from './service.ts'
 
@@ -23,6 +24,12 @@ export async function redeliver(ctx: Ctx, resultId: string) {
       )
     }
     await ctx.signals.send(ctx.db, TOPIC)
+    await recordAudit(ctx, {
+      organizationId: result.organization_id,
+      action: 'redeliver',
+      resource: { type: 'task_result', id: result.id },
+      meta: { run: result.run_id },
+    })
   })
   return requireTaskResult(ctx, resultId, 'runs:read')
 }

@@ -134,8 +134,9 @@ test('two processes send every request once, and none is late at the deadline', 
   await Promise.all(Array.from({ length: 20 }, async () => createTask(app, setting, everywhere)))
   const { user, organization } = setting
   const places = await Promise.all(Array.from({ length: 10 }, async () => addWorkspace(app, { user, organization })))
-  await using _one = await startReplica()
-  await using _other = await startReplica()
+  await using replicas = new AsyncDisposableStack()
+  replicas.use(await startReplica())
+  replicas.use(await startReplica())
 
   const runs = await Promise.all(places.map(async (place) => createRun(app, place)))
   await setting.receiver.received(200)

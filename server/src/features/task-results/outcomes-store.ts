@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
@@ -65,14 +65,8 @@ export async function findOutcome(db: Db, actor: Actor, id: string) {
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .selectAll('o')
     .select(hasBody.as('has_body'))
-    .select(['w.id as workspace_id', 'w.organization_id'])
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+    .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
+    .select(workspaceFactsColumn(actor).as('facts'))
     .where('o.id', '=', id)
     .executeTakeFirst()
 }

@@ -1,6 +1,5 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, workspacePermissions } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import { notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 import * as store from './outcomes-store.ts'
@@ -16,11 +15,12 @@ export async function listOutcomes(ctx: Ctx, resultId: string, page: Page) {
 export async function requireOutcome(ctx: Ctx, id: string): Promise<store.TaskOutcomeRow> {
   const row = await store.findOutcome(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task result outcome')
-  const { facts: column, ...outcome } = row
-  const key = { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: column }
-  const facts = readFacts(ctx.actor, key)
-  checkTwoFactorPolicy(facts)
-  if (!workspacePermissions(facts).has('runs:read')) throw notFound('task result outcome')
+  const { facts: _, ...outcome } = row
+  checkAccess(readAccess(ctx.actor, row), {
+    noun: 'task result outcome',
+    permission: 'runs:read',
+    workspaceName: row.workspace_name,
+  })
   return outcome
 }
 

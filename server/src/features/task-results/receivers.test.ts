@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../testing/app.ts'
 import { hmac, type Received } from '../../testing/receiver.ts'
-import { createRun, readRun } from '../../testing/runs.ts'
+import { createRun } from '../../testing/runs.ts'
 import {
   addTask,
   createTaskSetting,
@@ -23,8 +20,6 @@ const app = await createTestApp()
 await app.listen()
 startDeliveries(app)
 
-const EXAMPLE = join(import.meta.dirname, '../../../../examples/run-task-receiver/receiver.mjs')
-
 async function patch(
   { payload }: Pick<Received, 'payload'>,
   attributes: Record<string, unknown>,
@@ -34,6 +29,14 @@ async function patch(
     method: 'PATCH',
     headers: { authorization: `Bearer ${payload.access_token}`, ...headers },
     body: JSON.stringify({ data: { type: 'task-results', attributes } }),
+  })
+}
+
+async function loggedDeliveries(setting: TaskSetting, id: string) {
+  return eventually(async () => {
+    const url = `/api/v2/task-results/${id}/deliveries`
+    const { data } = (await app.request({ url, token: setting.user.token })).json()
+    return data.length > 0 && data
   })
 }
 
@@ -55,16 +58,8 @@ describe('a receiver', () => {
     await passes(setting)
 
     const { payload } = await setting.receiver.received(1)
-    const deliveries = await eventually(async () => {
-      const { data } = (
-        await app.request({
-          url: `/api/v2/task-results/${payload.task_result_id}/deliveries`,
-          token: setting.user.token,
-        })
-      ).json()
-      return data.length > 0 && data
-    })
-    expect(deliveries[0].attributes.response.status).toBe(200)
+    const [delivery] = await loggedDeliveries(setting, payload.task_result_id)
+    expect(delivery.attributes.response.status).toBe(200)
     expect(setting.receiver.requests).toHaveLength(1)
   })
 
@@ -79,6 +74,10 @@ describe('a receiver', () => {
     }
 
     await passes(setting)
+
+    const { headers, payload } = await setting.receiver.received(1)
+    expect(headers['x-tfc-task-signature']).toMatch(/^[0-9a-f]{128}$/)
+    expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('passed')
   })
 
   test('wants the signature header to be there even when it is empty', async () => {
@@ -147,14 +146,18 @@ describe('a receiver', () => {
     { 'content-type': 'application/json' },
     { 'content-type': 'text/plain' },
   ])('calls back with the headers %o', async (headers) => {
+    const answers: number[] = []
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = async (received, response) => {
       response.end()
-      await patch(received, { status: 'passed' }, headers)
+      answers.push((await patch(received, { status: 'passed' }, headers)).status)
     }
 
     await passes(setting)
+
+    await eventually(async () => answers.length === 1)
+    expect(answers).toEqual([200])
   })
 
   test('reads the run with a trailing slash and its own token', async () => {
@@ -180,74 +183,24 @@ describe('a receiver', () => {
     expect(payload.run_created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   })
 
-  test('answers with an error long after its callback was taken: nothing changes', async () => {
+  test('answers with an error long after its callback was taken: the attempt is recorded, nothing else changes', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
-    let answer = () => {}
+    const late = Promise.withResolvers<void>()
     setting.receiver.onRequest = async (received, response) => {
       await patch(received, { status: 'passed', message: 'fine' })
-      answer = () => response.writeHead(500).end('too late')
+      await late.promise
+      response.writeHead(500).end('too late')
     }
     await passes(setting)
     const { payload } = await setting.receiver.received(1)
 
-    answer()
-    await eventually(async () => {
-      const url = `/api/v2/task-results/${payload.task_result_id}/deliveries`
-      return (await app.request({ url, token: setting.user.token })).json().data.length === 1
-    })
+    late.resolve()
+    const [delivery] = await loggedDeliveries(setting, payload.task_result_id)
 
+    expect(delivery.attributes.response).toMatchObject({ status: 500, body: 'too late' })
     const { attributes } = await readResult(app, setting, payload.task_result_id)
     expect(attributes).toMatchObject({ status: 'passed', message: 'fine', 'next-delivery-at': null })
     expect(setting.receiver.requests).toHaveLength(1)
-  })
-})
-
-describe('the receiver in examples/', () => {
-  test('verifies, reads the plan and calls back with outcomes', async () => {
-    const { createReceiver } = (await import(EXAMPLE)) as {
-      createReceiver: (options: Record<string, unknown>) => import('node:http').Server
-    }
-    const log: string[] = []
-    const server = createReceiver({ hmacKey: 'key', log: (line: string) => log.push(line) })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    afterAll(() => server.close())
-    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/`
-    const setting = await createTaskSetting(app)
-    await addTask(app, setting, { stages: ['pre_plan', 'post_plan'], url, 'hmac-key': 'key' })
-    const wrong = await postTask(app, setting, { url, 'hmac-key': 'other' })
-
-    const run = await createRun(app, setting)
-    await runReaches(app, setting, { run, status: 'plan_queued' })
-    await work(setting.agent, run, {
-      format_version: '1.2',
-      resource_changes: [
-        { address: 'terraform_data.a', change: { actions: ['delete'] } },
-        { address: 'terraform_data.b', change: { actions: ['create'] } },
-      ],
-    })
-    await runReaches(app, setting, { run, status: 'errored' })
-
-    expect(wrong.json().errors[0].detail).toContain('401: the signature is wrong')
-    const { attributes } = await readRun(app, setting, run)
-    expect(attributes['error-message']).toContain('1 of 2 resources are destroyed, 0 may be')
-    const stages = (await app.request({ url: `/api/v2/runs/${run}/task-stages`, token: setting.user.token })).json()
-      .data
-    const id = stages[1].relationships['task-results'].data[0].id
-    const outcomes = await app.request({ url: `/api/v2/task-results/${id}/outcomes`, token: setting.user.token })
-    expect(outcomes.json().data[0].attributes).toMatchObject({
-      'outcome-id': 'terraform_data.a',
-      tags: [{ label: 'status', value: [{ label: 'Refused', level: 'error' }] }],
-    })
-    expect(log[0]).toBe('verified')
-  })
-
-  test('starts as a program', async () => {
-    const script = `setTimeout(() => process.exit(0), 300); process.argv[1] = ${JSON.stringify(EXAMPLE)}; import(${JSON.stringify(EXAMPLE)})`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
-      env: { ...process.env, PORT: '0' },
-    })
-
-    expect(stdout).toContain('listening on port')
   })
 })

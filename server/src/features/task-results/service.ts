@@ -1,14 +1,14 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import type { WorkspacePermission } from '../../auth/permissions.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import type { Tx } from '../../db/db.ts'
-import { forbidden, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { EffectiveTask } from '../run-tasks/service.ts'
 import * as store from './store.ts'
 
 export { taskResultResource, timestamps } from './resource.ts'
-export { listResults, type TaskResultRow } from './store.ts'
+export { holdWorkspaceOfRun, listResults, type TaskResultRow } from './store.ts'
 
 type Tctx = Ctx & { db: Tx }
 
@@ -21,15 +21,8 @@ export type TaskResult = Omit<NonNullable<Awaited<ReturnType<typeof store.findTa
 export async function requireTaskResult(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskResult> {
   const row = await store.findTaskResult(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task result')
-  const { facts: column, ...result } = row
-  const key = { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: column }
-  const facts = readFacts(ctx.actor, key)
-  const can = workspacePermissions(facts)
-  checkTwoFactorPolicy(facts)
-  if (!can.has('runs:read')) throw notFound('task result')
-  if (!can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
-  }
+  const { facts: _, ...result } = row
+  checkAccess(readAccess(ctx.actor, row), { noun: 'task result', permission, workspaceName: row.workspace_name })
   return result
 }
 

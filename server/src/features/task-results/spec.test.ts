@@ -111,7 +111,27 @@ describe('§2.1 the request payload', () => {
   })
 })
 
-describe('§4.1 the request', () => {
+describe('§6 the event', () => {
+  test('is sent when a run reaches a stage with a task, and for no other stage', async () => {
+    const setting = await createTaskSetting(app)
+    await addTask(app, setting, { stages: ['post_plan'] })
+    await addTask(app, setting, { stages: ['post_apply'] })
+
+    const run = await createRun(app, setting)
+    const before = setting.receiver.requests.length
+    await work(setting.agent, run)
+    const { payload } = await setting.receiver.received(1)
+    await callBack(app, payload, { status: 'passed' })
+    await act(app, setting, { run, action: 'apply' })
+    await work(setting.agent, run)
+    await setting.receiver.received(2)
+
+    expect(before).toBe(0)
+    expect(setting.receiver.requests.map(({ payload }) => payload.stage)).toEqual(['post_plan', 'post_apply'])
+  })
+})
+
+describe('§4.1 and §5.4 the request', () => {
   test('is a POST to the URL of the task with the headers of the interface', async () => {
     const { asked } = await askedRun()
 
@@ -228,7 +248,10 @@ describe('§2.2 and §4.2 the callback', () => {
 
     await callBack(app, payload, { status: 'running' }, [first, { 'outcome-id': 'A-2', description: 'open bucket' }])
     await callBack(app, payload, { status: 'failed' }, [{ 'outcome-id': 'A-1', description: 'open port 22' }])
+    const passed = await askedRun()
+    await callBack(app, passed.payload, { status: 'passed' }, [{ 'outcome-id': 'B', description: 'tagged' }])
 
+    expect(await outcomesOf(passed.setting, passed.payload.task_result_id)).toHaveLength(1)
     const outcomes = await outcomesOf(setting, id)
     expect(outcomes.map(({ attributes }: any) => attributes)).toMatchObject([
       {
@@ -354,7 +377,7 @@ describe('§3.2 the status of a result', () => {
   })
 })
 
-describe('§5.3 the access token', () => {
+describe('§5.3 and §4.2 the access token', () => {
   test('opens the plan and the configuration of its run, and dies with the result', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
@@ -411,7 +434,7 @@ describe('§5.3 the access token', () => {
       const named = url.replaceAll(/:(\w+)/g, (_, name: string) => values[name] ?? idFor(url, setting))
       const request = { url: named, method: method as 'GET', token: payload.access_token }
       const response = await app.request(request)
-      if (response.status !== 401) opened.push(`${String(method)} ${url}`)
+      if (response.status !== 401) opened.push(`${method} ${url}`)
     }
 
     expect(opened.sort()).toEqual([
@@ -481,8 +504,9 @@ describe('reading results', () => {
       `/runs/${run}/task-stages`,
     ]
     for (const path of paths) {
-      expect((await get(setting, `/api/v2${path}`)).status, path).toBe(200)
-      expect((await get(setting, `/api/v2${path}`, stranger.token)).status, path).toBe(404)
+      const readable = await get(setting, `/api/v2${path}`)
+      const hidden = await get(setting, `/api/v2${path}`, stranger.token)
+      expect({ path, statuses: [readable.status, hidden.status] }).toEqual({ path, statuses: [200, 404] })
     }
   })
 })

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { announcing } from '../../signals.ts'
@@ -44,13 +44,7 @@ export async function findTaskResult(db: Db, actor: Actor, id: string) {
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .select(COLUMNS)
     .select(['runs.plan_only', 'w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+    .select(workspaceFactsColumn(actor).as('facts'))
     .where('r.id', '=', id)
     .executeTakeFirst()
 }
@@ -142,24 +136,44 @@ export async function skipResults(tx: Tx, skips: readonly { id: string; message:
 }
 
 export type Ending = {
-  status: 'passed' | 'failed' | 'errored'
+  status: 'passed' | 'failed'
   message?: string | null
   url?: string | null
   now: Date
 }
 
-/** Ends a result that is open and lets its token die; undefined when it has ended already. */
+/**
+ * Ends a result that is open and lets its token die; undefined when it has ended already. `open` counts the others of its
+ * stage that have not: right as long as the caller holds the run's workspace.
+ */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
-  const { rows } = await sql<{ task_stage_id: string; run_id: string }>`with ended as (
+  const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
       update task_results
          set status = ${status}, message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url),
              status_timestamps = status_timestamps || ${stamp(status, now)}, access_token = null, delivery_due_at = null,
-             called_back_at = case when ${status === 'errored'} then called_back_at else ${now} end, updated_at = ${now}
+             called_back_at = ${now}, updated_at = ${now}
        where id = ${id} and status = 'running'
       returning id, task_stage_id, run_id),
     dead as (delete from tokens where task_result_id = ${id})
-    select task_stage_id, run_id from ended`.execute(tx)
+    select task_stage_id, run_id,
+           (select count(*) from task_results r
+             where r.task_stage_id = ended.task_stage_id and r.id <> ended.id and r.status in ('pending', 'running')) as open
+      from ended`.execute(tx)
   return rows[0]
+}
+
+/** Ends results that are open as errored and lets their tokens die; returns the stages of those that had not ended. */
+export async function endErrored(tx: Tx, ends: readonly { id: string; message: string }[], now: Date) {
+  const { rows } = await sql<{ task_stage_id: string }>`with ended as (
+      update task_results r
+         set status = 'errored', message = x.message, access_token = null, delivery_due_at = null, updated_at = ${now},
+             status_timestamps = r.status_timestamps || ${stamp('errored', now)}
+        from unnest(${ends.map(({ id }) => id)}::text[], ${ends.map(({ message }) => message)}::text[]) as x(id, message)
+       where r.id = x.id and r.status = 'running'
+      returning r.id, r.task_stage_id),
+    dead as (delete from tokens where task_result_id in (select id from ended))
+    select distinct task_stage_id from ended`.execute(tx)
+  return rows.map((row) => row.task_stage_id)
 }
 
 /** Notes that a receiver is at work; undefined when the result has ended. Its request needs no further delivery. */

@@ -8,6 +8,7 @@ import {
   createTask,
   createTaskSetting,
   eventually,
+  lookAtStages,
   readResult,
   readStages,
   runReaches,
@@ -29,11 +30,12 @@ function answer(setting: TaskSetting, status: (stage: Stage) => 'passed' | 'fail
 
 /** Takes a run through plan, confirmation and apply, as far as it gets. */
 async function drive(setting: TaskSetting, run: string) {
-  const ends = ['errored', 'applied', 'planned_and_finished', 'canceled']
+  const ends = new Set(['errored', 'applied', 'planned_and_finished', 'canceled'])
   return eventually(async () => {
     const { status } = (await readRun(app, setting, run)).attributes
-    if (ends.includes(status)) return status as string
+    if (ends.has(status)) return status as string
     if (status === 'plan_queued' || status === 'apply_queued') await work(setting.agent, run)
+    if (status === 'post_plan_running' || status === 'pre_apply_running') await lookAtStages(app, setting, run)
     if (status === 'planned' || status === 'post_plan_completed') await act(app, setting, { run, action: 'apply' })
     return undefined
   })

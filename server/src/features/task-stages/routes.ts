@@ -5,7 +5,14 @@ import type { Routes } from '../../http/http.ts'
 import { requireRun, runResource } from '../runs/service.ts'
 import { taskResultResource } from '../task-results/service.ts'
 import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
-import { listRunStages, overrideTaskStage, requireTaskStage, type TaskStage, taskStageResource } from './service.ts'
+import {
+  listRunStages,
+  overrideTaskStage,
+  requireTaskStage,
+  showTaskStage,
+  type TaskStage,
+  taskStageResource,
+} from './service.ts'
 
 /** What clients ask for; there are no policies and costs to be included. */
 const include = ['run', 'run.workspace', 'task_results', 'policy_evaluations', 'cost_estimate']
@@ -20,7 +27,7 @@ export const taskStageRoutes: Routes = (http) => {
     return listPage({ url: req.url, page }, { rows: shown.map(taskStageResource), total: stages.length }, included)
   })
   http.get('/task-stages/:id', { include }, async (req) => {
-    const stage = await requireTaskStage(req.ctx, req.params.id, 'runs:read')
+    const stage = await showTaskStage(req.ctx, req.params.id)
     return ok(taskStageResource(stage), await includedWith(req.ctx, [stage], req.includes))
   })
   http.get('/task-stages/:id/policy-evaluations', async (req) => {

@@ -1,12 +1,14 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { type WorkspacePermission } from '../../auth/permissions.ts'
+import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import type { Tx } from '../../db/db.ts'
-import { conflict, forbidden, notFound } from '../../errors.ts'
+import { conflict, notFound } from '../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../run-tasks/service.ts'
 import { advanceRun, requireRun } from '../runs/service.ts'
 import { cancelResults, createResults, listResults, startResults, type TaskResultRow } from '../task-results/service.ts'
+import { HOLD_MS, tellHeldVerdict } from './held-verdict.ts'
+import { tellVerdict } from './jobs.ts'
 import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
 
@@ -25,16 +27,10 @@ export type TaskStage = store.TaskStageRow & {
 export async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<TaskStage> {
   const row = await store.findTaskStage(ctx.db, ctx.actor, id)
   if (!row) throw notFound('task stage')
-  const { facts: column, ...stage } = row
-  const key = { organizationId: row.organization_id, workspaceId: row.workspace_id, facts: column }
-  const facts = readFacts(ctx.actor, key)
-  const can = workspacePermissions(facts)
-  checkTwoFactorPolicy(facts)
-  if (!can.has('runs:read')) throw notFound('task stage')
-  if (!can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the workspace ${row.workspace_name}`)
-  }
-  return { ...stage, can, results: await listResults(ctx.db, [stage.id]) }
+  const { facts: _, ...stage } = row
+  const access = readAccess(ctx.actor, row)
+  checkAccess(access, { noun: 'task stage', permission, workspaceName: row.workspace_name })
+  return { ...stage, can: access.can, results: await listResults(ctx.db, [stage.id]) }
 }
 
 export async function listRunStages(ctx: Ctx, runId: string): Promise<TaskStage[]> {
@@ -109,9 +105,10 @@ export async function createStages(
   await createResults(ctx, run.id, { tasks, stages: new Map(rows.map((row) => [row.stage, row])) })
 }
 
-export async function stageStatuses(ctx: Tctx, runId: string): Promise<Partial<Record<Stage, StageStatus>>> {
+/** What the run machine is told of the stages. */
+export async function stageStatuses(ctx: Tctx, runId: string): Promise<Partial<Record<Stage, StageStatus | 'held'>>> {
   const rows = await store.listStatuses(ctx.db, runId)
-  return Object.fromEntries(rows.map((row) => [row.stage, row.status]))
+  return Object.fromEntries(rows.map((row) => [row.stage, row.held_until === null ? row.status : 'held']))
 }
 
 /** The run has reached a stage: its requests go out once this transaction has committed. */
@@ -133,7 +130,20 @@ export async function settleStage(ctx: Tctx, stageId: string) {
   const moved = await store.endStage(ctx.db, stageId, { ...verdict, now: ctx.now() })
   if (!moved) return
   const stops = verdict.status !== 'passed' && moved.stage !== 'post_apply'
+  const heldUntil = new Date(moved.started_at.getTime() + HOLD_MS)
+  if (stops && moved.stage !== 'pre_plan' && heldUntil > ctx.now()) {
+    await store.holdVerdict(ctx.db, stageId, heldUntil)
+    await ctx.jobs.enqueue(ctx.db, tellVerdict, { stageId }, { startAfter: heldUntil })
+    return
+  }
   await advanceRun(ctx, moved.run_id, stops ? { run: { error: verdict.message } } : {})
+}
+
+/** A stage for somebody who reads it: whoever has seen the verdict may see its run end too. */
+export async function showTaskStage(ctx: Ctx, id: string): Promise<TaskStage> {
+  const stage = await requireTaskStage(ctx, id, 'runs:read')
+  if (stage.held_until !== null) await tellHeldVerdict(ctx, stage.id)
+  return stage
 }
 
 /** The run has ended: what is open no longer matters. */

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
@@ -13,13 +13,7 @@ export async function findTaskStage(db: Db, actor: Actor, id: string) {
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .selectAll('s')
     .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
-    .select(
-      factsColumn(actor, {
-        organizationId: sql`w.organization_id`,
-        projectId: sql`w.project_id`,
-        workspaceId: sql`w.id`,
-      }).as('facts'),
-    )
+    .select(workspaceFactsColumn(actor).as('facts'))
     .where('s.id', '=', id)
     .executeTakeFirst()
 }
@@ -36,7 +30,11 @@ export async function listStages(db: Db, runIds: readonly string[]) {
 }
 
 export async function listStatuses(db: Db, runId: string) {
-  return db.selectFrom('task_stages').select(['id', 'stage', 'status']).where('run_id', '=', runId).execute()
+  return db
+    .selectFrom('task_stages')
+    .select(['id', 'stage', 'status', 'held_until'])
+    .where('run_id', '=', runId)
+    .execute()
 }
 
 export async function insertStages(db: Db, rows: readonly Insertable<Schema['task_stages']>[]) {
@@ -59,16 +57,41 @@ type StageEnd = { status: 'passed' | 'failed' | 'errored'; message: string | nul
 
 /** Ends a stage that runs; undefined when it has ended already. */
 export async function endStage(tx: Tx, id: string, { status, message, now }: StageEnd) {
-  const { rows } = await sql<{ run_id: string; stage: string }>`update task_stages
+  const { rows } = await sql<EndedStage>`update task_stages
        set status = ${status}, message = ${message}, updated_at = ${now},
            status_timestamps = status_timestamps || ${stamp(status, now)}
      where id = ${id} and status = 'running'
-    returning run_id, stage`.execute(tx)
+    returning run_id, stage, (status_timestamps->>'running')::timestamptz as started_at`.execute(tx)
   return rows[0]
 }
 
-/** A stage that runs is canceled, one that was never reached stays so. */
+type EndedStage = { run_id: string; stage: string; started_at: Date }
+
+/** Keeps what a stage has decided from its run until a moment. */
+export async function holdVerdict(tx: Tx, id: string, heldUntil: Date) {
+  await tx.updateTable('task_stages').set({ held_until: heldUntil }).where('id', '=', id).execute()
+}
+
+/** Lets go of what a stage has decided; undefined when nothing is held. */
+export async function releaseVerdict(tx: Tx, id: string) {
+  return tx
+    .updateTable('task_stages')
+    .set({ held_until: null })
+    .where('id', '=', id)
+    .where('held_until', 'is not', null)
+    .returning(['run_id', 'message'])
+    .executeTakeFirst()
+}
+
+/** The run of a stage; undefined when it is gone. */
+export async function findRunId(db: Db, id: string) {
+  const row = await db.selectFrom('task_stages').select('run_id').where('id', '=', id).executeTakeFirst()
+  return row?.run_id
+}
+
+/** A stage that runs is canceled, one that was never reached stays so, and nothing is held back any more. */
 export async function cancelStages(tx: Tx, runId: string, now: Date) {
+  await sql`update task_stages set held_until = null where run_id = ${runId} and held_until is not null`.execute(tx)
   await sql`update task_stages
        set status = case status when 'pending' then 'unreachable' else 'canceled' end, updated_at = ${now},
            status_timestamps = status_timestamps

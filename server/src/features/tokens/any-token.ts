@@ -1,6 +1,8 @@
 import type { Ctx } from '../../app.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { audited } from '../audit-trail/service.ts'
 import { requireOrganizationById } from '../organizations/service.ts'
+import { tokenAudit } from './issue.ts'
 import * as store from './store.ts'
 import { requireTeamForTokens } from './team-tokens.ts'
 import { requireTokenOwner } from './user-tokens.ts'
@@ -35,5 +37,5 @@ export async function requireToken(ctx: Ctx, id: string) {
 /** Ends a token at once, on every replica. */
 export async function deleteToken(ctx: Ctx, id: string) {
   const token = await requireToken(ctx, id)
-  await store.deleteToken(ctx.db, token.id)
+  await audited(ctx, tokenAudit('destroy', token), (ctx) => store.deleteToken(ctx.db, token.id))
 }

@@ -3,6 +3,7 @@ import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import { invalid } from '../../errors.ts'
+import { audited } from '../audit-trail/service.ts'
 import type { NewToken, TokenRow } from './store.ts'
 import * as store from './store.ts'
 
@@ -14,13 +15,27 @@ type Subject = Omit<NewToken, 'id' | 'hash' | 'created_at' | 'description' | 'ex
 /** Makes a token for what `subject` names. Whoever calls this has authorised it. */
 export async function issueToken(ctx: Ctx, subject: Subject, input: CreateToken): Promise<IssuedToken> {
   const { row, text } = newToken(ctx, subject, input)
-  return { token: await store.insertToken(ctx.db, row), text }
+  const token = await audited(ctx, tokenAudit('create', row), (ctx) => store.insertToken(ctx.db, row))
+  return { token, text }
 }
 
 /** As `issueToken`, in the place of the one token that the subject can have. */
 export async function reissueToken(ctx: Ctx, subject: Subject, input: CreateToken): Promise<IssuedToken> {
   const { row, text } = newToken(ctx, subject, input)
-  return { token: await store.replaceToken(ctx.db, row), text }
+  const token = await audited(ctx, tokenAudit('create', row), (ctx) => store.replaceToken(ctx.db, row))
+  return { token, text }
+}
+
+/** What the audit trail keeps of a change of a token: which one and whose, but nothing of its text. */
+export function tokenAudit(action: 'create' | 'destroy', token: NewToken) {
+  const { id, kind, description, user_id: user, team_id: team, agent_pool_id: agent_pool } = token
+  return {
+    organizationId: token.organization_id ?? undefined,
+    action,
+    resource: { type: 'authentication_token', id },
+    // A person's own token; that of a team acts as an account which nobody knows.
+    meta: { kind, description, ...(kind === 'user' ? { user } : { team, agent_pool }) },
+  }
 }
 
 function newToken(ctx: Ctx, subject: Subject, input: CreateToken) {

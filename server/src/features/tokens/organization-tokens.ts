@@ -1,8 +1,10 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
+import { transact } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
-import { reissueToken } from './issue.ts'
+import { reissueToken, tokenAudit } from './issue.ts'
 import * as store from './store.ts'
 
 /** An organization has one token to set itself up with, and one that reads its audit trail. */
@@ -27,5 +29,9 @@ export async function createOrganizationToken(
 
 export async function deleteOrganizationToken(ctx: Ctx, name: string, kind: OrganizationTokenKind) {
   const organization = await requireOrganization(ctx, name, 'tokens:manage')
-  if (!(await store.deleteOrganizationToken(ctx.db, organization.id, kind))) throw notFound('token')
+  await transact(ctx, async (ctx) => {
+    const token = await store.deleteOrganizationToken(ctx.db, organization.id, kind)
+    if (!token) throw notFound('token')
+    await recordAudit(ctx, tokenAudit('destroy', token))
+  })
 }

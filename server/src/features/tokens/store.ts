@@ -62,18 +62,18 @@ export async function findOrganizationToken(db: Db, organizationId: string, kind
     .executeTakeFirst()
 }
 
-/** Whether there was one. */
+/** Answers with what was deleted, as the others do; undefined when there was none. */
 export async function deleteOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
-  const result = await db
+  return db
     .deleteFrom('tokens')
     .where('organization_id', '=', organizationId)
     .where('kind', '=', kind)
+    .returningAll()
     .executeTakeFirst()
-  return result.numDeletedRows > 0n
 }
 
 export async function deleteToken(db: Db, id: string) {
-  await db.deleteFrom('tokens').where('id', '=', id).execute()
+  return db.deleteFrom('tokens').where('id', '=', id).returningAll().executeTakeFirst()
 }
 
 export async function findToken(db: Db, id: string) {

@@ -32,12 +32,12 @@ export async function findLegacyToken(db: Db, teamId: string) {
 
 /** Whether there was one. */
 export async function deleteLegacyToken(db: Db, teamId: string) {
-  const result = await db
+  return db
     .deleteFrom('tokens')
     .where('team_id', '=', teamId)
     .where('is_legacy', '=', true)
+    .returningAll()
     .executeTakeFirst()
-  return result.numDeletedRows > 0n
 }
 
 export type TeamTokenSort = keyof typeof SORT_COLUMNS
@@ -105,10 +105,11 @@ export async function listTeamTokens(db: Db, query: TeamTokenQuery, page: Page) 
 
 /** Deletes those of the tokens that are team tokens of the organization. */
 export async function deleteTeamTokens(db: Db, organizationId: string, ids: readonly string[]) {
-  await db
+  return db
     .deleteFrom('tokens')
     .where('kind', '=', 'team')
     .where('organization_id', '=', organizationId)
     .where(sql<boolean>`id = any(${[...ids]}::text[])`)
+    .returningAll()
     .execute()
 }

@@ -2,11 +2,12 @@ import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
 import { checkTwoFactorPolicy, organizationPermissions } from '../../auth/permissions.ts'
-import { isUniqueViolation } from '../../db/db.ts'
+import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
-import { type IssuedToken, issueToken, reissueToken } from './issue.ts'
+import { type IssuedToken, issueToken, reissueToken, tokenAudit } from './issue.ts'
 import * as store from './team-token-store.ts'
 
 export { TEAM_TOKEN_SORTS, type TeamTokenSort } from './team-token-store.ts'
@@ -64,7 +65,11 @@ export async function createLegacyTeamToken(ctx: Ctx, teamId: string, input: Cre
 
 export async function deleteLegacyTeamToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId)
-  if (!(await store.deleteLegacyToken(ctx.db, team.id))) throw notFound('token')
+  await transact(ctx, async (ctx) => {
+    const token = await store.deleteLegacyToken(ctx.db, team.id)
+    if (!token) throw notFound('token')
+    await recordAudit(ctx, tokenAudit('destroy', token))
+  })
 }
 
 /** Makes one of a team's named tokens; the description is its name, which the team has once. */
@@ -104,5 +109,8 @@ export async function listTeamTokens(ctx: Ctx, name: string, { page, ...query }:
 /** Revokes many team tokens at once; ids of anything else are left alone. */
 export async function deleteTeamTokens(ctx: Ctx, name: string, ids: readonly string[]) {
   const organization = await requireOrganization(ctx, name, 'tokens:manage')
-  await store.deleteTeamTokens(ctx.db, organization.id, ids)
+  await transact(ctx, async (ctx) => {
+    const tokens = await store.deleteTeamTokens(ctx.db, organization.id, ids)
+    for (const token of tokens) await recordAudit(ctx, tokenAudit('destroy', token))
+  })
 }

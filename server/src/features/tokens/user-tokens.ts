@@ -1,10 +1,12 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
 import { tokenHash } from '../../auth/tokens.ts'
+import { transact } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
 import { findUser } from '../users/service.ts'
-import { type IssuedToken, issueToken } from './issue.ts'
+import { type IssuedToken, issueToken, tokenAudit } from './issue.ts'
 import * as store from './store.ts'
 
 /**
@@ -38,7 +40,7 @@ export async function createUserToken(ctx: Ctx, userId: string, input: CreateTok
 export async function ensureUserToken(ctx: Ctx, userId: string, input: { text: string; description: string }) {
   const hash = tokenHash(input.text)
   if (await store.findTokenByHash(ctx.db, hash)) return
-  await store.insertToken(ctx.db, {
+  const row: store.NewToken = {
     id: ctx.newId('at'),
     kind: 'user',
     hash,
@@ -46,10 +48,14 @@ export async function ensureUserToken(ctx: Ctx, userId: string, input: { text: s
     description: input.description,
     created_by_user_id: userId,
     created_at: ctx.now(),
-  })
+  }
+  await audited(ctx, tokenAudit('create', row), (ctx) => store.insertToken(ctx.db, row))
 }
 
 /** Ends a token at once, on every replica. Whoever calls this has authorised it. */
 export async function revokeToken(ctx: Ctx, id: string) {
-  await store.deleteToken(ctx.db, id)
+  await transact(ctx, async (ctx) => {
+    const token = await store.deleteToken(ctx.db, id)
+    if (token) await recordAudit(ctx, tokenAudit('destroy', token))
+  })
 }

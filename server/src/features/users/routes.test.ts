@@ -81,6 +81,14 @@ describe('visibility', () => {
   })
 })
 
+test("the account that a run's states are created by is shown to whoever has a token", async () => {
+  const response = await show('user-GroundstateRuns1', ada.token)
+
+  expect(response.status).toBe(200)
+  expect(response.json().data.attributes).toMatchObject({ username: 'groundstate-runs', 'is-service-account': true })
+  expect((await show('user-GroundstateRuns1')).status).toBe(401)
+})
+
 test('included users come in one query, without doubles and without those who are gone', async () => {
   const grace = await createUser(app)
 

@@ -5,7 +5,7 @@ import { invalid, notFound } from '../../errors.ts'
 import { userResource } from './resource.ts'
 import * as store from './store.ts'
 
-export { findUser, findUserByLogin, listUsersByIds, type UserRow } from './store.ts'
+export { findUser, findUserByLogin, listUsersByIds, RUNS_USER_ID, type UserRow } from './store.ts'
 export { avatarPath, userPermissions, userResource } from './resource.ts'
 
 /** Creates an account. `passwordHash` is null for one that signs in elsewhere. */
@@ -55,9 +55,15 @@ async function translateTaken<T>(change: Promise<T>) {
   }
 }
 
+/** What the audit trail keeps of a change of an account, which belongs to no organization. */
+export function userAudit(action: string, user: { id: string; username: string }, meta: Record<string, unknown> = {}) {
+  const { id, username } = user
+  return { organizationId: undefined, action, resource: { type: 'user', id }, meta: { username, ...meta } }
+}
+
 /**
  * A user is visible to themself, to whoever shares an organization with them, to the tokens and runs of such an
- * organization, and to site administrators. Throws `not-found` for everyone else.
+ * organization, and to site administrators; the account of runs to all of these. Throws `not-found` for everyone else.
  */
 export async function requireUser(ctx: Ctx, id: string) {
   const user = await store.findVisibleUser(ctx.db, ctx.actor, id)

@@ -38,6 +38,9 @@ export async function listUsersByIds(db: Db, ids: readonly string[]) {
     .execute()
 }
 
+/** As whom the engine writes state while it works for a run (spec §4.4). It belongs to no organization. */
+export const RUNS_USER_ID = 'user-GroundstateRuns1'
+
 /** SQL of the ids of the organizations that a user belongs to, as a member or through one of their teams. */
 function organizationsOf(userId: RawBuilder<unknown>) {
   return sql`(select m.organization_id from organization_memberships m where m.user_id = ${userId} and m.status = 'active'
@@ -52,12 +55,12 @@ function visibleUser(actor: Actor): RawBuilder<boolean> {
       return sql<boolean>`true`
     case 'user':
       if (actor.isSiteAdmin) return sql<boolean>`true`
-      return sql<boolean>`(u.id = ${actor.userId} or exists (
+      return sql<boolean>`(u.id = ${actor.userId} or u.id = ${RUNS_USER_ID} or exists (
         select from ${organizationsOf(sql`u.id`)} theirs
          where theirs.organization_id in ${organizationsOf(sql`${actor.userId}`)}))`
     case 'organization':
     case 'run':
-      return sql<boolean>`${actor.organizationId} in ${organizationsOf(sql`u.id`)}`
+      return sql<boolean>`(u.id = ${RUNS_USER_ID} or ${actor.organizationId} in ${organizationsOf(sql`u.id`)})`
     case 'agent':
     case 'audit-trails':
     case 'task':

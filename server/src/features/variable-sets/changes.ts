@@ -3,6 +3,7 @@ import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
+import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { listReadableProjects, requireProjectIn } from '../projects/service.ts'
 import { insertVariable } from '../variables/service.ts'
@@ -39,6 +40,7 @@ export async function createVariableSet(
         const pointer = `/data/relationships/vars/data/${index}/attributes`
         await insertVariable(ctx, { variableSetId: id }, { input, pointer })
       }
+      await recordAudit(ctx, setAudit({ ...scope, name: attributes.name }, 'create'))
       return requireVariableSet(ctx, id, 'read')
     }),
   )
@@ -84,34 +86,47 @@ export async function updateVariableSet(
         updated_at: ctx.now(),
       })
       await setScope(ctx, set, relationships)
+      await recordAudit(ctx, setAudit(set, 'update', { changes: { ...attributes, ...relationships } }))
       return requireVariableSet(ctx, id, 'read')
     }),
   )
 }
 
 export async function deleteVariableSet(ctx: Ctx, id: string) {
-  await requireVariableSet(ctx, id, 'manage')
-  await store.deleteVariableSet(ctx.db, id)
+  const set = await requireVariableSet(ctx, id, 'manage')
+  await audited(ctx, setAudit(set, 'destroy'), (ctx) => store.deleteVariableSet(ctx.db, id))
 }
 
 export async function addSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
-  await store.insertWorkspaces(ctx.db, id, await requireSetWorkspaces(ctx, set, { identifiers, pointer: '/data' }))
+  const workspaces = await requireSetWorkspaces(ctx, set, { identifiers, pointer: '/data' })
+  const event = setAudit(set, 'add_workspaces', { workspaces })
+  await audited(ctx, event, (ctx) => store.insertWorkspaces(ctx.db, id, workspaces))
 }
 
 export async function removeSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
-  await store.deleteWorkspaces(ctx.db, id, await requireVisibleWorkspaces(ctx, set.organization_id, identifiers))
+  const workspaces = await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
+  const event = setAudit(set, 'remove_workspaces', { workspaces })
+  await audited(ctx, event, (ctx) => store.deleteWorkspaces(ctx.db, id, workspaces))
 }
 
 export async function addSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
-  await store.insertProjects(ctx.db, id, await requireSetProjects(ctx, set, { identifiers, pointer: '/data' }))
+  const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
+  await audited(ctx, setAudit(set, 'add_projects', { projects }), (ctx) => store.insertProjects(ctx.db, id, projects))
 }
 
 export async function removeSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
-  await store.deleteProjects(ctx.db, id, await requireSetProjects(ctx, set, { identifiers, pointer: '/data' }))
+  const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
+  const event = setAudit(set, 'remove_projects', { projects })
+  await audited(ctx, event, (ctx) => store.deleteProjects(ctx.db, id, projects))
+}
+
+function setAudit(set: { id: string; organization_id: string; name: string }, action: string, meta: object = {}) {
+  const { id, organization_id: organizationId, name } = set
+  return { organizationId, action, resource: { type: 'variable_set', id }, meta: { name, ...meta } }
 }
 
 type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>

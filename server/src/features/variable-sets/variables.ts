@@ -1,7 +1,15 @@
 import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx } from '../../app.ts'
 import { notFound } from '../../errors.ts'
-import { changeVariable, deleteVariableOf, findVariable, insertVariable, listVariables } from '../variables/service.ts'
+import { audited } from '../audit-trail/service.ts'
+import {
+  changeVariable,
+  destroyVariable,
+  findVariable,
+  insertVariable,
+  listVariables,
+  variableAudit,
+} from '../variables/service.ts'
 import { requireVariableSet } from './service.ts'
 
 export async function listSetVariables(ctx: Ctx, variableSetId: string) {
@@ -17,8 +25,9 @@ export async function showSetVariable(ctx: Ctx, variableSetId: string, id: strin
 }
 
 export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
-  await requireVariableSet(ctx, variableSetId, 'manage')
-  return insertVariable(ctx, { variableSetId }, { input })
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'create')
+  return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
 }
 
 export async function updateSetVariable(
@@ -26,11 +35,12 @@ export async function updateSetVariable(
   { variableSetId, id }: { variableSetId: string; id: string },
   input: UpdateVariable,
 ) {
-  await requireVariableSet(ctx, variableSetId, 'manage')
-  return changeVariable(ctx, { variableSetId }, { id, input })
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'update', input)
+  return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
 }
 
 export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: { variableSetId: string; id: string }) {
-  await requireVariableSet(ctx, variableSetId, 'manage')
-  if (!(await deleteVariableOf(ctx.db, { variableSetId }, id))) throw notFound('variable')
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  await destroyVariable(ctx, { variableSetId }, { id, organizationId: set.organization_id })
 }

@@ -107,7 +107,7 @@ test.each([
   [{ key: 'a=b', category: 'env' }, '/data/attributes/key', 'equals signs'],
   [{ key: 'a' }, '/data/attributes/category', 'category is missing'],
   [{ key: 'a', category: 'policy-set' }, '/data/attributes/category', '"terraform", "env"'],
-  [{ key: 'a', category: 'env', value: 'a\0b' }, '/data/attributes/value', 'null bytes'],
+  [{ key: 'a', category: 'env', value: 'a\0b' }, '/data/attributes/value', 'the character U+0000'],
   [{ key: 'a', category: 'env', value: 'x'.repeat(262_145) }, '/data/attributes/value', '256 KB'],
   [{ key: 'a', category: 'env', value: 5 }, '/data/attributes/value', 'it must be a string'],
 ])('attributes %j are refused', async (attributes, pointer, detail) => {

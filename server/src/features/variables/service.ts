@@ -1,6 +1,7 @@
 import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx } from '../../app.ts'
 import { forbidden, invalidParameter, notFound } from '../../errors.ts'
+import { audited } from '../audit-trail/service.ts'
 import {
   listReadableWorkspaces,
   requireWorkspace,
@@ -8,19 +9,13 @@ import {
   type Workspace,
 } from '../workspaces/service.ts'
 import * as store from './store.ts'
-import { changeVariable, insertVariable } from './values.ts'
+import { changeVariable, destroyVariable, insertVariable, variableAudit } from './values.ts'
 
-export {
-  deleteVariable as deleteVariableOf,
-  findVariable,
-  listVariables,
-  listVariablesOfSets,
-  listVariablesOfWorkspaces,
-} from './store.ts'
+export { findVariable, listVariables, listVariablesOfSets, listVariablesOfWorkspaces } from './store.ts'
 export type { VariableRow } from './store.ts'
 export { resolveRunVariables } from './resolve.ts'
 export { variableResource } from './resource.ts'
-export { changeVariable, insertVariable } from './values.ts'
+export { changeVariable, destroyVariable, insertVariable, variableAudit } from './values.ts'
 
 export async function listWorkspaceVariables(ctx: Ctx, workspaceId: string) {
   await requireWorkspace(ctx, workspaceId, 'variables:read')
@@ -50,8 +45,9 @@ export async function showWorkspaceVariable(ctx: Ctx, workspaceId: string, id: s
 }
 
 export async function createWorkspaceVariable(ctx: Ctx, workspaceId: string, input: CreateVariable) {
-  await requireWorkspace(ctx, workspaceId, 'variables:write')
-  return insertVariable(ctx, { workspaceId }, { input })
+  const workspace = await requireWorkspace(ctx, workspaceId, 'variables:write')
+  const event = variableAudit(workspace.organization_id, 'create')
+  return audited(ctx, event, (ctx) => insertVariable(ctx, { workspaceId }, { input }))
 }
 
 /** `key.workspaceId` is undefined in the older interface, which knows a variable by its id alone. */
@@ -61,12 +57,13 @@ export async function updateWorkspaceVariable(
   input: UpdateVariable,
 ) {
   const workspace = await requireVariableWorkspace(ctx, key)
-  return changeVariable(ctx, { workspaceId: workspace.id }, { id: key.id, input })
+  const event = variableAudit(workspace.organization_id, 'update', input)
+  return audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId: workspace.id }, { id: key.id, input }))
 }
 
 export async function deleteWorkspaceVariable(ctx: Ctx, key: { workspaceId?: string; id: string }) {
   const workspace = await requireVariableWorkspace(ctx, key)
-  if (!(await store.deleteVariable(ctx.db, { workspaceId: workspace.id }, key.id))) throw notFound('variable')
+  await destroyVariable(ctx, { workspaceId: workspace.id }, { id: key.id, organizationId: workspace.organization_id })
 }
 
 async function requireVariableWorkspace(ctx: Ctx, key: { workspaceId?: string; id: string }): Promise<Workspace> {

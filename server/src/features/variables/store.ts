@@ -64,6 +64,5 @@ export async function lockVariable(db: Db, owner: VariableOwner, id: string) {
 }
 
 export async function deleteVariable(db: Db, owner: VariableOwner, id: string) {
-  const result = await db.deleteFrom('variables').where('id', '=', id).where(of(owner)).executeTakeFirst()
-  return result.numDeletedRows > 0n
+  return db.deleteFrom('variables').where('id', '=', id).where(of(owner)).returningAll().executeTakeFirst()
 }

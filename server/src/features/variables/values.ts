@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
+import { audited } from '../audit-trail/service.ts'
 import * as store from './store.ts'
 
 /**
@@ -70,6 +71,35 @@ export async function changeVariable(
       return changed
     }),
   )
+}
+
+/** Deletes a variable; the caller has authorised it. Throws `not-found` when the owner has no such variable. */
+export async function destroyVariable(
+  ctx: Ctx,
+  owner: store.VariableOwner,
+  { id, organizationId }: { id: string; organizationId: string },
+) {
+  await audited(ctx, variableAudit(organizationId, 'destroy'), async (ctx) => {
+    const row = await store.deleteVariable(ctx.db, owner, id)
+    if (!row) throw notFound('variable')
+    return row
+  })
+}
+
+/** What the audit trail keeps of a change of a variable: which one, and what was set, but no value of any. */
+export function variableAudit(organizationId: string, action: string, changes?: UpdateVariable) {
+  return (row: store.VariableRow) => ({
+    organizationId,
+    action,
+    resource: { type: 'variable', id: row.id },
+    meta: {
+      key: row.key,
+      category: row.category,
+      sensitive: row.sensitive,
+      ...(row.workspace_id === null ? { variable_set: row.variable_set_id } : { workspace: row.workspace_id }),
+      changes: changes && Object.keys(changes),
+    },
+  })
 }
 
 /** The value of a variable in the clear, for the run that needs it. */

@@ -1,8 +1,8 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { transact } from '../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
 import { invalid } from '../../errors.ts'
+import { audited } from '../audit-trail/service.ts'
 import * as store from './consumers-store.ts'
 import { readableWorkspace, requireWorkspace, type Workspace } from './service.ts'
 
@@ -17,13 +17,13 @@ export async function listRemoteStateConsumers(ctx: Ctx, id: string, page: Page)
 export async function addRemoteStateConsumers(ctx: Ctx, id: string, consumers: readonly Identifier[]) {
   const workspace = await requireWorkspace(ctx, id, 'workspace:update')
   const ids = await requireVisibleWorkspaces(ctx, workspace.organization_id, consumers)
-  await store.insertConsumers(ctx.db, id, ids)
+  await audited(ctx, consumersAudit(workspace, 'add', ids), (ctx) => store.insertConsumers(ctx.db, id, ids))
 }
 
 export async function replaceRemoteStateConsumers(ctx: Ctx, id: string, consumers: readonly Identifier[]) {
   const workspace = await requireWorkspace(ctx, id, 'workspace:update')
   const ids = await requireVisibleWorkspaces(ctx, workspace.organization_id, consumers)
-  await transact(ctx, async (ctx) => {
+  await audited(ctx, consumersAudit(workspace, 'replace', ids), async (ctx) => {
     await store.deleteVisibleConsumers(ctx.db, ctx.actor, id)
     await store.insertConsumers(ctx.db, id, ids)
   })
@@ -32,7 +32,16 @@ export async function replaceRemoteStateConsumers(ctx: Ctx, id: string, consumer
 export async function removeRemoteStateConsumers(ctx: Ctx, id: string, consumers: readonly Identifier[]) {
   const workspace = await requireWorkspace(ctx, id, 'workspace:update')
   const ids = await requireVisibleWorkspaces(ctx, workspace.organization_id, consumers)
-  await store.deleteConsumers(ctx.db, id, ids)
+  await audited(ctx, consumersAudit(workspace, 'remove', ids), (ctx) => store.deleteConsumers(ctx.db, id, ids))
+}
+
+function consumersAudit(workspace: Workspace, verb: string, consumers: readonly string[]) {
+  return {
+    organizationId: workspace.organization_id,
+    action: `${verb}_remote_state_consumers`,
+    resource: { type: 'workspace', id: workspace.id },
+    meta: { name: workspace.name, consumers },
+  }
 }
 
 /**

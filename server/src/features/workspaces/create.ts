@@ -2,6 +2,7 @@ import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/wor
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization, requirePoolFor } from '../organizations/service.ts'
 import { requireDefaultProject, requireProjectIn } from '../projects/service.ts'
 import { addFlatTags, replaceTagBindings } from '../tags/service.ts'
@@ -53,6 +54,12 @@ export async function createWorkspace(ctx: Ctx, organizationName: string, input:
       }),
     )
     await setTags(ctx, { organizationId: organization.id, workspaceId: id }, input)
+    await recordAudit(ctx, {
+      organizationId: organization.id,
+      action: 'create',
+      resource: { type: 'workspace', id },
+      meta: { name: input.attributes.name, project: project.id },
+    })
     return requireWorkspace(ctx, id, 'workspace:read')
   })
 }
@@ -92,6 +99,12 @@ export async function updateWorkspace(ctx: Ctx, key: store.WorkspaceKey, input: 
       }),
     )
     await setTags(ctx, { organizationId: workspace.organization_id, workspaceId: workspace.id }, input)
+    await recordAudit(ctx, {
+      organizationId: workspace.organization_id,
+      action: 'update',
+      resource: { type: 'workspace', id: workspace.id },
+      meta: { name: workspace.name, changes: { ...input.attributes, project: project?.id, ...changedTags(input) } },
+    })
     return requireWorkspace(ctx, workspace.id, 'workspace:read')
   })
 }
@@ -109,6 +122,13 @@ function defaultsOf(project: ProjectDefaults) {
     project_agent_pool_id: project.default_agent_pool_id,
     organization_execution_mode: project.organization_execution_mode,
     organization_agent_pool_id: project.organization_agent_pool_id,
+  }
+}
+
+function changedTags({ relationships }: UpdateWorkspace) {
+  return {
+    'tag-bindings': relationships['tag-bindings']?.data.map((tag) => tag.attributes),
+    tags: relationships.tags?.data,
   }
 }
 

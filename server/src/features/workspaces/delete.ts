@@ -1,10 +1,11 @@
 import type { Ctx } from '../../app.ts'
-import { transact } from '../../db/db.ts'
+import { transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
-import { extractVersion } from '../state-versions/service.ts'
+import { recordAudit } from '../audit-trail/service.ts'
+import { countManaged } from '../state-versions/service.ts'
 import { lockedBy } from './lock.ts'
 import { mayForceDelete } from './resource.ts'
-import { requireWorkspaceBy } from './service.ts'
+import { requireWorkspaceBy, type Workspace } from './service.ts'
 import * as store from './store.ts'
 
 /**
@@ -13,38 +14,65 @@ import * as store from './store.ts'
  */
 export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  const mayForce = mayForceDelete(workspace)
+  const managed = mayForce ? 0 : await managedBy(ctx, workspace)
   await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
-    if (locked.resource_count > 0 && !mayForceDelete(workspace)) {
-      throw forbidden(
-        `the workspace ${locked.name} manages ${locked.resource_count} resources: destroy them, or ask an owner to delete it`,
-      )
+    if (!mayForce) {
+      checkSameState(workspace, locked)
+      const count = managed === undefined ? undefined : Math.max(managed, locked.resource_count)
+      if (count !== 0) {
+        throw forbidden(
+          `the workspace ${locked.name} manages ${count ?? 'an unknown number of'} resources: destroy them, or ask an owner to delete it`,
+        )
+      }
     }
-    await store.deleteWorkspace(ctx.db, workspace.id)
+    await destroy(ctx, workspace)
   })
 }
 
 /** Deletes a workspace that manages nothing. Throws `conflict` in the words that clients look for when it is not safe. */
 export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
-  // What the state manages is counted in the background; who asks right after a destroy wants to know now.
-  if (workspace.current_state_version_id !== null) await extractVersion(ctx, workspace.current_state_version_id)
+  const managed = await managedBy(ctx, workspace)
   await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
     if (locked.locked_by_type !== null) throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}`)
-    if (
-      locked.pending_state_version_id !== null ||
-      locked.current_state_version_id !== workspace.current_state_version_id
-    ) {
-      throw conflict(`the state of the workspace ${locked.name} is still being processed: try again in a moment`)
+    if (locked.pending_state_version_id !== null) throw stillProcessed(locked)
+    checkSameState(workspace, locked)
+    if (managed === undefined) {
+      throw conflict(`the workspace ${locked.name} may be still managing resources: its state can't be read`)
     }
-    if (locked.resource_count > 0) {
-      throw conflict(
-        `the workspace ${locked.name} is still managing resources (${locked.resource_count}): destroy them first`,
-      )
+    const count = Math.max(managed, locked.resource_count)
+    if (count > 0) {
+      throw conflict(`the workspace ${locked.name} is still managing resources (${count}): destroy them first`)
     }
-    await store.deleteWorkspace(ctx.db, workspace.id)
+    await destroy(ctx, workspace)
   })
+}
+
+type StateOf = Pick<store.WorkspaceRow, 'name' | 'current_state_version_id'>
+
+/**
+ * How many resources the workspace's state manages; undefined when nobody can tell. They are counted in the background,
+ * and who asks right after an apply or a destroy has to know now.
+ */
+async function managedBy(ctx: Ctx, { current_state_version_id: id }: StateOf) {
+  return id === null ? 0 : countManaged(ctx, id)
+}
+
+/** Throws `conflict` when the state is another one than the resources were counted of. */
+function checkSameState(counted: StateOf, locked: StateOf) {
+  if (locked.current_state_version_id !== counted.current_state_version_id) throw stillProcessed(locked)
+}
+
+function stillProcessed({ name }: StateOf) {
+  return conflict(`the state of the workspace ${name} is still being processed: try again in a moment`)
+}
+
+async function destroy(ctx: Ctx & { db: Tx }, { id, name, organization_id: organizationId }: Workspace) {
+  await store.deleteWorkspace(ctx.db, id)
+  await recordAudit(ctx, { organizationId, action: 'destroy', resource: { type: 'workspace', id }, meta: { name } })
 }

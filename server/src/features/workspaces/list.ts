@@ -1,6 +1,6 @@
 import type { Ctx } from '../../app.ts'
 import type { Actor } from '../../auth/actor.ts'
-import { type GrantsColumn, seesEveryWorkspace } from '../../auth/facts.ts'
+import { dependsOnGrants, type GrantsColumn, listedFacts, seesEveryWorkspace } from '../../auth/facts.ts'
 import { type Facts, workspacePermissions } from '../../auth/permissions.ts'
 import type { Db } from '../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
@@ -37,8 +37,7 @@ type Window = { sort: store.Sort; limit: number; offset: number }
 
 async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: Window) {
   const query = { ...rest, reach: undefined }
-  // Who manages every workspace needs no grant on any of them.
-  const grants = facts.standing === 'member' && !facts.access.has('manage_workspaces')
+  const grants = dependsOnGrants(facts)
   const counts = isFiltered(query.filter) || actor.kind === 'run'
   const [rows, count] = await Promise.all([
     store.listPage(db, actor, query, { ...window, counts, grants }),
@@ -72,14 +71,7 @@ function isFiltered(filter: store.WorkspaceFilter) {
   return Object.values(filter).some((value) => value !== undefined)
 }
 
-/** The facts of a row are those of the organization, and what is granted on the row itself. */
 function present(row: Omit<Workspace, 'can' | 'facts'>, organization: Facts, grants: GrantsColumn): Workspace {
-  const facts: Facts = {
-    ...organization,
-    // A run lists no workspace but its own.
-    standing: organization.standing === 'foreign-run' ? 'own-run' : organization.standing,
-    projectGrants: grants?.projects ?? [],
-    workspaceGrants: grants?.workspaces ?? [],
-  }
+  const facts = listedFacts(organization, grants)
   return { ...row, facts, can: workspacePermissions(facts) }
 }

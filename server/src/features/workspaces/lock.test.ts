@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../testing/access.ts'
 import { createTestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../testing/factories.ts'
+import { rawState, stateClient } from '../../testing/state-versions.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app, { username: 'olivia' })
@@ -142,4 +143,32 @@ test('what still manages resources goes by force only, and by those who may', as
   expect(safe.status).toBe(409)
   expect(safe.json().errors[0].detail).toContain('still managing resources')
   expect([refused.status, forced.status]).toEqual([403, 204])
+})
+
+describe('a state whose resources are not counted yet, or can not be', () => {
+  const large = rawState({ resources: ['one', 'two'], padding: 50_000 })
+  const encrypted = Buffer.from(
+    JSON.stringify({ serial: 1, lineage: 'l', meta: {}, encrypted_data: 'AAAA', encryption_version: 'v0' }),
+  )
+
+  test.each([
+    ['large', large, 'manages 2 resources', 'still managing resources (2)'],
+    ['encrypted', encrypted, 'an unknown number of resources', 'still managing resources'],
+  ])('protects its workspace all the same: %s', async (_, raw, forbidden, unsafe) => {
+    const workspace = await newWorkspace()
+    const admin = await member('admin', workspace.id)
+    const client = stateClient(app, workspace, owner.token)
+    await client.lock()
+    await client.create(raw)
+    await client.unlock()
+    const url = `/api/v2/workspaces/${workspace.id}`
+
+    const refused = await app.request({ method: 'DELETE', url, token: admin.token })
+    const safe = await app.request({ method: 'POST', url: `${url}/actions/safe-delete`, token: owner.token })
+    const forced = await app.request({ method: 'DELETE', url, token: owner.token })
+
+    expect([refused.status, safe.status, forced.status]).toEqual([403, 409, 204])
+    expect(refused.json().errors[0].detail).toContain(forbidden)
+    expect(safe.json().errors[0].detail).toContain(unsafe)
+  })
 })

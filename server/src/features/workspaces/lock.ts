@@ -2,6 +2,7 @@ import type { Ctx } from '../../app.ts'
 import type { Actor } from '../../auth/actor.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { auditedStatement, auditRow, recordAudit } from '../audit-trail/service.ts'
 import { advanceQueue } from '../runs/service.ts'
 import { checkNoPendingStateVersion, promoteIntermediate } from '../state-versions/service.ts'
 import { findOwnersTeamId } from '../teams/service.ts'
@@ -39,7 +40,12 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
     locked_reason: reason,
     locked_at: ctx.now(),
   }
-  if (!(await store.insertLock(ctx.db, id, lock))) {
+  const [locked] = await auditedStatement(
+    ctx.db,
+    auditRow(ctx, lockAudit(workspace, 'lock')),
+    store.insertLock(ctx.db, id, lock),
+  )
+  if (!locked) {
     const now = await requireWorkspace(ctx, id, 'lock')
     throw conflict(`the workspace ${now.name} ${await lockedBy(ctx, now)}`)
   }
@@ -53,8 +59,10 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
 export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')
   const holder = await requireHolder(ctx, workspace)
-  if (await store.deleteIdleLock(ctx.db, id, holder)) return { ...workspace, ...UNLOCKED }
-  return releaseLock(ctx, workspace, async (ctx, locked) => {
+  const event = auditRow(ctx, lockAudit(workspace, 'unlock'))
+  const [unlocked] = await auditedStatement(ctx.db, event, store.deleteIdleLock(ctx.db, id, holder))
+  if (unlocked) return { ...workspace, ...UNLOCKED }
+  return releaseLock(ctx, { workspace, action: 'unlock' }, async (ctx, locked) => {
     if (locked.locked_by_type !== holder.type || locked.locked_by_id !== holder.id) {
       throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; only they can unlock it`)
     }
@@ -65,7 +73,7 @@ export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> 
 /** Releases whatever lock there is, also while a state version is pending. */
 export async function forceUnlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'force-unlock')
-  return releaseLock(ctx, workspace, async (ctx, locked) => {
+  return releaseLock(ctx, { workspace, action: 'force_unlock' }, async (ctx, locked) => {
     // A run holds the lock to protect the state that it writes. A 409 here reads as already unlocked to clients.
     if (locked.locked_by_type === 'run') {
       throw forbidden(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; cancel the run to release it`)
@@ -75,7 +83,7 @@ export async function forceUnlockWorkspace(ctx: Ctx, id: string): Promise<Worksp
 
 async function releaseLock(
   ctx: Ctx,
-  workspace: Workspace,
+  { workspace, action }: { workspace: Workspace; action: LockAction },
   check: (ctx: Ctx, locked: store.WorkspaceRow) => Promise<void>,
 ): Promise<Workspace> {
   await transact(ctx, async (ctx) => {
@@ -84,11 +92,19 @@ async function releaseLock(
     if (locked.locked_by_type === null) throw conflict(`the workspace ${locked.name} is already unlocked`)
     await check(ctx, locked)
     await store.deleteLock(ctx.db, workspace.id)
+    await recordAudit(ctx, lockAudit(workspace, action))
     await promoteIntermediate(ctx, locked)
     // Runs wait for the lock; without any there is nothing to wake.
     if (locked.waiting_runs > 0) await advanceQueue(ctx, workspace.id)
   })
   return { ...workspace, ...UNLOCKED }
+}
+
+type LockAction = 'lock' | 'unlock' | 'force_unlock'
+
+function lockAudit(workspace: Workspace, action: LockAction) {
+  const { id, name, organization_id: organizationId } = workspace
+  return { organizationId, action, resource: { type: 'workspace', id }, meta: { name } }
 }
 
 async function requireHolder(ctx: Ctx, workspace: Workspace): Promise<Holder> {

@@ -2,6 +2,7 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
+import { recordAudit } from '../audit-trail/service.ts'
 import { readableWorkspace } from './service.ts'
 import * as store from './store.ts'
 
@@ -28,5 +29,13 @@ export async function moveWorkspacesTo(
   }
   await transact(ctx, async (ctx) => {
     await store.moveWorkspaces(ctx.db, ids, { projectId: target.projectId, now: ctx.now() })
+    for (const id of ids) {
+      await recordAudit(ctx, {
+        organizationId: target.organizationId,
+        action: 'update',
+        resource: { type: 'workspace', id },
+        meta: { name: found.get(id)?.name, changes: { project: target.projectId } },
+      })
+    }
   })
 }

@@ -1,7 +1,8 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { userOf, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { prepared } from '../../db/prepared.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
@@ -36,27 +37,34 @@ export function selectWorkspaces(db: Db) {
 
 /** As `selectWorkspaces`, with the facts about each for `actor`. */
 export function selectWorkspacesFor(db: Db, actor: Actor) {
-  const facts = factsColumn(actor, {
-    organizationId: sql`w.organization_id`,
-    projectId: sql`w.project_id`,
-    workspaceId: sql`w.id`,
-  })
+  const facts = workspaceFactsColumn(actor)
   return selectWorkspaces(db).select(facts.as('facts'))
 }
 
 /** A workspace and the facts about it for `actor`. */
 export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
-  return selectWorkspacesFor(db, actor)
-    .where((eb) =>
-      'id' in key
-        ? eb('w.id', '=', key.id)
-        : eb.and([
-            eb(sql`lower(o.name)`, '=', key.organization.toLowerCase()),
-            eb(sql`lower(w.name)`, '=', key.name.toLowerCase()),
-          ]),
-    )
-    .executeTakeFirst()
+  const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
+  if (actor.kind !== 'user') return selectWorkspace(db, actor, lower).executeTakeFirst()
+  const { userId } = actor
+  const rows = await ('id' in lower
+    ? findForUserById(db, { userId, ...lower })
+    : findForUserByName(db, { userId, ...lower }))
+  return rows[0]
 }
+
+function selectWorkspace(db: Db, actor: Actor, lower: WorkspaceKey) {
+  return selectWorkspacesFor(db, actor).where((eb) =>
+    'id' in lower
+      ? eb('w.id', '=', lower.id)
+      : eb.and([eb(sql`lower(o.name)`, '=', lower.organization), eb(sql`lower(w.name)`, '=', lower.name)]),
+  )
+}
+
+// Nearly every request begins with one of these.
+const findForUserById = prepared(['userId', 'id'], (db, { userId, id }) => selectWorkspace(db, userOf(userId), { id }))
+const findForUserByName = prepared(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
+  selectWorkspace(db, userOf(userId), { organization, name }),
+)
 
 /** Those of the workspaces that there are, whoever may see them. */
 export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {
@@ -103,22 +111,16 @@ export async function deleteWorkspace(db: Db, id: string) {
 
 type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 
-/** Locks the workspace if nobody holds its lock; undefined when somebody does. */
-export async function insertLock(db: Db, id: string, lock: Lock) {
-  return db
-    .updateTable('workspaces')
-    .set(lock)
-    .where('id', '=', id)
-    .where('locked_by_type', 'is', null)
-    .returning('id')
-    .executeTakeFirst()
+/** The statement that locks the workspace if nobody holds its lock; it returns no row when somebody does. */
+export function insertLock(db: Db, id: string, lock: Lock) {
+  return db.updateTable('workspaces').set(lock).where('id', '=', id).where('locked_by_type', 'is', null).returning('id')
 }
 
 /**
- * Releases that holder's lock when there is nothing else to do: no upload is awaited, no snapshot becomes current, and no
- * run waits. Undefined when something is in the way.
+ * The statement that releases that holder's lock when there is nothing else to do: no upload is awaited, no snapshot
+ * becomes current, and no run waits. It returns no row when something is in the way.
  */
-export async function deleteIdleLock(db: Db, id: string, holder: { type: 'user' | 'team' | 'run'; id: string }) {
+export function deleteIdleLock(db: Db, id: string, holder: { type: 'user' | 'team' | 'run'; id: string }) {
   return db
     .updateTable('workspaces')
     .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
@@ -129,7 +131,6 @@ export async function deleteIdleLock(db: Db, id: string, holder: { type: 'user' 
     .where('latest_state_version_id', 'is not distinct from', (eb) => eb.ref('current_state_version_id'))
     .where('waiting_runs', '=', 0)
     .returning('id')
-    .executeTakeFirst()
 }
 
 export async function deleteLock(tx: Tx, id: string) {

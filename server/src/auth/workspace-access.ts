@@ -1,0 +1,30 @@
+import { forbidden, notFound } from '../errors.ts'
+import type { Actor } from './actor.ts'
+import { type FactsColumn, readFacts } from './facts.ts'
+import { checkTwoFactorPolicy, type WorkspacePermission, workspacePermissions } from './permissions.ts'
+
+/** A row of what a workspace's runs consist of, selected with `workspaceFactsColumn`. */
+type RowOfWorkspace = { organization_id: string; workspace_id: string; workspace_name: string; facts: FactsColumn }
+
+/** The facts of such a row, and what they let the actor do in the workspace. */
+export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_name'>) {
+  const facts = readFacts(actor, {
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    facts: row.facts,
+  })
+  return { facts, can: workspacePermissions(facts) }
+}
+
+/**
+ * Throws `not-found`, in the name of `noun`, for an actor that may not read the workspace's runs, and `forbidden` for one
+ * that lacks `permission`. Who may not even see the workspace is told nothing of what its organization demands.
+ */
+export function checkAccess(
+  { facts, can }: ReturnType<typeof readAccess>,
+  { noun, permission, workspaceName }: { noun: string; permission: WorkspacePermission; workspaceName: string },
+) {
+  if (can.size > 0) checkTwoFactorPolicy(facts)
+  if (!can.has('runs:read')) throw notFound(noun)
+  if (!can.has(permission)) throw forbidden(`this needs the permission ${permission} on the workspace ${workspaceName}`)
+}

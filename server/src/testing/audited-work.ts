@@ -1,0 +1,164 @@
+import { tokenContext } from '../features/task-results/service.ts'
+import { type Change, change, data, one, type World } from './audit-world.ts'
+import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from './runs.ts'
+import { md5, rawState, stateVersionBody } from './state-versions.ts'
+
+const NOBODY = { token: undefined, by: { id: null, tokenId: null } }
+const AGENTS = 'the protocol of agents: what they report is in the events of the run'
+
+/** A configuration that is not its workspace's own. */
+async function oldConfiguration(w: World) {
+  const { workspaceId, version } = await w.configured()
+  await uploadConfiguration(w.app, { user: w.admin, workspaceId })
+  return version
+}
+
+/** A result whose receiver is awaited, and the token that it was sent. */
+async function runningResult(w: World) {
+  const { workspaceId } = await w.configured()
+  await w.workspaceTask(workspaceId, 'pre_plan')
+  const run = await w.run(workspaceId)
+  const result = await w.app.db
+    .selectFrom('task_results')
+    .select(['id', 'access_token'])
+    .where('run_id', '=', run)
+    .executeTakeFirstOrThrow()
+  const token = await w.app.db
+    .selectFrom('tokens')
+    .select('id')
+    .where('task_result_id', '=', result.id)
+    .executeTakeFirstOrThrow()
+  if (result.access_token === null) throw new Error('the result has no token')
+  const text = w.app.secrets.openText(result.access_token, tokenContext(result.id))
+  return { id: result.id, token: text, by: { id: result.id, tokenId: token.id } }
+}
+
+async function canceledRun(w: World) {
+  const run = await w.run((await w.configured()).workspaceId)
+  await w.jobOf(run)
+  await w.send('POST', `/runs/${run}/actions/cancel`, {})
+  w.app.clock.advance(w.app.config.cancelGrace + 1)
+  return run
+}
+
+async function waitingRun(w: World) {
+  const { workspaceId } = await w.configured()
+  await w.jobOf(await w.run(workspaceId))
+  return w.run(workspaceId)
+}
+
+async function softDeleted(w: World) {
+  const { ids } = await w.states(2)
+  await w.send('POST', `/state-versions/${ids[0]}/actions/soft_delete_backing_data`, {})
+  return { ids: [ids[0]] }
+}
+
+async function softDeletedConfiguration(w: World) {
+  const id = await oldConfiguration(w)
+  await w.send('POST', `/configuration-versions/${id}/actions/soft_delete_backing_data`, {})
+  return { ids: [id] }
+}
+
+/** What happens in workspaces: configurations, runs, states, and what run tasks say. */
+export const WORK: Record<string, Change | string> = {
+  'POST /workspaces/:workspaceId/configuration-versions': change('configuration_version create', async (w) => ({
+    ids: [await w.workspace()],
+    body: data('configuration-versions'),
+  })),
+  'PUT /_objects/configurations/:token': change('configuration_version upload', async (w) => {
+    const workspaceId = await w.workspace()
+    const version = await createConfigurationVersion(w.app, { user: w.admin, workspaceId })
+    return { ...NOBODY, url: new URL(version.attributes['upload-url']).pathname, body: EMPTY_ARCHIVE }
+  }),
+  'POST /configuration-versions/:id/actions/archive': change('configuration_version archive', async (w) => ({
+    ids: [await oldConfiguration(w)],
+  })),
+  'POST /configuration-versions/:id/actions/soft_delete_backing_data': change(
+    'configuration_version soft_delete_backing_data',
+    async (w) => ({ ids: [await oldConfiguration(w)] }),
+  ),
+  'POST /configuration-versions/:id/actions/restore_backing_data': change(
+    'configuration_version restore_backing_data',
+    softDeletedConfiguration,
+  ),
+  'POST /configuration-versions/:id/actions/permanently_delete_backing_data': change(
+    'configuration_version permanently_delete_backing_data',
+    softDeletedConfiguration,
+  ),
+
+  'POST /runs': change('run create', async (w) => ({
+    body: data('runs', {}, { workspace: one('workspaces', (await w.configured()).workspaceId) }),
+  })),
+  'POST /runs/:runId/actions/apply': change('run apply', async (w) => ({ ids: [await w.plannedRun()], body: {} })),
+  'POST /runs/:runId/actions/discard': change('run discard', async (w) => ({ ids: [await w.plannedRun()], body: {} })),
+  'POST /runs/:runId/actions/cancel': change('run cancel', async (w) => ({
+    ids: [await w.run((await w.configured()).workspaceId)],
+    body: {},
+  })),
+  'POST /runs/:runId/actions/force-cancel': change('run force_cancel', async (w) => ({
+    ids: [await canceledRun(w)],
+    body: {},
+  })),
+  'POST /runs/:runId/actions/force-execute': change('run cancel, run force_execute', async (w) => ({
+    ids: [await waitingRun(w)],
+    body: {},
+  })),
+  'POST /runs/:runId/comments': change('comment create', async (w) => ({
+    ids: [await w.run((await w.configured()).workspaceId)],
+    body: data('comments', { body: 'a comment' }),
+  })),
+
+  'POST /workspaces/:workspaceId/state-versions': change('state_version create', async (w) => ({
+    ids: [await w.lockedWorkspace()],
+    body: stateVersionBody(rawState({ serial: 1 })),
+  })),
+  'PATCH /workspaces/:workspaceId/state-versions': change('state_version rollback', async (w) => {
+    const { workspace, ids } = await w.states(2)
+    return {
+      ids: [workspace],
+      body: data('state-versions', {}, { 'rollback-state-version': one('state-versions', ids[0]) }),
+    }
+  }),
+  'PUT /_objects/v1/object/:objectId': change('state_version upload', async (w) => {
+    const raw = rawState({ serial: 1 })
+    const path = `/workspaces/${await w.lockedWorkspace()}/state-versions`
+    const version = await w.send('POST', path, data('state-versions', { serial: 1, md5: md5(raw) }))
+    return { ...NOBODY, url: new URL(version.attributes['hosted-state-upload-url']).pathname, body: raw }
+  }),
+  'POST /state-versions/:id/actions/soft_delete_backing_data': change(
+    'state_version soft_delete_backing_data',
+    async (w) => ({ ids: [(await w.states(2)).ids[0]], body: {} }),
+  ),
+  'POST /state-versions/:id/actions/restore_backing_data': change('state_version restore_backing_data', softDeleted),
+  'POST /state-versions/:id/actions/permanently_delete_backing_data': change(
+    'state_version permanently_delete_backing_data',
+    softDeleted,
+  ),
+
+  'PATCH /task-results/:id/callback': change('task_result callback', async (w) => {
+    const { id, token, by } = await runningResult(w)
+    return { ids: [id], token, by, body: data('task-results', { status: 'passed' }) }
+  }),
+  'POST /task-results/:id/actions/redeliver': change('task_result redeliver', async (w) => ({
+    ids: [(await runningResult(w)).id],
+  })),
+  'POST /task-stages/:id/actions/override': 'is always refused: no verdict waits to be overridden',
+
+  'DELETE /agents/:agentId': change('agent destroy', async (w) => {
+    const id = w.app.newId('agent')
+    const row = { id, agent_pool_id: await w.pool(), name: id, last_ping_at: new Date(0), created_at: new Date(0) }
+    await w.app.db
+      .insertInto('agents')
+      .values({ ...row, exited_at: new Date(0), version: '1', os: 'linux', arch: 'amd64' })
+      .execute()
+    return { ids: [id] }
+  }),
+  'POST /api/agent/v1/register': AGENTS,
+  'POST /api/agent/v1/agents/:agentId/deregister': AGENTS,
+  'POST /api/agent/v1/agents/:agentId/claim': AGENTS,
+  'POST /api/agent/v1/jobs/:jobId/heartbeat': AGENTS,
+  'PUT /api/agent/v1/jobs/:jobId/log': AGENTS,
+  'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': AGENTS,
+  'POST /api/agent/v1/jobs/:jobId/finish': AGENTS,
+  'POST /api/agent/v1/jobs/:jobId/release': AGENTS,
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { whenFileEnds } from './cleanup.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../bin/groundstate.mjs')
+
+/** A server in a process of its own. */
+export type Replica = { url: string; kill: () => Promise<void> }
+
+/**
+ * Starts a server on a database that others use too, with the secret of the tests and without an agent; ended when the
+ * file ends. `kill` ends it as a loss of power would.
+ */
+export async function startReplicaProcess(
+  databaseUrl: string,
+  settings: Record<string, string> = {},
+): Promise<Replica> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-replica-'))
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    env: {
+      PATH: process.env['PATH'],
+      GROUNDSTATE_PORT: '0',
+      GROUNDSTATE_DATA_DIR: dataDir,
+      GROUNDSTATE_DATABASE_URL: databaseUrl,
+      GROUNDSTATE_SECRET: '11'.repeat(32),
+      GROUNDSTATE_AGENTS: '0',
+      GROUNDSTATE_LOG_LEVEL: 'warn',
+      ...settings,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  whenFileEnds(async () => {
+    await kill()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    let output = ''
+    const onData = (data: Buffer) => {
+      output += data.toString()
+      const found = /ready at (https?:\/\/\S+)/.exec(output)?.[1]
+      if (found !== undefined) resolve(found)
+    }
+    child.stdout.on('data', onData)
+    child.stderr.on('data', onData)
+    child.once('exit', (code) => reject(new Error(`the replica ended with ${code}:\n${output}`)))
+  })
+  return { url, kill }
+}
