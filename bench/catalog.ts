@@ -46,7 +46,7 @@ async function createMember(target: Target) {
   const token = await api(target, 'POST', `/users/${data.id}/authentication-tokens`, {
     data: { type: 'authentication-tokens', attributes: { description: 'bench' } },
   })
-  return { id: data.id as string, token: token.data.attributes.token as string }
+  return { id: data.id, token: token.data.attributes.token }
 }
 
 /** A run that waits for the lock of its workspace, so that nothing works on it. */
@@ -58,7 +58,7 @@ async function createModel(target: Target) {
   })
   await api(target, 'POST', `/runs/${data.id}/actions/discard`)
   await api(target, 'POST', `/workspaces/${workspace.id}/actions/unlock`)
-  return { workspaceId: workspace.id, runId: data.id as string }
+  return { workspaceId: workspace.id, runId: data.id }
 }
 
 type Size = { workspaces: number; runs: number }

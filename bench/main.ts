@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { runBenches } from './runs.ts'
 import { readBenches } from './reads.ts'
 import { startupBenches } from './startup.ts'
+import { stateBenches } from './states.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
 
@@ -15,6 +16,7 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   startup: async () => startupBenches(),
   reads: readBenches,
   runs: runBenches,
+  states: stateBenches,
   tasks: taskBenches,
 }
 

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
+import { type Answer, type BenchRow, memoryMb, percentile, rate, type Target } from './target.ts'
 
 const CLIENTS = 16
 const WINDOW_MS = 4000
@@ -49,8 +52,9 @@ export async function stateBenches(target: Target): Promise<BenchRow[]> {
   ] as const) {
     const workspace = await fleet.next()
     const version = await api.create(workspace, first(series))
+    await untilProcessed(api, version.id)
     const current = `/workspaces/${workspace.id}/current-state-version`
-    more(`current state version read, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.send('GET', current)), 3000)
+    more(`current state version read, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.read(current)), 3000)
     const url = version.attributes['hosted-state-download-url']
     more(`state downloaded, ${size}`, await rate(CLIENTS, WINDOW_MS, () => api.fetchBytes(url)), downloads)
     const output = `/state-version-outputs/${version.relationships.outputs.data[0]?.id ?? ''}`
@@ -63,16 +67,21 @@ export async function stateBenches(target: Target): Promise<BenchRow[]> {
     const list = (page: number) =>
       `/state-versions?filter%5Borganization%5D%5Bname%5D=${organization}` +
       `&filter%5Bworkspace%5D%5Bname%5D=${workspace.name}&page%5Bnumber%5D=${page}`
-    more(`first page of ${count} state versions`, await rate(CLIENTS, WINDOW_MS, () => api.send('GET', list(1))), 800)
+    more(`first page of ${count} state versions`, await rate(CLIENTS, WINDOW_MS, () => api.read(list(1))), 800)
     const last = Math.ceil(count / 20)
-    less(`page ${last} of ${count} state versions, alone`, await alone(() => api.send('GET', list(last))), 'ms', 5)
+    less(`page ${last} of ${count} state versions, alone`, await alone(() => api.read(list(last))), 'ms', 5)
   }
+
+  const huge = await hugeUpload({ api, next: async () => fleet.next() }, target)
+  less('state of 50 MB uploaded', huge.ms, 'ms', 2 * huge.bareMs)
+  less('extra memory while 50 MB are uploaded', huge.extraMb, 'MB', 150)
 
   for (let index = 0; index < 200; index += 1) {
     const body = large[index % large.length]
     if (body) await api.create(await fleet.next(), body)
   }
-  less('memory with 200 states of 5 MB more', await memoryMb(target.pid), 'MB', 300)
+  less('memory with 200 states of 5 MB more, server', await memoryMb(target.pid, { alone: true }), 'MB', 300)
+  less('memory with 200 states of 5 MB more, with its database', await memoryMb(target.pid), 'MB')
   return rows
 }
 
@@ -106,6 +115,40 @@ async function turnsOf(fleet: Fleet, series: readonly Body[], clients: number) {
     if (!body) throw new Error('a series has no bodies')
     turn.at += 1
     return { workspace: turn.workspace, body }
+  }
+}
+
+/** The upload of one state of 50 MB, beside what it takes at least: to hash those bytes and to bring them to the disk. */
+async function hugeUpload({ api, next }: { api: StateApi; next: () => Promise<Workspace> }, target: Target) {
+  const raw = stateOf(1, 50 * MB)
+  const file = join(target.dataDir, 'bare')
+  const bareStarted = performance.now()
+  const { pending } = bodyOf(raw, 1, { isInline: false })
+  await writeFile(file, raw, { flush: true })
+  const bareMs = performance.now() - bareStarted
+  await rm(file)
+
+  const version = await api.post(await next(), pending)
+  // Makes the peak start again from here.
+  await writeFile(`/proc/${target.pid}/clear_refs`, '5')
+  const before = await residentMb(target.pid, 'VmRSS')
+  const started = performance.now()
+  await api.upload(version.attributes['hosted-state-upload-url'], raw)
+  const ms = performance.now() - started
+  return { ms, bareMs, extraMb: (await residentMb(target.pid, 'VmHWM')) - before }
+}
+
+async function residentMb(pid: number, name: 'VmRSS' | 'VmHWM') {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
+}
+
+/** What is extracted from a state is a part of what is read. */
+async function untilProcessed(api: StateApi, id: string) {
+  for (;;) {
+    const { data } = await api.send('GET', `/state-versions/${id}`)
+    if (data.attributes['resources-processed']) return
+    await pause(50)
   }
 }
 
@@ -151,7 +194,7 @@ class StateApi {
     this.headers = { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' }
   }
 
-  async send(method: 'GET' | 'POST', path: string, body?: object | string): Promise<any> {
+  async send(method: 'GET' | 'POST', path: string, body?: object | string): Promise<Answer> {
     const answer = await this.pool.request({
       method,
       path: `/api/v2${path}`,
@@ -160,7 +203,7 @@ class StateApi {
     })
     const text = await answer.body.text()
     if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
-    return JSON.parse(text)
+    return JSON.parse(text) as Answer
   }
 
   async post(workspace: Workspace, body: string) {
@@ -189,6 +232,13 @@ class StateApi {
     if (answer.statusCode >= 400 || size === 0) throw new Error(`a download answered ${answer.statusCode}`)
   }
 
+  /** The answer is not parsed: that of a large state would keep the load busier than the server. */
+  async read(path: string) {
+    const answer = await this.pool.request({ method: 'GET', path: `/api/v2${path}`, headers: this.headers })
+    const size = Buffer.byteLength(await answer.body.bytes())
+    if (answer.statusCode >= 400 || size === 0) throw new Error(`GET ${path} answered ${answer.statusCode}`)
+  }
+
   async close() {
     await this.pool.close()
   }
@@ -210,11 +260,11 @@ function smallBody(serial: number) {
 
 const LINEAGE = '0c8f6c1e-6f0b-4f0e-9d39-0f4f3f7f6a11'
 
-function bodyOf(raw: Buffer, serial: number): Body {
+function bodyOf(raw: Buffer, serial: number, { isInline = true } = {}): Body {
   const attributes = { serial, lineage: LINEAGE, md5: createHash('md5').update(raw).digest('hex') }
   const document = (extra: object) =>
     JSON.stringify({ data: { type: 'state-versions', attributes: { ...attributes, ...extra } } })
-  return { raw, inline: document({ state: raw.toString('base64') }), pending: document({}) }
+  return { raw, inline: isInline ? document({ state: raw.toString('base64') }) : '', pending: document({}) }
 }
 
 /** A state of about `size` bytes as the engine writes it: resources of 1 KB or so, with ids as providers make them. */

@@ -60,8 +60,25 @@ export async function startTarget(settings: Record<string, string> = {}, dataDir
   }
 }
 
+/** As much of the answer for one resource as the benchmarks read; which attributes there are depends on its type. */
+export type Answer = {
+  data: {
+    id: string
+    attributes: {
+      status: string
+      token: string
+      'resources-processed': boolean
+      'status-timestamps': Record<string, string>
+      'upload-url': string
+      'hosted-state-upload-url': string
+      'hosted-state-download-url': string
+    }
+    relationships: { outputs: { data: { id: string }[] } }
+  }
+}
+
 /** A request to the API; throws on a status of 400 or more. */
-export async function api(target: Target, method: string, path: string, body?: unknown): Promise<any> {
+export async function api(target: Target, method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(path.startsWith('http') ? path : `${target.baseUrl}/api/v2${path}`, {
     method,
     headers: {
@@ -72,7 +89,7 @@ export async function api(target: Target, method: string, path: string, body?: u
   })
   const text = await response.text()
   if (response.status >= 400) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
-  return text === '' ? undefined : JSON.parse(text)
+  return (text === '' ? {} : JSON.parse(text)) as Answer
 }
 
 /** Calls `work` again and again from `clients` at once for `ms`; returns calls a second. */
@@ -96,10 +113,11 @@ export function percentile(values: readonly number[], part: number) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
-/** Proportional memory of a process and everything below it, in MB: shared pages are counted once. */
-export async function memoryMb(pid: number): Promise<number> {
+/** Proportional memory of a process, in MB: shared pages are counted once. With everything below it unless `alone`. */
+export async function memoryMb(pid: number, { alone = false } = {}): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
   const own = Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0) / 1024
+  if (alone) return own
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
   let total = own
   for (const child of children.trim().split(' ').filter(Boolean)) total += await memoryMb(Number(child))

@@ -195,7 +195,7 @@ async function createTask(target: Target, receiver: Receiver, name: string, ever
       },
     },
   })
-  return data.id as string
+  return data.id
 }
 
 async function attach(target: Target, workspaceId: string, taskId: string, stages: string[]) {
@@ -219,7 +219,7 @@ async function startRun(target: Target, workspace: { id: string; configurationId
       },
     },
   })
-  return data.id as string
+  return data.id
 }
 
 type RunAttributes = { status: string; 'status-timestamps': Record<string, string> }

@@ -262,24 +262,6 @@ output "read" { value = data.terraform_remote_state.source.outputs.shared }
     expect(after.resources).toEqual(before.resources)
     expect((await stat(join(folder.path, 'terraform.tfstate')).catch(() => ({ size: 0 }))).size).toBe(0)
   })
-
-  test('workspaces in local execution mode run here and keep state there', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('local-mode') + TWO })
-    await folder.ok(['init', '-input=false'])
-    const { data } = await server.api('GET', '/organizations/main/workspaces/local-mode')
-    await server.api('PATCH', `/workspaces/${data.id}`, {
-      data: { type: 'workspaces', attributes: { 'execution-mode': 'local' } },
-    })
-
-    const apply = await folder.ok(['apply', '-auto-approve'])
-    const runs = await server.api('GET', `/workspaces/${data.id}/runs`)
-
-    expect(apply.all).toContain('Apply complete! Resources: 2 added')
-    expect(runs.data).toEqual([])
-    const current = await server.api('GET', `/workspaces/${data.id}/current-state-version`)
-    expect(current.data.attributes.status).toBe('finalized')
-    expect((await server.api('GET', `/workspaces/${data.id}`)).data.attributes.locked).toBe(false)
-  })
 })
 
 describe.skipIf(!hasTerraform)('backend "remote"', () => {
@@ -297,18 +279,5 @@ describe.skipIf(!hasTerraform)('backend "remote"', () => {
     expect(apply.all).toContain('Apply complete! Resources: 2 added')
     expect(output.out).toBe('1')
     expect(destroy.all).toContain('2 destroyed')
-  })
-
-  test('local execution mode', async () => {
-    const folder = await terraformFolder(server, { 'main.tf': remoteBackend('remote-backend-local') + TWO })
-    await folder.ok(['init', '-input=false'])
-    const { data } = await server.api('GET', '/organizations/main/workspaces/remote-backend-local')
-    await server.api('PATCH', `/workspaces/${data.id}`, {
-      data: { type: 'workspaces', attributes: { 'execution-mode': 'local' } },
-    })
-
-    await folder.ok(['apply', '-auto-approve'])
-
-    expect((await folder.ok(['state', 'list'])).out).toContain('terraform_data.two')
   })
 })

@@ -1,27 +1,39 @@
+import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, type Folder, hasTerraform, terraformFolder } from './terraform.ts'
+
+const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
 
 let server: BootedServer
 beforeAll(async () => {
   if (hasTerraform) server = await bootServer({ GROUNDSTATE_CANCEL_GRACE: '2000' })
 })
 
-async function latestRun(workspace: string) {
-  const { data } = await server.api('GET', `/organizations/main/workspaces/${workspace}`)
+/** The workspace is read after its run: what a status says of it must be true from then on. */
+async function latestRun(name: string) {
+  const path = `/organizations/main/workspaces/${name}`
+  const { data } = await server.api('GET', path)
   const runs = await server.api('GET', `/workspaces/${data.id}/runs`)
-  return { workspace: data, run: runs.data[0] }
+  const workspace = await server.api('GET', path)
+  return { workspace: workspace.data, run: runs.data[0] }
 }
 
 /** Waits for a status by asking; fails loudly when the run ends as something else. */
 async function untilStatus(workspace: string, ...wanted: string[]) {
-  const ends = ['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished']
   for (;;) {
     const { run, ...rest } = await latestRun(workspace)
     if (run && wanted.includes(run.attributes.status)) return { run, ...rest }
-    if (run && ends.includes(run.attributes.status)) throw new Error(`the run ended as ${run.attributes.status}`)
+    if (run && ENDS.has(run.attributes.status)) throw new Error(`the run ended as ${run.attributes.status}`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
+}
+
+/** Whether the process ends within 20 s. */
+async function untilEnded(pid: number) {
+  for (const end = Date.now() + 20_000; existsSync(`/proc/${pid}`) && Date.now() < end;)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  return !existsSync(`/proc/${pid}`)
 }
 
 /** Applies one resource quickly, then one that takes its time and minds interrupts. */
@@ -39,11 +51,10 @@ resource "terraform_data" "slow" {
   return folder
 }
 
-/** A plan that takes long: an external program is not to be had, so a data source waits for a lock on a file. */
+/** A plan that takes seconds, of computing alone: there is no provider whose data source would wait. */
 async function slowPlan(name: string): Promise<Folder> {
   const folder = await terraformFolder(server, {
     'main.tf': `${cloudBlock(name)}
-variable "n" { default = 20 }
 locals { slow = [for i in range(1023) : [for j in range(1023) : bcrypt("x", 4) if j < 5]] }
 resource "terraform_data" "x" { input = sha256(jsonencode(local.slow)) }
 `,
@@ -101,6 +112,18 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     expect(early.errors[0].detail).toContain('cancel')
     const { workspace } = await untilStatus('force-cancel', 'canceled')
     expect(workspace.attributes.locked).toBe(false)
+    await running.done
+  })
+
+  test('a workspace that is deleted during an apply leaves no engine behind', async () => {
+    const folder = await slowApply('deleted', 'echo shell $$; exec sleep 300')
+    const running = folder.start(['apply', '-auto-approve'])
+    const shell = Number(/\d+/.exec(await running.saw(/shell \d+/))?.[0])
+
+    await server.api('DELETE', '/organizations/main/workspaces/deleted')
+
+    expect(await untilEnded(shell)).toBe(true)
+    running.child.kill('SIGKILL')
     await running.done
   })
 

@@ -12,6 +12,8 @@ export type BootedServer = {
   dataDir: string
   pid: number
   output: () => string
+  /** The password of the first administrator, as the first start prints it. */
+  adminPassword: () => string
   /** A request to the API as the administrator; throws on a status of 400 or more unless `expect` names it. */
   api: (method: string, path: string, body?: unknown, options?: { token?: string; expect?: number }) => Promise<any>
   stop: (signal?: NodeJS.Signals) => Promise<number | null>
@@ -59,6 +61,7 @@ export async function bootServer(settings: Record<string, string> = {}): Promise
       return child.pid ?? 0
     },
     output: () => output,
+    adminPassword: () => /^ +password +(\S+)$/m.exec(output)?.[1] ?? '',
     async api(method, path, body, options = {}) {
       const response = await fetch(path.startsWith('http') ? path : `${url}/api/v2${path}`, {
         method,

@@ -34,8 +34,14 @@ export type Folder = {
   /** Starts terraform and lets the test watch and signal it. */
   start: (args: readonly string[], options?: RunOptions) => Running
 }
-export type RunOptions = { env?: Record<string, string>; input?: string }
-export type Running = { child: ChildProcess; done: Promise<Result>; saw: (text: string | RegExp) => Promise<void> }
+/** A variable that is undefined is not set at all. */
+export type RunOptions = { env?: Record<string, string | undefined>; input?: string }
+export type Running = {
+  child: ChildProcess
+  done: Promise<Result>
+  /** Waits until it has printed that, and returns what was found. */
+  saw: (text: string | RegExp) => Promise<string>
+}
 
 /** A folder with a configuration, in which the unmodified terraform runs against the server as `token`. */
 export async function terraformFolder(
@@ -92,12 +98,13 @@ export async function terraformFolder(
       })
     })
     const saw = async (text: string | RegExp) =>
-      new Promise<void>((resolve, reject) => {
+      new Promise<string>((resolve, reject) => {
         const look = () => {
           const all = plain(out + err)
-          if (typeof text === 'string' ? all.includes(text) : text.test(all)) {
+          const found = typeof text === 'string' ? all.includes(text) && text : text.exec(all)?.[0]
+          if (found) {
             watchers.delete(look)
-            resolve()
+            resolve(found)
           } else if (child.exitCode !== null) {
             reject(new Error(`terraform ended before it printed ${String(text)}:\n${all}`))
           }

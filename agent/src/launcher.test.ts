@@ -63,7 +63,7 @@ test('what runs when the launcher is let go is killed', async () => {
   other[Symbol.dispose]()
 
   await expect(launched.exited).rejects.toThrow('has died')
-  // Killed, and perhaps not yet waited for by whoever inherited it.
-  const status = await readFile(`/proc/${launched.pid}/status`, 'utf8').catch(() => 'State: X')
-  expect(status).toMatch(/State:\s+[ZX]/)
+  // Whoever inherits it may not have waited for it yet.
+  const state = async () => readFile(`/proc/${launched.pid}/status`, 'utf8').catch(() => 'State: X')
+  await expect.poll(state).toMatch(/State:\s+[ZX]/)
 })

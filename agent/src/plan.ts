@@ -50,9 +50,15 @@ export async function runPlan(workplace: Workplace): Promise<FinishJob> {
 
   async function showPlan() {
     await Promise.all([runToFile(workplace, ['show', '-json', folder.planFile], folder.planJson), schemasFetched])
-    const files = { planJson: folder.planJson, schemas }
-    const uploaded = uploadFile(workplace, 'plan-json', folder.planJson)
-    const [read] = await Promise.all([readWithSchemas(files), uploaded])
+    const [read] = await Promise.all([
+      redact({ planJson: folder.planJson, schemas }),
+      uploadFile(workplace, 'plan-json', folder.planJson),
+    ])
+    return read
+  }
+
+  async function redact(files: { planJson: string; schemas: string }) {
+    const read = await readWithSchemas(files)
     await workplace.client.putArtifact('plan-json-redacted', read.redacted, workplace.alive)
     return read
   }

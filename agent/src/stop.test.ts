@@ -76,7 +76,7 @@ describeWithTerraform('an apply', () => {
 
     expect(applied).toMatchObject({ status: 'canceled' })
     expect(apply.log()).toContain('canceled by force')
-    expect(processIsAlive(pid)).toBe(false)
+    await expect.poll(() => processIsAlive(pid)).toBe(false)
   })
 
   test('that takes longer than its limit is interrupted, and says so', async () => {

@@ -24,6 +24,13 @@ describe('settings', () => {
     expect(() => readConfig({ GROUNDSTATE_PROT: '80' })).toThrow('GROUNDSTATE_PROT: there is no such setting')
   })
 
+  test('trusted proxies are addresses, networks and names of networks', () => {
+    const read = (text: string) => readConfig({ GROUNDSTATE_TRUST_PROXY: text }).trustProxy
+
+    expect(read('loopback, 10.0.0.0/8,fd00::1')).toEqual(['loopback', '10.0.0.0/8', 'fd00::1'])
+    expect(() => read('10.0.0.0/8,proxy.example')).toThrow('"proxy.example"')
+  })
+
   test('the table in the README is up to date', async () => {
     const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
 

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { StartError } from './start-error.ts'
 
@@ -8,6 +9,21 @@ const flag = z
   .transform((value) => ['true', '1', 'on', 'yes'].includes(value))
 const integer = (min: number, max: number) => z.coerce.number().pipe(z.int().min(min).max(max))
 const milliseconds = integer(1, 2 ** 31 - 1)
+
+const proxies = z.string().transform((text, context) => {
+  const names = text.split(',').map((name) => name.trim())
+  for (const name of names) {
+    if (isProxy(name)) continue
+    context.addIssue(
+      `${JSON.stringify(name)} is neither an address, a network such as 10.0.0.0/8, loopback nor uniquelocal`,
+    )
+  }
+  return names
+})
+
+function isProxy(name: string) {
+  return name === 'loopback' || name === 'uniquelocal' || ipaddr.isValid(name) || ipaddr.isValidCIDR(name)
+}
 
 /** A root user's home is closed to the unprivileged user that PostgreSQL runs as, so root's data lives under `/var/lib`. */
 function defaultDataDir() {
@@ -82,6 +98,10 @@ export const SETTINGS = {
     schema: milliseconds.default(30_000),
     doc: 'time between the interrupt that cancels a run and the moment a forced cancel is allowed, in ms',
   },
+  LOG_LIMIT: {
+    schema: integer(1, 2 ** 31 - 1).default(100_000_000),
+    doc: 'bytes of output that are kept of a plan or an apply; what comes beyond is dropped, and a line says so',
+  },
   DRAIN_TIMEOUT: {
     schema: milliseconds.default(60_000),
     doc: 'time that running jobs get to finish after SIGTERM, in ms',
@@ -141,6 +161,11 @@ export const SETTINGS = {
     schema: z.string().optional(),
     doc: 'hosts that are called without a proxy, separated by commas',
     shown: 'NO_PROXY',
+  },
+  TRUST_PROXY: {
+    schema: proxies.optional(),
+    doc: 'proxies whose X-Forwarded-For tells the address of a client: addresses and networks, or `loopback` and `uniquelocal`, separated by commas',
+    shown: 'none: the address is that of the connection',
   },
   RATE_LIMIT: {
     schema: integer(0, 1_000_000).optional(),

@@ -56,6 +56,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           token: await createBuiltInAgentToken(ctx),
           name: 'built-in',
           concurrency: config.concurrency,
+          logLimitBytes: config.logLimit,
           workDir: join(config.dataDir, 'agent'),
           enginePath: config.enginePath,
           log: createAgentLog(log),

@@ -50,6 +50,11 @@ export function userActor(
 export const SYSTEM: SystemActor = { kind: 'system' }
 export const ANONYMOUS: AnonymousActor = { kind: 'anonymous' }
 
+/** Administrators of the site, and the server itself; not the service account of a team. */
+export function isSiteAdmin(actor: Actor) {
+  return actor.kind === 'system' || (actor.kind === 'user' && actor.isSiteAdmin && actor.teamId === undefined)
+}
+
 /** The user as whom something is created or locked, for `created_by` columns; null when no user is behind the actor. */
 export function actorUserId(actor: Actor) {
   return actor.kind === 'user' ? actor.userId : null

@@ -57,6 +57,8 @@ export const WORKSPACE_PERMISSIONS = [
   'team-access:read',
   'team-access:manage',
   'tags:manage',
+  /** The full plan: it holds the values of sensitive variables, which nobody else is shown. */
+  'plan-json:read',
 ] as const
 export type WorkspacePermission = (typeof WORKSPACE_PERMISSIONS)[number]
 
@@ -153,13 +155,17 @@ const NO_WORKSPACE: ReadonlySet<WorkspacePermission> = new Set()
 /** Moving a workspace changes who else may use it, so it takes a permission on its project. */
 const WORKSPACE_ADMIN = without(WORKSPACE_PERMISSIONS, 'workspace:move')
 
-/** An organization's token sets workspaces up; it starts no run and writes no state (spec §5). */
+/**
+ * An organization's token sets workspaces up; it starts no run and writes no state (spec §5), and reads no full plan
+ * (public documentation, "Plans").
+ */
 const ORGANIZATION_TOKEN_WORKSPACE = without(
   WORKSPACE_PERMISSIONS,
   'runs:plan',
   'runs:apply',
   'state-versions:write',
   'policy-overrides',
+  'plan-json:read',
 )
 /** It manages what is in the organization, not the organization itself or its tokens (public documentation, "API tokens"). */
 const ORGANIZATION_TOKEN = without(
@@ -177,6 +183,7 @@ const OWN_RUN: ReadonlySet<WorkspacePermission> = new Set([
   'state-outputs:read',
   'state-versions:read',
   'state-versions:write',
+  'plan-json:read',
 ])
 const CONSUMER_RUN: ReadonlySet<WorkspacePermission> = new Set([
   'workspace:read',

@@ -20,6 +20,8 @@ export type PutOptions = {
   maxBytes?: number
   /** False for what is compressed already: archives, plan files. */
   compress?: boolean
+  /** The md5 of the content where its caller knows it: it is not computed again. */
+  md5?: string
 }
 
 /**
@@ -77,9 +79,9 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
   }
 
   return {
-    async put(key, content, { maxBytes = Number.POSITIVE_INFINITY, compress = true } = {}) {
+    async put(key, content, { maxBytes = Number.POSITIVE_INFINITY, compress = true, md5 } = {}) {
       checkKey(key)
-      const tally = new Tally(key, maxBytes)
+      const tally = new Tally(key, maxBytes, md5)
       const { head, rest, close } = await takeHead(content)
       if (!rest) {
         tally.add(head)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SMALL_BYTES } from './driver.ts'
@@ -7,8 +7,8 @@ import { BlobTooLargeError } from './errors.ts'
 /** What a put accepts. */
 export type BlobContent = Buffer | Readable | AsyncIterable<Uint8Array>
 
-/** Of the content as it was put, but for `storedSize`: compressed and sealed. Hashes in lower-case hex, sizes in bytes. */
-export type BlobInfo = { size: number; sha256: string; md5: string; storedSize: number }
+/** Of the content as it was put, but for `storedSize`: compressed and sealed. The md5 in lower-case hex, sizes in bytes. */
+export type BlobInfo = { size: number; md5: string; storedSize: number }
 
 const SLICE_BYTES = 128 * 1024
 const BYTES_A_TURN = 1024 * 1024
@@ -66,19 +66,19 @@ export class Tally {
   #key: string
   #maxBytes: number
   #size = 0
-  #sha256 = createHash('sha256')
-  #md5 = createHash('md5')
+  #md5: Hash | string
 
-  constructor(key: string, maxBytes: number) {
+  /** `md5` where it is known. */
+  constructor(key: string, maxBytes: number, md5: string | undefined) {
     this.#key = key
     this.#maxBytes = maxBytes
+    this.#md5 = md5 ?? createHash('md5')
   }
 
   add(content: Buffer) {
     this.#size += content.length
     if (this.#size > this.#maxBytes) throw new BlobTooLargeError(this.#key, this.#maxBytes)
-    this.#sha256.update(content)
-    this.#md5.update(content)
+    if (typeof this.#md5 !== 'string') this.#md5.update(content)
   }
 
   async *count(head: Buffer, rest: Iterable<Buffer> | AsyncIterable<Buffer>) {
@@ -98,6 +98,7 @@ export class Tally {
 
   /** Once, at the end. */
   info(storedSize: number): BlobInfo {
-    return { size: this.#size, sha256: this.#sha256.digest('hex'), md5: this.#md5.digest('hex'), storedSize }
+    const md5 = typeof this.#md5 === 'string' ? this.#md5 : this.#md5.digest('hex')
+    return { size: this.#size, md5, storedSize }
   }
 }

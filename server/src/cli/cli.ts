@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { type Config, readConfig, SETTINGS, settingFlag, settingKey, USUAL_VARIABLES } from '../config.ts'
 import { StartError } from '../start-error.ts'
+import { addStateCommands } from './state-commands.ts'
 
 type SettingFlags = Record<string, string | undefined>
 
@@ -62,6 +63,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       const { tokenCreateCommand } = await import('./token.ts')
       exitCode = await tokenCreateCommand(configOf(flags), flags)
     })
+
+  addStateCommands(program, { urlOption, tokenOption, onExit: (code) => (exitCode = code) })
 
   withSettings(program.command('doctor'))
     .summary('check what the server needs')

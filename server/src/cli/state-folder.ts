@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
-import { appendFile, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StateSource, StateTarget, TransferredVersion, VersionContent } from './state-transfer.ts'
+import { appendToJournal, mendJournal, readJournal } from './journal.ts'
+import {
+  type StateSource,
+  type StateTarget,
+  type TransferredVersion,
+  transferredVersion,
+  type VersionContent,
+} from './state-transfer.ts'
 
 const HISTORY = 'history.jsonl'
 
@@ -17,21 +24,24 @@ export function stateFolder(path: string): StateSource & StateTarget {
   }
 
   async function history(workspace: string): Promise<TransferredVersion[]> {
-    const text = await readFile(join(folderOf(workspace), HISTORY), 'utf8').catch((error: unknown) => {
-      if (isMissing(error)) return ''
-      throw error
-    })
-    // The last line may have been cut off.
-    const complete = text.slice(0, text.lastIndexOf('\n') + 1)
-    return complete
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as TransferredVersion)
+    const lines = await readJournal(join(folderOf(workspace), HISTORY))
+    return lines.map((line) => transferredVersion.parse(JSON.parse(line)))
   }
 
   return {
+    async check() {
+      const found = await stat(path).catch((error: unknown) => {
+        if (isMissing(error)) return undefined
+        throw error
+      })
+      if (found && !found.isDirectory()) throw new Error(`${path} is no folder`)
+    },
+
     async listWorkspaces() {
-      const entries = await readdir(path, { withFileTypes: true })
+      const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+        if (isMissing(error)) throw new Error(`there is no folder ${path}`, { cause: error })
+        throw error
+      })
       return entries
         .filter((entry) => entry.isDirectory())
         .map((entry) => entry.name)
@@ -50,18 +60,19 @@ export function stateFolder(path: string): StateSource & StateTarget {
     },
 
     async prepare(workspace) {
-      await mkdir(folderOf(workspace), { recursive: true })
-      return { done: new Set((await history(workspace)).map((version) => version.id)), release: async () => {} }
-    },
-
-    async write(workspace, version, content) {
       const folder = folderOf(workspace)
-      await writeWhole(join(folder, fileName(version, 'tfstate')), content.raw)
-      if (content.json) await writeWhole(join(folder, fileName(version, 'json')), content.json)
-      await appendFile(
-        join(folder, HISTORY),
-        `${JSON.stringify({ ...version, hasJson: content.json !== undefined })}\n`,
-      )
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await mendJournal(join(folder, HISTORY))
+      return {
+        done: new Set((await history(workspace)).map((version) => version.id)),
+        release: async () => {},
+        async write(version, content) {
+          await writeWhole(join(folder, fileName(version, 'tfstate')), content.raw)
+          if (content.json) await writeWhole(join(folder, fileName(version, 'json')), content.json)
+          const line = JSON.stringify({ ...version, hasJson: content.json !== undefined })
+          await appendToJournal(join(folder, HISTORY), line)
+        },
+      }
     },
   }
 }

@@ -64,7 +64,7 @@ test('states go into a folder and from there into another organization, byte for
   const imported = await importStates({ from: { folder }, to: server(target) })
 
   expect(exported).toMatchObject({ workspaces: 3, versions: 4, skipped: 0 })
-  expect(progress.filter((one) => one.workspace === first.name).map((one) => one.done)).toEqual([1, 2, 3])
+  expect(progress.filter((one) => one.workspace === first.name).map((one) => one.done)).toEqual([0, 1, 2, 3])
   expect(imported).toMatchObject({ workspaces: 3, versions: 4 })
   expect(await contents(target, first.name)).toEqual(history.map(String))
   expect(await contents(target, second.name)).toHaveLength(1)
@@ -103,7 +103,7 @@ test('what was cut off goes on where it stopped', async () => {
   ) => {
     const abort = new AbortController()
     const onProgress = ({ done }: Progress) => done === 2 && abort.abort()
-    await expect(run({ signal: abort.signal, onProgress })).rejects.toThrow()
+    await expect(run({ signal: abort.signal, onProgress })).rejects.toThrow('aborted')
   }
   await cutOff((options) => exportStates({ ...options, from: server(source), folder }))
   const exported = await exportStates({ from: server(source), folder })
@@ -114,6 +114,29 @@ test('what was cut off goes on where it stopped', async () => {
   expect(exported).toMatchObject({ versions: 3, skipped: 2 })
   expect(imported).toMatchObject({ versions: 3, skipped: 2 })
   expect(await contents(target, name)).toEqual(history.map(String))
+})
+
+test('a version whose last answer got lost is not written twice', async () => {
+  const { name } = await workspaceWith(history)
+  const checkpointFile = join(folder, 'progress')
+  const importThem = async () =>
+    importStates({ from: server(source), to: { ...server(target), checkpointFile }, workspaces: [name] })
+  await importThem()
+  const noted = await readFile(checkpointFile, 'utf8')
+  await writeFile(checkpointFile, noted.slice(0, noted.lastIndexOf(' done') + 3))
+
+  const again = await importThem()
+
+  expect(again).toMatchObject({ versions: 3, skipped: 3 })
+  expect(await contents(target, name)).toEqual(history.map(String))
+})
+
+test('a token or an organization that is not known is named', async () => {
+  const exportFrom = async (from: object) => exportStates({ from: { ...server(source), ...from }, folder })
+
+  await expect(exportFrom({ token: 'wrong' })).rejects.toThrow("doesn't know the token")
+  await expect(exportFrom({ organization: 'nowhere' })).rejects.toThrow('has no organization nowhere')
+  await expect(exportFrom({ url: 'http://127.0.0.1:1' })).rejects.toThrow("can't be reached")
 })
 
 test('a file that was changed on the way is refused', async () => {

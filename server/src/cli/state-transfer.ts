@@ -1,21 +1,26 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { stateFolder } from './state-folder.ts'
-import { md5Of, stateServer, type StateServerOptions } from './state-server.ts'
+import { stateServer, type StateServerOptions } from './state-server.ts'
 
+export const transferredVersion = z.object({
+  id: z.string(),
+  serial: z.int(),
+  createdAt: z.string(),
+  size: z.int(),
+  intermediate: z.boolean(),
+  md5: z.string(),
+  lineage: z.string().nullable(),
+  hasJson: z.boolean(),
+})
 /** One version on its way; `md5` and `lineage` are known once its content is. */
-export type TransferredVersion = {
-  id: string
-  serial: number
-  createdAt: string
-  size: number
-  intermediate: boolean
-  md5: string
-  lineage: string | null
-  hasJson: boolean
-}
+export type TransferredVersion = z.infer<typeof transferredVersion>
 export type VersionContent = { raw: Buffer; json: Buffer | undefined }
 
 export type StateSource = {
+  /** Throws, with a reason for a person, when nothing can be read or written here. */
+  check: () => Promise<void>
   listWorkspaces: () => Promise<string[]>
   /** The finalized versions of a workspace, the oldest first. */
   listVersions: (workspace: string) => Promise<TransferredVersion[]>
@@ -23,13 +28,18 @@ export type StateSource = {
 }
 
 export type StateTarget = {
-  /** Gets ready for versions of a workspace, and tells which of the source's have arrived before. */
-  prepare: (workspace: string) => Promise<{ done: ReadonlySet<string>; release: () => Promise<void> }>
-  /** Complete, and remembered, when it resolves. */
-  write: (workspace: string, version: TransferredVersion, content: VersionContent) => Promise<void>
+  check: () => Promise<void>
+  /** Gets a workspace ready for versions, and tells which of the source's have arrived before. */
+  prepare: (workspace: string) => Promise<PreparedWorkspace>
+}
+export type PreparedWorkspace = {
+  done: ReadonlySet<string>
+  /** The version is complete, and remembered, when it resolves. */
+  write: (version: TransferredVersion, content: VersionContent) => Promise<void>
+  release: () => Promise<void>
 }
 
-/** Called after each version; `done` counts those of earlier attempts too. */
+/** Told when a workspace is begun and after each version; `done` counts those of earlier attempts too. */
 export type Progress = {
   workspace: string
   /** Workspaces, counted from 1. */
@@ -61,7 +71,7 @@ export async function exportStates(
 /**
  * Copies states, with their history, from a folder or another server into an organization; workspaces that are missing
  * are created. Serials, lineages and every byte are kept. Goes on where an earlier import stopped: what has arrived is
- * noted in the folder, or in `checkpointFile`.
+ * noted in `checkpointFile`, by default a file in the folder; from server to server there is no default.
  */
 export async function importStates(
   options: TransferOptions & { from: { folder: string } | StateServerOptions; to: StateServerOptions },
@@ -74,6 +84,8 @@ export async function importStates(
 }
 
 async function transfer(source: StateSource, target: StateTarget, options: TransferOptions): Promise<TransferResult> {
+  await source.check()
+  await target.check()
   const known = await source.listWorkspaces()
   const missing = options.workspaces?.filter((name) => !known.includes(name)) ?? []
   if (missing.length > 0) throw new Error(`there is no workspace ${missing.join(', ')} to take states from`)
@@ -83,34 +95,37 @@ async function transfer(source: StateSource, target: StateTarget, options: Trans
   for (const [index, workspace] of workspaces.entries()) {
     const history = await source.listVersions(workspace)
     const versions = options.latest === undefined ? history : history.slice(-options.latest)
-    const { done, release } = await target.prepare(workspace)
+    const prepared = await target.prepare(workspace)
+    const report = (count: number) =>
+      options.onProgress?.({
+        workspace,
+        workspaceNumber: index + 1,
+        workspaces: workspaces.length,
+        done: count,
+        versions: versions.length,
+        bytes: result.bytes,
+      })
+    report(0)
     try {
       for (const [position, version] of versions.entries()) {
         options.signal?.throwIfAborted()
-        if (done.has(version.id)) result.skipped += 1
-        else result.bytes += await copy(source, target, workspace, version)
+        if (prepared.done.has(version.id)) result.skipped += 1
+        else result.bytes += await copy(source, prepared, workspace, version)
         result.versions += 1
-        options.onProgress?.({
-          workspace,
-          workspaceNumber: index + 1,
-          workspaces: workspaces.length,
-          done: position + 1,
-          versions: versions.length,
-          bytes: result.bytes,
-        })
+        report(position + 1)
       }
     } finally {
-      await release()
+      await prepared.release()
     }
     result.workspaces += 1
   }
   return result
 }
 
-async function copy(source: StateSource, target: StateTarget, workspace: string, version: TransferredVersion) {
+async function copy(source: StateSource, target: PreparedWorkspace, workspace: string, version: TransferredVersion) {
   const content = await source.readContent(workspace, version)
-  const complete = { ...version, md5: md5Of(content.raw), ...identity(content.raw, version) }
-  await target.write(workspace, complete, content)
+  const md5 = createHash('md5').update(content.raw).digest('hex')
+  await target.write({ ...version, md5, ...identity(content.raw, version) }, content)
   return content.raw.length
 }
 

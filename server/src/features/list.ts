@@ -10,6 +10,7 @@ import { applyRoutes } from './applies/routes.ts'
 import { auditTrailJobs } from './audit-trail/jobs.ts'
 import { auditTrailRoutes } from './audit-trail/routes.ts'
 import { avatarRoutes } from './avatars/routes.ts'
+import { configurationVersionJobs } from './configuration-versions/jobs.ts'
 import { configurationVersionRoutes } from './configuration-versions/routes.ts'
 import { dataRetentionJobs } from './data-retention/jobs.ts'
 import { dataRetentionRoutes } from './data-retention/routes.ts'
@@ -103,11 +104,12 @@ export const ROUTES: readonly Routes[] = [
 /** Everything that runs in the background. */
 export const JOBS: readonly JobHandler[] = [
   ...auditTrailJobs,
+  ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...oauthJobs,
   ...planJobs,
   ...runJobs,
-  ...taskStageJobs,
   ...sessionJobs,
   ...stateVersionJobs,
+  ...taskStageJobs,
 ]

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
-import { type Actor, ANONYMOUS } from '../auth/actor.ts'
+import { type Actor, ANONYMOUS, isSiteAdmin } from '../auth/actor.ts'
 import { authenticate } from '../auth/authenticate.ts'
-import { badRequest, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
+import { badRequest, notFound, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
 import type { Answer } from './answers.ts'
 import { readIncludes } from './includes.ts'
 import { type Page, readPage } from './pagination.ts'
@@ -23,14 +23,19 @@ export type Params<Path extends string> = Path extends `${string}:${infer Name}/
 export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   /** The schema of the body; without one the body is not read. */
   body?: Body
-  /** `public` routes take no token; all others answer 401 without a good one. */
-  access?: 'token' | 'public'
+  /**
+   * `public` routes take no token; all others answer 401 without a good one. Those of the site's administrators do not exist
+   * for anybody else, whatever is sent to them.
+   */
+  access?: 'token' | 'public' | 'site-admin'
   /** Whether the token of a task result opens it, which opens nothing else. The service checks that it is the right one. */
   forTask?: true
   /** What `include` may name. */
   include?: readonly string[]
   /** The largest body, in bytes. */
   maxBytes?: number
+  /** Asked before a large body is read; throws for a sender whose request comes to nothing whatever the body says. */
+  beforeLargeBody?: (ctx: Ctx, params: Record<string, string>) => Promise<unknown>
   /** The body is not parsed: the handler reads `req.raw.body`, a stream. */
   upload?: true
   /** Paths start at `/api/v2` unless this says otherwise. */
@@ -74,6 +79,8 @@ export type Route = { method: Method; url: string; options: RouteOptions; featur
 
 export const API_PREFIX = '/api/v2'
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
+/** From this size (bytes) on, reading a body costs more than asking first whether it is worth it. */
+const LARGE_BODY = 1024 * 1024
 
 /** What is rate-limited; agents, object URLs and probes are not: they come as often as the work asks for. */
 const LIMITED_PATHS = /^\/(?:api\/v2|oauth|docs)\//
@@ -105,20 +112,22 @@ export function createHttp(
       // Before the body: nothing is read of one whose sender has no right to send it.
       onRequest: async (raw, reply) => {
         if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
-        await admit(raw, reply, options.access ?? 'token')
+        await admit(raw, reply, options.access === 'public' ? 'public' : 'token')
         if (getActor(raw).kind === 'task' && !options.forTask) {
           throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
         }
+        if (options.access === 'site-admin' && !isSiteAdmin(getActor(raw))) throw notFound('resource')
         if (options.upload) checkLength(raw, maxBytes)
+        if (options.beforeLargeBody && Number(raw.headers['content-length'] ?? Infinity) > LARGE_BODY) {
+          await options.beforeLargeBody(contextOf(raw), raw.params as Record<string, string>)
+        }
       },
       handler: async (raw, reply) => {
-        const actor = getActor(raw)
-        const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
         const query = raw.query as Record<string, unknown>
         // Without content there is nothing that the parsers are called for.
         if (options.upload) raw.body ??= Readable.from([])
         const answer = await handler({
-          ctx: { ...app, actor, request },
+          ctx: contextOf(raw),
           params: raw.params,
           query,
           body: options.body && parseBody(options.body, raw.body),
@@ -132,6 +141,11 @@ export function createHttp(
         return answer ? writeAnswer(app, raw, reply, answer) : reply
       },
     })
+  }
+
+  function contextOf(raw: FastifyRequest): Ctx {
+    const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
+    return { ...app, actor: getActor(raw), request }
   }
 
   async function admitAny(raw: FastifyRequest, _: FastifyReply, access: 'token' | 'public') {

@@ -63,8 +63,8 @@ function problem(url: string, response: TestResponse): string | undefined {
   if (missing.length > 0 || headers['x-request-id'] === undefined) return `${status} without ${String(missing[0])}`
   if (status >= 500) return `${status} ${text}`
   if (status < 400 || response.bytes.length === 0) return undefined
-  // Its answers have the form of RFC 6749, or are pages.
-  if (url.startsWith('/oauth/') || url.startsWith('/auth/oidc')) return undefined
+  // Their answers have the form of RFC 6749, or are pages.
+  if (url.startsWith('/oauth/') || url.startsWith('/auth/')) return undefined
   if (headers['content-type'] !== 'application/vnd.api+json')
     return `${status} of type ${String(headers['content-type'])}`
   const { errors } = response.json() as { errors: { status: unknown; title: unknown; detail: unknown }[] }
@@ -81,7 +81,7 @@ function addId(response: TestResponse) {
 }
 
 function shown({ method, url, body }: TestRequest) {
-  return `${method} ${url} ${(typeof body === 'string' ? body : (JSON.stringify(body) ?? '')).slice(0, 300)}`
+  return `${method} ${url.slice(0, 200)} ${(typeof body === 'string' ? body : (JSON.stringify(body) ?? '')).slice(0, 300)}`
 }
 
 async function firstId(url: string): Promise<string> {

@@ -32,7 +32,7 @@ export async function createServer(app: App, features: readonly Routes[], { http
   const options = {
     logger: false,
     genReqId: () => randomUUID(),
-    trustProxy: false,
+    trustProxy: app.config.trustProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     forceCloseConnections: 'idle',
     // What comes in while the server closes is still answered: others have time to learn of it.

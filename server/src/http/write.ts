@@ -4,6 +4,7 @@ import type { Log } from '../app.ts'
 import type { Answer } from './answers.ts'
 import { entityTag, isMatched } from './etag.ts'
 import { JSON_API_TYPE } from './headers.ts'
+import { serialise } from './raw-json.ts'
 import { loggedError } from './request-log.ts'
 
 /** Sends what a handler returned. Documents and texts carry an ETag when they are read; streams are passed on. */
@@ -11,12 +12,13 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
   reply.code(answer.status)
   if (answer.headers) reply.headers(answer.headers)
   if (answer.document !== undefined) {
-    return writeText(request, reply, { type: JSON_API_TYPE, text: JSON.stringify(answer.document) })
+    return writeContent(request, reply, { type: JSON_API_TYPE, content: serialise(answer.document) })
   }
   if (!answer.content) return reply.send()
 
   const { type, data, size } = answer.content
-  if (typeof data === 'string') return writeText(request, reply, { type, text: data })
+  // As bytes: to the type of a text Fastify adds a charset, which that of JSON:API must not have.
+  if (typeof data === 'string') return writeContent(request, reply, { type, content: Buffer.from(data) })
   reply.header('content-type', type)
   if (size !== undefined) reply.header('content-length', size)
   if (!(data instanceof Readable)) return reply.send(data)
@@ -32,9 +34,11 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
   return reply.send(data)
 }
 
-function writeText(request: FastifyRequest, reply: FastifyReply, { type, text }: { type: string; text: string }) {
-  // As bytes: to the type of a text Fastify adds a charset, which that of JSON:API must not have.
-  const content = Buffer.from(text)
+function writeContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, content }: { type: string; content: Buffer },
+) {
   const isRead = reply.statusCode === 200 && (request.method === 'GET' || request.method === 'HEAD')
   if (isRead && reply.getHeader('cache-control') !== 'no-store') {
     const tag = entityTag(content)

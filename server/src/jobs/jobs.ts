@@ -130,6 +130,23 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
     }
   }
 
+  /** One worker of its own for each job that may run at once: it goes on to the next job without a pause. */
+  async function work(ctx: Ctx, handler: JobHandler) {
+    let id: string | undefined
+    id = await boss.work(
+      handler.kind.name,
+      { batchSize: 1, pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS },
+      async ([job]) => {
+        try {
+          if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
+        } finally {
+          // Notifications that came while it worked are spent: without this a backlog waits for the poll, job by job.
+          if (id !== undefined) boss.notifyWorker(id)
+        }
+      },
+    )
+  }
+
   return {
     async enqueue(db, kind, data, options = {}) {
       const executeSql = async (text: string, values: unknown[] = []) => {
@@ -146,18 +163,7 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
     declare,
     async start(ctx, handlers) {
       for (const handler of handlers) {
-        await boss.work(
-          handler.kind.name,
-          {
-            batchSize: 1,
-            localConcurrency: handler.kind.concurrency,
-            pollingIntervalSeconds: POLL_SECONDS,
-            notifyPollingIntervalSeconds: POLL_SECONDS,
-          },
-          async ([job]) => {
-            if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
-          },
-        )
+        for (let worker = 0; worker < handler.kind.concurrency; worker += 1) await work(ctx, handler)
         if (handler.schedule !== undefined) await boss.schedule(handler.kind.name, handler.schedule, {})
       }
     },

@@ -176,14 +176,18 @@ describe('a data folder', () => {
     expect((await readdir(join(dataDir, 'postgres'))).filter((name) => name.startsWith('cluster'))).toEqual(['cluster'])
   })
 
-  test('whose recorded process is now a stranger is started', async () => {
+  test.each([
+    ['', true],
+    [', though nothing but the lock of its socket is left,', false],
+  ])('whose recorded process is now a stranger%s is started', async (_, hasDataLock) => {
     copyTemplate()
     const account = await stat(join(dataDir, 'postgres/cluster'))
     const identity = isRoot ? { uid: account.uid, gid: account.gid } : {}
     const stranger = spawn('sleep', ['60'], identity)
     const cluster = join(dataDir, 'postgres/cluster')
     const lines = [stranger.pid, cluster, 1, 5432, join(dataDir, 'postgres'), '', '   1   1', 'ready   ', '']
-    await writeFile(join(cluster, 'postmaster.pid'), lines.join('\n'))
+    if (hasDataLock) await writeFile(join(cluster, 'postmaster.pid'), lines.join('\n'))
+    await writeFile(join(dataDir, 'postgres/.s.PGSQL.5432.lock'), lines.slice(0, 5).join('\n'))
 
     await using postgres = await start()
 

@@ -13,6 +13,7 @@ import {
   readPostmaster,
   removeSocketFolder,
   removeStale,
+  removeStaleSocketLock,
   spawnPostmaster,
   stopPostmaster,
 } from './postmaster.ts'
@@ -160,6 +161,7 @@ async function start(site: Site, known: string | undefined, patient: boolean): P
   await limitLog(log)
   const logStart = await size(log)
   const socketFolder = known ?? (await openSocketFolder(site.folders.home, site.account))
+  await removeStaleSocketLock(cluster, socketFolder)
   const child = await spawnPostmaster(site, socketFolder)
 
   const started = performance.now()

@@ -76,6 +76,20 @@ export async function removeStale(cluster: string, stale: Postmaster) {
   await rm(aside)
 }
 
+/**
+ * Removes the lock of a socket whose process number belongs to a stranger, or to a killed PostgreSQL that nobody has taken
+ * notice of yet: PostgreSQL would not start beside it. One of a process that is gone it removes by itself.
+ */
+export async function removeStaleSocketLock(cluster: string, socketFolder: string) {
+  const path = join(socketFolder, '.s.PGSQL.5432.lock')
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  const pid = Number.parseInt(text)
+  if (pid > 0 && isAlive(pid) && !(await isPostmaster(pid, cluster))) await rm(path, { force: true })
+}
+
 /** Stops PostgreSQL: clients are cut off, and what they were told is committed is on disk. */
 export async function stopPostmaster(pid: number, folders: Folders) {
   const { cluster, home } = folders

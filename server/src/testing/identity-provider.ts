@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 import type { TestApp } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
 
@@ -21,40 +21,46 @@ export async function createIdentityProvider() {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const provider = new Provider(issuer, {
-    clients: [
-      {
-        client_id: CLIENT.id,
-        client_secret: CLIENT.secret,
-        redirect_uris: ['http://groundstate.test/auth/oidc/callback'],
-        grant_types: ['authorization_code'],
-        response_types: ['code'],
+  let client = 'http://groundstate.test'
+  let made: Provider | undefined
+  const provider = () => (made ??= createProvider())
+  const createProvider = () =>
+    new Provider(issuer, {
+      clients: [
+        {
+          client_id: CLIENT.id,
+          client_secret: CLIENT.secret,
+          redirect_uris: [`${client}/auth/oidc/callback`],
+          grant_types: ['authorization_code'],
+          response_types: ['code'],
+        },
+      ],
+      jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' }] },
+      cookies: { keys: ['a key of the tests'] },
+      claims: {
+        openid: ['sub'],
+        profile: ['preferred_username', 'name'],
+        email: ['email', 'email_verified'],
+        groups: ['groups'],
       },
-    ],
-    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' }] },
-    cookies: { keys: ['a key of the tests'] },
-    claims: {
-      openid: ['sub'],
-      profile: ['preferred_username', 'name'],
-      email: ['email', 'email_verified'],
-      groups: ['groups'],
-    },
-    pkce: { required: () => true },
-    features: { devInteractions: { enabled: false } },
-    interactions: { url: () => '/interaction' },
-    findAccount: (_: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id, ...people.get(id) }) }),
-    loadExistingGrant: async ({ oidc }: { oidc: { client: { clientId: string }; session: { accountId: string } } }) => {
-      const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
-      grant.addOIDCScope(SCOPES)
-      await grant.save()
-      return grant
-    },
-  })
-  const callback = provider.callback()
-
+      pkce: { required: () => true },
+      features: { devInteractions: { enabled: false } },
+      interactions: { url: () => '/interaction' },
+      findAccount: (_: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id, ...people.get(id) }) }),
+      loadExistingGrant: async ({
+        oidc,
+      }: {
+        oidc: { client: { clientId: string }; session: { accountId: string } }
+      }) => {
+        const grant = new (provider().Grant)({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
+        grant.addOIDCScope(SCOPES)
+        await grant.save()
+        return grant
+      },
+    })
   async function handle(request: IncomingMessage, response: ServerResponse) {
-    if (request.url !== '/interaction') return callback(request, response)
-    await provider.interactionFinished(
+    if (request.url !== '/interaction') return provider().callback()(request, response)
+    await provider().interactionFinished(
       request,
       response,
       subject === undefined
@@ -98,6 +104,14 @@ export async function createIdentityProvider() {
       GROUNDSTATE_OIDC_SCOPES: SCOPES,
       GROUNDSTATE_OIDC_NAME: 'Example ID',
     },
+    /** Where the server is that people sign in to, when it is no `TestApp`; to be told before anybody comes. */
+    serve(baseUrl: string) {
+      client = baseUrl
+    },
+    /** Who signs in next, in a real browser; `undefined` refuses. */
+    choose(person: string | undefined) {
+      subject = person
+    },
     /** The answer of our callback; a person who is `undefined` refuses. `tamper` changes what the browser brings back. */
     async signIn(
       app: TestApp,
@@ -118,6 +132,7 @@ export async function createIdentityProvider() {
 export function cookiesOf(response: { headers: Record<string, unknown> }) {
   return [response.headers['set-cookie'] ?? []]
     .flat()
-    .map((line) => String(line).split(';', 1)[0] ?? '')
+    .filter((line) => typeof line === 'string')
+    .map((line) => line.split(';', 1)[0] ?? '')
     .filter((pair) => !pair.endsWith('='))
 }

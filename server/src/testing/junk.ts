@@ -1,5 +1,5 @@
 import type { Route } from '../http/http.ts'
-import { openApi, type Schema } from '../http/openapi.ts'
+import { openApi, type OpenApi, type Schema } from '../http/openapi.ts'
 import type { TestRequest } from './app.ts'
 
 /** Ids that exist, by the path segment before them. */
@@ -87,11 +87,8 @@ export function* junkRounds(routes: readonly Route[], ids: Ids): Generator<TestR
   yield routes.map((route) => target(route, ids))
   for (const flavour of ['plain', 'large', 'odd'] as const) {
     yield routes.flatMap((route) => {
-      const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
-      const content = api.paths[path]?.[route.method.toLowerCase()]?.requestBody?.content ?? {}
-      const name = Object.values(content)[0]?.schema.$ref?.split('/').at(-1)
-      const schema = name === undefined ? undefined : api.components.schemas[name]
-      return schema ? [{ ...target(route, ids), body: sample(schema, flavour, ids) }] : []
+      const body = sampleBody(api, route, { ids, flavour })
+      return body === undefined ? [] : [{ ...target(route, ids), body }]
     })
   }
   yield routes.filter(isRead).map((route) => ({ ...target(route, ids), method: 'HEAD' }))
@@ -112,6 +109,15 @@ export function* junkRounds(routes: readonly Route[], ids: Ids): Generator<TestR
         .flatMap((route, index) => variants[(index + shift) % variants.length]?.(route) ?? [])
     }
   }
+}
+
+/** A body that has the shape which the route takes, with ids that exist; undefined when it takes none. */
+export function sampleBody(api: OpenApi, route: Route, { ids, flavour }: { ids: Ids; flavour: Flavour }): unknown {
+  const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
+  const content = api.paths[path]?.[route.method.toLowerCase()]?.requestBody?.content ?? {}
+  const name = Object.values(content)[0]?.schema.$ref?.split('/').at(-1)
+  const schema = name === undefined ? undefined : api.components.schemas[name]
+  return schema && sample(schema, flavour, ids)
 }
 
 function isRead(route: Route) {
@@ -161,7 +167,7 @@ function sample(schema: Schema, flavour: Flavour, ids: Ids, key = ''): unknown {
     if (typeof object.id === 'string' && typeof object.type === 'string') object.id = ids[object.type] ?? object.id
     return object
   }
-  switch ([schema.type].flat()[0]) {
+  switch ([schema.type].flat()[0] ?? 'anything') {
     case 'string':
       return sampleText(schema, flavour)
     case 'integer':

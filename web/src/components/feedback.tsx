@@ -20,6 +20,17 @@ export function EmptyState({ title, children }: { title: string; children: React
   )
 }
 
+export function WaitingNote({ children }: { children: ReactNode }) {
+  return (
+    <p
+      role="status"
+      className="mt-4 rounded-md bg-amber-50 px-4 py-3 text-sm text-amber-900 dark:bg-amber-950 dark:text-amber-200"
+    >
+      {children}
+    </p>
+  )
+}
+
 export function Loading() {
   return (
     <p role="status" className="py-8 text-sm text-slate-500">

@@ -1,14 +1,14 @@
-import { Link, Navigate, Outlet, useLocation } from '@tanstack/react-router'
+import { Link, Outlet, useRouter } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { useSession, useSignOut } from '../features/session/session.ts'
 import { ErrorNote } from './feedback.tsx'
 
 export function Layout() {
   const session = useSession()
   const signOut = useSignOut()
-  const location = useLocation()
   if (session.isPending) return null
   if (session.error) return <ErrorNote error={session.error} />
-  if (!session.data) return <Navigate to="/app/sign-in" search={{ next: location.href }} replace />
+  if (!session.data) return <ToSignIn />
   return (
     <>
       <header className="border-b border-slate-200 bg-white dark:border-slate-800 dark:bg-slate-900">
@@ -31,4 +31,13 @@ export function Layout() {
       </main>
     </>
   )
+}
+
+/** Asks for a sign-in, to come back here after it. Once: a redirect that is rendered again would take itself for the goal. */
+function ToSignIn() {
+  const router = useRouter()
+  useEffect(() => {
+    void router.navigate({ to: '/app/sign-in', search: { next: router.latestLocation.href }, replace: true })
+  }, [router])
+  return null
 }

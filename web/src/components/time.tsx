@@ -1,3 +1,5 @@
+import { useSyncExternalStore } from 'react'
+
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3600],
@@ -6,9 +8,22 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 ]
 const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** "3 minutes ago", with the moment itself on hover. */
+const TICK_MS = 10_000
+
+/** One clock for all times on a page: they move on together, and stand still while the page is drawn. */
+let now = Date.now()
+function onTick(draw: () => void) {
+  const timer = setInterval(() => {
+    now = Date.now()
+    draw()
+  }, TICK_MS)
+  return () => clearInterval(timer)
+}
+
+/** "3 minutes ago", with the moment itself on hover. What came after the last tick is "now". */
 export function Ago({ at }: { at: string }) {
-  const seconds = Math.round((new Date(at).getTime() - Date.now()) / 1000)
+  const present = useSyncExternalStore(onTick, () => now)
+  const seconds = Math.min(0, Math.round((new Date(at).getTime() - present) / 1000))
   const [unit, size] = STEPS.find(([, step]) => Math.abs(seconds) >= step) ?? ['second', 1]
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>

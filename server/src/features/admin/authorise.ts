@@ -1,10 +1,8 @@
 import type { Ctx } from '../../app.ts'
+import { isSiteAdmin } from '../../auth/actor.ts'
 import { notFound } from '../../errors.ts'
 
 /** Lets site administrators and the server itself pass; for all others there is nothing here. */
 export function checkSiteAdmin(ctx: Ctx) {
-  const { actor } = ctx
-  const isAllowed =
-    actor.kind === 'system' || (actor.kind === 'user' && actor.isSiteAdmin && actor.teamId === undefined)
-  if (!isAllowed) throw notFound('resource')
+  if (!isSiteAdmin(ctx.actor)) throw notFound('resource')
 }

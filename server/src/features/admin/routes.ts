@@ -35,7 +35,7 @@ const ACTIONS: Record<string, (ctx: Ctx, id: string) => Promise<AdminUserRow>> =
 }
 
 export const adminUserRoutes: Routes = (http) => {
-  http.get('/admin/users', async (req) => {
+  http.get('/admin/users', { access: 'site-admin' }, async (req) => {
     const page = req.page()
     const { rows, total } = await listSiteUsers(req.ctx, {
       page,
@@ -47,28 +47,28 @@ export const adminUserRoutes: Routes = (http) => {
     return listPage({ url: req.url, page }, { rows: resources, total })
   })
 
-  http.post('/admin/users', { body: createUserBody }, async (req) => {
+  http.post('/admin/users', { access: 'site-admin', body: createUserBody }, async (req) => {
     const user = await createSiteUser(req.ctx, req.body.data.attributes)
     return created(adminUserResource(user, req.ctx.baseUrl))
   })
 
-  http.get('/admin/users/:userId', async (req) => {
+  http.get('/admin/users/:userId', { access: 'site-admin' }, async (req) => {
     const user = await showSiteUser(req.ctx, req.params.userId)
     return ok(adminUserResource(user, req.ctx.baseUrl))
   })
 
-  http.patch('/admin/users/:userId', { body: updateUserBody }, async (req) => {
+  http.patch('/admin/users/:userId', { access: 'site-admin', body: updateUserBody }, async (req) => {
     const user = await updateSiteUser(req.ctx, req.params.userId, req.body.data.attributes)
     return ok(adminUserResource(user, req.ctx.baseUrl))
   })
 
-  http.delete('/admin/users/:userId', async (req) => {
+  http.delete('/admin/users/:userId', { access: 'site-admin' }, async (req) => {
     await deleteSiteUser(req.ctx, req.params.userId)
     return noContent()
   })
 
   for (const [name, act] of Object.entries(ACTIONS)) {
-    http.post(`/admin/users/:userId/actions/${name}`, async (req) => {
+    http.post(`/admin/users/:userId/actions/${name}`, { access: 'site-admin' }, async (req) => {
       const user = await act(req.ctx, req.params.userId)
       return ok(adminUserResource(user, req.ctx.baseUrl))
     })
@@ -76,33 +76,33 @@ export const adminUserRoutes: Routes = (http) => {
 }
 
 export const adminOrganizationRoutes: Routes = (http) => {
-  http.get('/admin/organizations', async (req) => {
+  http.get('/admin/organizations', { access: 'site-admin' }, async (req) => {
     const page = req.page()
     const { rows, total } = await listSiteOrganizations(req.ctx, { page, q: readText(req.query, 'q') })
     return listPage({ url: req.url, page }, { rows: rows.map(adminOrganizationResource), total })
   })
 
-  http.get('/admin/organizations/:name', async (req) =>
+  http.get('/admin/organizations/:name', { access: 'site-admin' }, async (req) =>
     ok(adminOrganizationResource(await showSiteOrganization(req.ctx, req.params.name))),
   )
 
-  http.patch('/admin/organizations/:name', { body: updateOrganizationPlanBody }, async (req) => {
+  http.patch('/admin/organizations/:name', { access: 'site-admin', body: updateOrganizationPlanBody }, async (req) => {
     const organization = await updateSiteOrganization(req.ctx, req.params.name, req.body.data.attributes)
     return ok(adminOrganizationResource(organization))
   })
 
-  http.delete('/admin/organizations/:name', async (req) => {
+  http.delete('/admin/organizations/:name', { access: 'site-admin' }, async (req) => {
     await deleteSiteOrganization(req.ctx, req.params.name)
     return noContent()
   })
 
-  http.post('/admin/organizations/:name/subscription', { body: subscribeBody }, async (req) => {
+  http.post('/admin/organizations/:name/subscription', { access: 'site-admin', body: subscribeBody }, async (req) => {
     const id = req.body.data.relationships['feature-set'].data.id
     const { organization, set } = await subscribe(req.ctx, req.params.name, id)
     return created(subscriptionResource(organization, set))
   })
 
-  http.get('/admin/feature-sets', async (req) =>
+  http.get('/admin/feature-sets', { access: 'site-admin' }, async (req) =>
     listAll((await listFeatureSets(req.ctx, readText(req.query, 'q'))).map(featureSetResource)),
   )
 }

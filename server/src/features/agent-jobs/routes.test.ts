@@ -16,7 +16,8 @@ import {
 } from '../../testing/runs.ts'
 import { reapLostLeases } from './leases.ts'
 
-const app = await createTestApp()
+const LOG_LIMIT = 3_000_000
+const app = await createTestApp({ GROUNDSTATE_LOG_LIMIT: String(LOG_LIMIT) })
 const agent = await createFakeAgent(app)
 const listening = app.listen()
 
@@ -123,6 +124,18 @@ describe('a claim', () => {
   })
 })
 
+test('a job whose workspace is deleted is refused at once, so that its engine ends', async () => {
+  const { setting, job } = await startPlan()
+  const beat = job.heartbeat({ waitMs: 20_000 })
+  await job.log('at work')
+
+  const url = `/api/v2/workspaces/${setting.workspaceId}`
+  const deleted = await app.request({ method: 'DELETE', url, token: setting.user.token })
+
+  expect(deleted.status).toBe(204)
+  expect((await beat).status).toBe(401)
+})
+
 test('a run whose variables can not be opened ends, and holds up nobody', async () => {
   const setting = await createRunSetting(app)
   const response = await app.request({
@@ -184,6 +197,23 @@ describe('the log of a job', () => {
     const log = await readLog(setting, { run, phase: 'plan' })
     expect(String(await log.read(1, 100))).toBe('abcdefghi')
     await job.finish({ hasChanges: false })
+  })
+
+  test('is cut off at its limit with a line that says so, and what comes after is taken and dropped', async () => {
+    const { setting, run, job } = await startPlan({ 'plan-only': true })
+    const notice = `\nThe log is cut off here: it is longer than ${LOG_LIMIT} bytes. The run goes on.\n`
+    const piece = 'x'.repeat(1_000_000)
+
+    for (let at = 0; at < LOG_LIMIT + 1_500_000; at += piece.length)
+      expect((await job.log(piece)).json()).toEqual({ size: at + piece.length })
+    const again = await job.log(piece, LOG_LIMIT - 500_000)
+    await job.finish({ hasChanges: false })
+
+    expect(again.json()).toEqual({ size: LOG_LIMIT + 500_000 })
+    const log = await readLog(setting, { run, phase: 'plan' })
+    const { text } = await app.request({ url: log.path })
+    expect(text.length).toBeLessThan(LOG_LIMIT + 100_000)
+    expect(text.endsWith(`x${notice}\u0003`)).toBe(true)
   })
 
   test('tells its whole size to whoever sends again what is just being stored', async () => {

@@ -19,7 +19,7 @@ export const auditTrailRoutes: Routes = (http) => {
     const query = { since: readSince(req.query) }
     return json(auditTrailDocument(await listAuditTrail(req.ctx, req.params.organization, query, page), page))
   })
-  http.get('/admin/audit-trail', async (req) => {
+  http.get('/admin/audit-trail', { access: 'site-admin' }, async (req) => {
     const page = readPage(req.query, SIZES)
     return json(auditTrailDocument(await listSiteAuditTrail(req.ctx, { since: readSince(req.query) }, page), page))
   })

@@ -91,3 +91,13 @@ export async function isInUse(db: Db, id: string) {
     .executeTakeFirst()
   return row?.id
 }
+
+/** The keys of the archives that these versions name. */
+export async function findNamedArchives(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('configuration_versions')
+    .select('blob_key')
+    .where('id', '=', sql<string>`any(${ids})`)
+    .execute()
+  return new Set(rows.flatMap((row) => row.blob_key ?? []))
+}

@@ -13,6 +13,8 @@ import { readUploadUrl } from './urls.ts'
 /** The largest archive, in bytes as it is sent. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 
+export const ARCHIVE_PREFIX = 'configurations/'
+
 /**
  * Takes the archive of a configuration version, and starts its run when it asks for one. All of it is done when this
  * returns: a client that looks right afterwards finds the version `uploaded`. An archive that must not be unpacked makes
@@ -25,7 +27,7 @@ export async function uploadConfiguration(ctx: Ctx, token: string, archive: Read
   checkPending(version)
 
   // Each attempt has a key of its own, as one that was cut off by a kill may have left a blob.
-  const key = `configurations/${version.id}/${ctx.newId('upload')}`
+  const key = `${ARCHIVE_PREFIX}${version.id}/${ctx.newId('upload')}`
   const { size } = await ctx.blobs.put(key, archive, { maxBytes: MAX_ARCHIVE_BYTES, compress: false }).catch(translate)
   try {
     await checkArchive(await ctx.blobs.open(key))

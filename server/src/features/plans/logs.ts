@@ -60,8 +60,10 @@ async function openLog(ctx: Ctx, log: { id: string; run_id: string; held_until: 
   if (log.held_until !== null) await advanceRun({ ...ctx, actor: SYSTEM }, log.run_id)
 }
 
+export const LOG_PREFIX = 'logs/'
+
 function segmentKey(phaseId: string, index: number) {
-  return `logs/${phaseId}/${index}`
+  return `${LOG_PREFIX}${phaseId}/${index}`
 }
 
 async function readBlobs(

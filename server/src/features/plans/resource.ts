@@ -26,13 +26,14 @@ export function planResource(ctx: UrlCtx, plan: Phase): Resource {
   }
 }
 
-/** The state versions that an apply made are listed by its run. */
 export function applyResource(ctx: UrlCtx, apply: Phase): Resource {
   return {
     id: apply.id,
     type: 'applies',
     attributes: phaseAttributes(ctx, apply),
-    relationships: { 'state-versions': { data: [] } },
+    relationships: {
+      'state-versions': { data: apply.state_version_ids.map((id) => ({ id, type: 'state-versions' })) },
+    },
     links: { self: `/api/v2/applies/${apply.id}` },
   }
 }

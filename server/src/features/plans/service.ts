@@ -19,7 +19,7 @@ export async function requirePhase(
 ) {
   const phase = await store.findPhase(ctx.db, id)
   if (phase?.kind !== kind) throw notFound(kind)
-  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask })
+  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask, noun: kind })
   return { phase, run }
 }
 
@@ -30,18 +30,20 @@ export async function findRunPhase(ctx: Ctx, id: string): Promise<store.Phase> {
   return phase
 }
 
+export const ARTIFACT_PREFIX = 'runs/'
+
 /** Where an agent's files are kept; each is written once by one job. */
 export function artifactKey(runId: string, jobId: string, kind: ArtifactKind) {
-  return `runs/${runId}/${jobId}/${kind}`
+  return `${ARTIFACT_PREFIX}${runId}/${jobId}/${kind}`
 }
 
 /**
- * The full plan as JSON, undefined until there is one. It holds sensitive values in the clear, so it takes what reading
- * the state takes; others are told that there is nothing, as clients expect.
+ * The full plan as JSON, undefined until there is one. It holds sensitive values in the clear, those of variables too, so
+ * it takes admin access to the workspace; others are told that there is nothing, as clients expect.
  */
 export async function openPlanJson(ctx: Ctx, planId: string) {
   const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan', forTask: true })
-  if (ctx.actor.kind !== 'task' && !run.can.has('state-versions:read')) throw notFound('plan')
+  if (ctx.actor.kind !== 'task' && !run.can.has('plan-json:read')) throw notFound('plan')
   return openArtifact(ctx, phase, 'plan-json')
 }
 

@@ -3,14 +3,21 @@ import type { Db } from '../../db/db.ts'
 
 /** Phases with the run that they belong to, and the agent that worked on them last. */
 function selectPhases(db: Db) {
-  return db
-    .selectFrom('phases as p')
-    .innerJoin('runs as r', 'r.id', 'p.run_id')
-    .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
-    .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
-    .selectAll('p')
-    .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
-    .select(['j.agent_id', 'j.agent_name', 'pool.name as agent_pool_name'])
+  return (
+    db
+      .selectFrom('phases as p')
+      .innerJoin('runs as r', 'r.id', 'p.run_id')
+      .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
+      .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
+      .selectAll('p')
+      .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
+      .select(['j.agent_id', 'j.agent_name', 'pool.name as agent_pool_name'])
+      // Only an apply makes states; they are named by their run.
+      .select(
+        sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
+          order by sv.revision)`.as('state_version_ids'),
+      )
+  )
 }
 
 export async function findPhase(db: Db, id: string) {
@@ -64,4 +71,24 @@ export async function listUncompacted(db: Db, { before, limit }: { before: Date;
     .orderBy('ended_at')
     .limit(limit)
     .execute()
+}
+
+/** Which of these phases there are. */
+export async function findPhaseIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('phases')
+    .select('id')
+    .where('id', '=', sql<string>`any(${ids})`)
+    .execute()
+  return new Set(rows.map((row) => row.id))
+}
+
+/** Which of these runs there are. */
+export async function findRunIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', sql<string>`any(${ids})`)
+    .execute()
+  return new Set(rows.map((row) => row.id))
 }

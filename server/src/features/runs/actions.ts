@@ -65,7 +65,7 @@ export async function cancelRun(ctx: Ctx, id: string, comment: string | undefine
 
 /** Ends a run that did not heed a cancel: its engine is killed, and whatever it was doing is left as it is. */
 export async function forceCancelRun(ctx: Ctx, id: string, comment: string | undefined) {
-  const run = await requireRun(ctx, id, 'runs:read')
+  const run = await requireRun(ctx, id, 'runs:apply')
   if (!run.can.has('force-unlock'))
     throw forbidden(`a forced cancel needs admin access to the workspace ${run.workspace_name}`)
   return act(ctx, run, { action: 'force_canceled', comment }, async (ctx, { run: held }) => {

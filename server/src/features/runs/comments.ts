@@ -39,7 +39,7 @@ export async function requireComment(ctx: Ctx, id: string) {
     .where('c.id', '=', id)
     .executeTakeFirst()
   if (!row) throw notFound('comment')
-  await requireRun(ctx, row.run_id, 'runs:read')
+  await requireRun(ctx, row.run_id, 'runs:read', { noun: 'comment' })
   return row
 }
 
@@ -68,7 +68,7 @@ export async function listRunEvents(ctx: Ctx, runId: string) {
 export async function requireRunEvent(ctx: Ctx, id: string) {
   const row = await ctx.db.selectFrom('run_events').selectAll().where('id', '=', id).executeTakeFirst()
   if (!row) throw notFound('run event')
-  await requireRun(ctx, row.run_id, 'runs:read')
+  await requireRun(ctx, row.run_id, 'runs:read', { noun: 'run event' })
   return row
 }
 export type RunEvent = Awaited<ReturnType<typeof requireRunEvent>>

@@ -33,6 +33,9 @@ describe('the line of a workspace', () => {
     expect(await runStatus(app, setting, second)).toBe('pending')
     expect((await readRun(app, setting, second)).attributes['waiting-reason']).toBe(`1st in line behind ${first}`)
     expect((await readRun(app, setting, third)).attributes['waiting-reason']).toBe(`2nd in line behind ${second}`)
+    expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(
+      `${second} waits: 1st in line behind ${first}`,
+    )
 
     await (await agent.take()).finish({ hasChanges: false })
     expect(await runStatus(app, setting, second)).toBe('plan_queued')
@@ -55,10 +58,13 @@ describe('the line of a workspace', () => {
     expect(attributes['waiting-reason']).toMatch(
       new RegExp(`^the workspace is locked by user ${setting.user.username} since 20.*Z: maintenance$`),
     )
+    expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(
+      `${run} waits: ${attributes['waiting-reason']}`,
+    )
     await lock(setting, 'unlock')
     expect(await runStatus(app, setting, run)).toBe('plan_queued')
     await act(app, setting, { run, action: 'cancel' })
-    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+    expect((await readWorkspace(app, setting)).attributes).toMatchObject({ locked: false, 'waiting-reason': null })
   })
 
   test('a run that is taken out of the line leaves the others in order', async () => {

@@ -7,7 +7,7 @@ import { includedUsers } from '../users/service.ts'
 import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
 import type { Run } from './service.ts'
 import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
-import { waitingReason } from './waiting.ts'
+import { openTasks, waitingReason } from './waiting.ts'
 
 export const RUN_INCLUDES = [
   'plan',
@@ -58,7 +58,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): Resource {
       'engine-version': run.engine_version,
       'updated-at': run.updated_at,
       variables: run.can.has('variables:read') ? run.variables : [],
-      'waiting-reason': waitingReason(run.waiting, { tasks: openTasks(run), now }),
+      'waiting-reason': waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now }),
     },
     relationships: relationships(run, self),
     links: { self },
@@ -90,10 +90,6 @@ function relationships(run: Run, self: string): Record<string, Relationship> {
     'run-events': { links: { related: `${self}/run-events` } },
     comments: { links: { related: `${self}/comments` } },
   }
-}
-
-function openTasks({ task_stages: stages }: Run) {
-  return (stages?.open ?? []).map(({ name, deadline }) => ({ name, deadline: new Date(deadline) }))
 }
 
 function actionsBlock(run: Run, now: Date) {

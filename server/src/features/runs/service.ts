@@ -8,6 +8,7 @@ import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import { readRunFilter } from './filters.ts'
 import * as store from './store.ts'
+import { openTasks, waitingReason } from './waiting.ts'
 
 export { createRun, insertRun, insertUploadedRun, type RunOrigin } from './create.ts'
 export { runDocuments, runResource } from './resource.ts'
@@ -19,18 +20,19 @@ export type Run = Omit<store.FoundRun, 'facts'> & { can: ReadonlySet<WorkspacePe
 /**
  * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` when the actor may not see it,
  * `forbidden` when it sees it but lacks the permission. `forTask` lets in the token of a task result of this very run.
+ * `noun` is what the request was about, where that is a part of the run: it does not exist, rather than its run.
  */
 export async function requireRun(
   ctx: Ctx,
   id: string,
   permission: WorkspacePermission,
-  { forTask = false }: { forTask?: boolean } = {},
+  { forTask = false, noun = 'run' }: { forTask?: boolean; noun?: string } = {},
 ): Promise<Run> {
   const row = await store.findRun(ctx.db, ctx.actor, { id, now: ctx.now() })
   const run = row && readable(ctx, row)
-  if (!run) throw notFound('run')
+  if (!run) throw notFound(noun)
   if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
-  checkAccess(run, { noun: 'run', permission, workspaceName: run.workspace_name })
+  checkAccess(run, { noun, permission, workspaceName: run.workspace_name })
   return run
 }
 
@@ -47,6 +49,21 @@ export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promis
   if (ids.length === 0) return []
   const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
   return rows.map((row) => readable(ctx, row)).filter((run) => run.can.has('runs:read'))
+}
+
+/**
+ * Why workspaces (by id) wait: what holds back the run that is at work there, else the first in line. Workspaces in which
+ * nothing waits, or only for an agent about to take it, are left out.
+ */
+export async function listWaitingReasons(ctx: Ctx, workspaceIds: readonly string[]): Promise<Map<string, string>> {
+  const reasons = new Map<string, string>()
+  if (workspaceIds.length === 0) return reasons
+  const now = ctx.now()
+  for (const run of await store.listWaiting(ctx.db, { workspaceIds, now })) {
+    const reason = waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now })
+    if (reason !== null && !reasons.has(run.workspace_id)) reasons.set(run.workspace_id, `${run.id} waits: ${reason}`)
+  }
+  return reasons
 }
 
 type ListInput = { page: Page; query: Record<string, unknown> }

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { type GrantsColumn, grantsColumn, visibleWorkspace, workspaceFactsColumn } from '../../auth/facts.ts'
+import { type GrantsColumn, grantsColumn, userOf, visibleWorkspace, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
+import { prepared } from '../../db/prepared.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 import type { RunFilter } from './filters.ts'
 
@@ -10,8 +11,13 @@ import type { WaitingFacts } from './waiting.ts'
 /** An agent that has not asked for work for this long is not counted on, in seconds. */
 const AGENT_SILENCE_SECONDS = 60
 
-/** Runs `r` with what their resource shows, in workspaces `w`. */
-function selectRuns(db: Db, now: Date) {
+/** The time since which an agent must have asked for work to be counted on. */
+function heardSince(now: Date) {
+  return new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000).toISOString()
+}
+
+/** Runs `r` with what their resource shows, in workspaces `w`; `heard` is `heardSince`. */
+function selectRuns(db: Db, heard: string) {
   return db
     .selectFrom('runs as r')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -31,13 +37,13 @@ function selectRuns(db: Db, now: Date) {
       'w.current_state_version_id',
       'o.name as organization_name',
     ])
-    .select(waitingColumn(now).as('waiting'))
+    .select(waitingColumn(heard).as('waiting'))
     .select(stagesColumn.as('task_stages'))
 }
 
 /** As `selectRuns`, with the facts about the workspace of each for `actor`. */
-function selectRunsFor(db: Db, actor: Actor, now: Date) {
-  return selectRuns(db, now).select(workspaceFactsColumn(actor).as('facts'))
+function selectRunsFor(db: Db, actor: Actor, heard: string) {
+  return selectRuns(db, heard).select(workspaceFactsColumn(actor).as('facts'))
 }
 
 /** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
@@ -50,8 +56,7 @@ const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string
     end`
 
 /** What holds a run back, read only for runs that wait. */
-function waitingColumn(now: Date) {
-  const heard = new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000)
+function waitingColumn(heard: string) {
   return sql<WaitingFacts | null>`case
     when r.waits then (select jsonb_build_object(
         'lockedBy', case w.locked_by_type
@@ -80,12 +85,56 @@ function waitingColumn(now: Date) {
     end`
 }
 
-export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
-  return selectRunsFor(db, actor, now).where('r.id', '=', id).executeTakeFirst()
+/** What holds back the runs that keep workspaces waiting: of each the one at work, and the first in line. */
+export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
+  return db
+    .selectFrom('workspaces as w')
+    .innerJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('runs')
+          .selectAll()
+          .where((run) =>
+            run.or([
+              run('id', '=', run.ref('w.active_run_id')),
+              run(
+                'id',
+                '=',
+                run
+                  .selectFrom('runs as line')
+                  .select('line.id')
+                  .whereRef('line.workspace_id', '=', 'w.id')
+                  .where('line.waits', '=', sql.lit(true))
+                  .orderBy('line.queue_order')
+                  .limit(sql.lit(1)),
+              ),
+            ]),
+          )
+          .as('r'),
+      (join) => join.onTrue(),
+    )
+    .select(['r.id', 'r.workspace_id'])
+    .select(waitingColumn(heardSince(now)).as('waiting'))
+    .select(stagesColumn.as('task_stages'))
+    .where(sql<boolean>`w.id = any(${workspaceIds})`)
+    .orderBy('r.waits')
+    .execute()
 }
 
+export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
+  const heard = heardSince(now)
+  if (actor.kind !== 'user') return selectRunsFor(db, actor, heard).where('r.id', '=', id).executeTakeFirst()
+  const rows = await findForUser(db, { userId: actor.userId, heard, id })
+  return rows[0]
+}
+
+// Whoever waits for a run asks for it again and again.
+const findForUser = prepared(['userId', 'heard', 'id'], (db, { userId, heard, id }) =>
+  selectRunsFor(db, userOf(userId), heard).where('r.id', '=', id),
+)
+
 export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
-  return selectRunsFor(db, actor, now)
+  return selectRunsFor(db, actor, heardSince(now))
     .where(sql<boolean>`r.id = any(${ids})`)
     .execute()
 }
@@ -130,7 +179,7 @@ export async function listWorkspaceRuns(
         where r.workspace_id = ${workspaceId} and ${filter} order by r.number desc ${limited(page)}`
     : sql<string[]>`select r.id from runs r
         where r.workspace_id = ${workspaceId} and r.number <= ${total - offset} order by r.number desc limit ${sql.lit(page.size)}`
-  const rows = await selectRuns(db, now).where(onPage(ids)).orderBy('r.number', 'desc').execute()
+  const rows = await selectRuns(db, heardSince(now)).where(onPage(ids)).orderBy('r.number', 'desc').execute()
   return { rows, total }
 }
 
@@ -147,7 +196,7 @@ type OrganizationList = {
 /** As `selectRuns`, with what teams grant: the rest of the facts is the same for the whole organization. */
 function selectListed(db: Db, actor: Actor, { grants, now }: Pick<OrganizationList, 'grants' | 'now'>) {
   const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
-  return selectRuns(db, now).select(
+  return selectRuns(db, heardSince(now)).select(
     (grants ? grantsColumn(actor, subject) : sql<GrantsColumn>`null::jsonb`).as('grants'),
   )
 }
@@ -224,7 +273,7 @@ export async function findRunOfConfiguration(
   actor: Actor,
   { configurationVersionId, now }: { configurationVersionId: string; now: Date },
 ) {
-  return selectRunsFor(db, actor, now)
+  return selectRunsFor(db, actor, heardSince(now))
     .where('r.configuration_version_id', '=', configurationVersionId)
     .orderBy('r.seq', 'desc')
     .limit(1)

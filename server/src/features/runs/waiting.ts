@@ -39,6 +39,11 @@ export function waitingReason(
   return null
 }
 
+/** The tasks that a run waits for, from the column that tells its stages. */
+export function openTasks(stages: { open: { name: string; deadline: string }[] | null } | null): WaitingTask[] {
+  return (stages?.open ?? []).map(({ name, deadline }) => ({ name, deadline: new Date(deadline) }))
+}
+
 /** Names shown before the rest is only counted. */
 const MAX_NAMES = 5
 

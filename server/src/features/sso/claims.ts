@@ -19,6 +19,7 @@ export function usernameOf(claims: Claims): string {
     const username = value
       .replace(/@.*/, '')
       .normalize('NFKD')
+      .replaceAll(/\p{M}/gu, '')
       .replaceAll(/[^\w.-]+/g, '-')
       .replace(/^[-.]+|[-.]+$/g, '')
       // These names are those of service accounts.

@@ -29,7 +29,7 @@ function person(subject: string, { username, email, verified = true, groups }: C
 /** Signs in and returns the account. */
 async function signIn(subject: string) {
   const response = await provider.signIn(app, subject)
-  expect(response.status, response.text).toBe(303)
+  expect(response.status).toBe(303)
   const [cookie = ''] = cookiesOf(response)
   return (await app.request({ url: '/api/v2/account/details', headers: { cookie } })).json().data
 }

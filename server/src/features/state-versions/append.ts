@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
 import { type AuditRow, eventInsert } from '../audit-trail/service.ts'
 import type { ExtractedState } from './extract.ts'
-import type { PresentedRow } from './store.ts'
+import { COLUMNS, type PresentedRow } from './store.ts'
 
 /** Where a workspace's states and lock stood when they were checked. */
 export type Checked = {
@@ -66,7 +66,7 @@ export async function insertStateVersion(
     ), event as (
       ${eventInsert(version.audit, sql`w`)}
     )
-    insert into state_versions (
+    insert into state_versions as sv (
       id, workspace_id, revision, status, serial, md5, lineage, size, intermediate, raw_location, json_location, awaits_json,
       format,
       engine_version, resources_processed, resource_count, billable_count, modules, providers, resources, instances,
@@ -80,7 +80,7 @@ export async function insertStateVersion(
       ${version.createdByUserId}, ${version.lockHolderId}, ${version.runId}, ${version.rollbackOfId},
       ${version.createdAt}::timestamptz
     from w
-    returning *`.execute(db)
+    returning ${COLUMNS}`.execute(db)
   const [row] = rows
   const outputs = extracted.outputs.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   return row && { ...row, output_ids: outputs.map((output) => output.id) }

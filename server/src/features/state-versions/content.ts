@@ -16,7 +16,7 @@ export type ContentKind = 'raw' | 'json'
 export const ROW_BYTES = 256 * 1024
 
 /** Where content was put: sealed bytes that its version's transaction still has to insert, or the key of a blob. */
-export type Stored = { location: string; sealed: Buffer | undefined; size: number; md5: string }
+export type Stored = { location: string; sealed: Buffer | undefined; size: number }
 
 const IN_ROW = 'row'
 
@@ -26,13 +26,17 @@ export function md5Of(content: Buffer) {
 
 /**
  * Makes content ready to be named by version `id`: sealed for a row when it is small, else durable as a blob. A blob that
- * no version comes to name is swept.
+ * no version comes to name is swept. `md5` is that of the content, where it is known.
  */
-export async function storeContent(app: App, id: string, kind: ContentKind, content: Buffer): Promise<Stored> {
+export async function storeContent(
+  app: App,
+  { id, kind, md5 }: { id: string; kind: ContentKind; md5?: string },
+  content: Buffer,
+): Promise<Stored> {
   if (content.length <= ROW_BYTES) return sealContent(app, id, kind, content)
   const location = newBlobKey(id, kind)
-  const { size, md5 } = await app.blobs.put(location, content)
-  return { location, sealed: undefined, size, md5 }
+  const { size } = await app.blobs.put(location, content, md5 === undefined ? {} : { md5 })
+  return { location, sealed: undefined, size }
 }
 
 /** Seals small content for a row: a byte that says how it is encoded, then the content, encrypted. */
@@ -42,7 +46,7 @@ export function sealContent(app: App, id: string, kind: ContentKind, content: Bu
       ? Buffer.concat([PLAIN, content])
       : Buffer.concat([ZSTD, zstdCompressSync(content, ZSTD_OPTIONS)])
   const sealed = app.secrets.seal(encoded, rowContext(id, kind))
-  return { location: IN_ROW, sealed, size: content.length, md5: md5Of(content) }
+  return { location: IN_ROW, sealed, size: content.length }
 }
 
 /** Below this size (bytes) compression takes more time than the bytes that it saves. */

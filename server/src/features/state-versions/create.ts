@@ -53,8 +53,8 @@ export async function createStateVersion(ctx: Ctx, workspaceId: string, read: ()
   const id = ctx.newId('sv')
   const { raw, json } = state
   const [rawStored, jsonStored] = await Promise.all([
-    raw && storeContent(ctx, id, 'raw', raw.content),
-    json && storeContent(ctx, id, 'json', json),
+    raw && storeContent(ctx, { id, kind: 'raw', md5: state.md5 }, raw.content),
+    json && storeContent(ctx, { id, kind: 'json' }, json),
   ])
   const version: NewVersion = {
     id,

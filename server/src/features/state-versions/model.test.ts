@@ -1,11 +1,12 @@
+import { equal } from 'node:assert/strict'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../testing/factories.ts'
 import { download, rawState, type StateClient, stateClient, upload } from '../../testing/state-versions.ts'
 
-/** How many random histories are played; more of them on demand. */
-const HISTORIES = Number(process.env['STATE_MODEL_HISTORIES'] ?? 20)
+/** How many random histories are played, of 43 steps on average; more of them on demand. */
+const HISTORIES = Number(process.env['STATE_MODEL_HISTORIES'] ?? 50)
 const STEPS = 80
 
 let app: TestApp
@@ -107,13 +108,13 @@ const create = fc
         ...(!input.inline && { state: undefined }),
       })
 
-      if (model.lock !== input.user) return expect(answer.status).toBe(409)
-      if (latest && serial < latest.serial) return expect(answer.status).toBe(412)
+      if (model.lock !== input.user) return equal(answer.status, 409)
+      if (latest && serial < latest.serial) return equal(answer.status, 412)
       const isSame = latest?.serial === serial
-      if (latest && isSame && !latest.raw.equals(raw)) return expect(answer.status).toBe(409)
-      expect(answer.status).toBe(201)
+      if (latest && isSame && !latest.raw.equals(raw)) return equal(answer.status, 409)
+      equal(answer.status, 201)
       const { id, attributes } = answer.json().data
-      if (latest && isSame && input.inline) return expect(id).toBe(latest.id)
+      if (latest && isSame && input.inline) return equal(id, latest.id)
       superseded(model)
       const version: Version = {
         id,
@@ -127,7 +128,7 @@ const create = fc
       model.versions.push(version)
       if (input.inline) finalized(model, version)
       else model.pending = version
-      return expect(attributes.status).toBe(version.status)
+      return equal(attributes.status, version.status)
     }),
   )
 
@@ -140,9 +141,9 @@ const uploadIt = fc.record({ target, right: fc.boolean() }).map((input) =>
     const answer = await upload(app, version.uploadUrl, content)
 
     const isTaken = model.lock !== undefined && model.lock !== version.creator
-    if (version.status !== 'pending' || isTaken) return void expect(answer.status).toBe(409)
-    if (!input.right) return void expect(answer.status).toBe(422)
-    expect(answer.status).toBe(200)
+    if (version.status !== 'pending' || isTaken) return equal(answer.status, 409)
+    if (!input.right) return equal(answer.status, 422)
+    equal(answer.status, 200)
     delete model.pending
     version.intermediate &&= model.lock !== undefined
     finalized(model, version)
@@ -153,7 +154,7 @@ const lock = user.map((index) =>
   command(`lock(${index})`, async (model, real) => {
     const answer = await clientOf(real, index).lock()
 
-    expect(answer.status).toBe(model.lock === undefined ? 200 : 409)
+    equal(answer.status, model.lock === undefined ? 200 : 409)
     if (model.lock === undefined) model.lock = index
   }),
 )
@@ -162,9 +163,9 @@ const unlock = user.map((index) =>
   command(`unlock(${index})`, async (model, real) => {
     const answer = await clientOf(real, index).unlock()
 
-    if (model.lock !== index) return void expect(answer.status).toBe(409)
-    if (model.pending) return void expect(answer.status).toBe(422)
-    expect(answer.status).toBe(200)
+    if (model.lock !== index) return equal(answer.status, 409)
+    if (model.pending) return equal(answer.status, 422)
+    equal(answer.status, 200)
     released(model)
   }),
 )
@@ -173,7 +174,7 @@ const forceUnlock = user.map((index) =>
   command(`forceUnlock(${index})`, async (model, real) => {
     const answer = await clientOf(real, index).forceUnlock()
 
-    expect(answer.status).toBe(model.lock === undefined ? 409 : 200)
+    equal(answer.status, model.lock === undefined ? 409 : 200)
     if (model.lock !== undefined) released(model)
   }),
 )
@@ -184,13 +185,13 @@ const rollBack = fc.record({ user, target }).map((input) =>
     if (!version) return
     const answer = await clientOf(real, input.user).rollBack(version.id)
 
-    if (version.status !== 'finalized') return void expect(answer.status).toBe(422)
-    if (model.lock !== input.user) return void expect(answer.status).toBe(409)
-    expect(answer.status).toBe(201)
+    if (version.status !== 'finalized') return equal(answer.status, 422)
+    if (model.lock !== input.user) return equal(answer.status, 409)
+    equal(answer.status, 201)
     const serial = Math.max(...model.versions.map((one) => one.serial)) + 1
     superseded(model)
     const { id, attributes } = answer.json().data
-    expect(attributes.serial).toBe(serial)
+    equal(attributes.serial, serial)
     const raw = Buffer.from(version.raw.toString().replace(`"serial": ${version.serial},`, `"serial": ${serial},`))
     const copy: Version = {
       id,
@@ -223,8 +224,8 @@ const transition = fc
       const answer = await clientOf(real, 0).action(version.id, input.action)
 
       const isNeeded = version === model.current || version === model.latest
-      if (version.status !== from || isNeeded) return void expect(answer.status).toBe(400)
-      expect(answer.status).toBe(200)
+      if (version.status !== from || isNeeded) return equal(answer.status, 400)
+      equal(answer.status, 200)
       version.status = to
     }),
   )
@@ -234,8 +235,8 @@ const look = user.map((index) =>
   command(`look(${index})`, async (model, real) => {
     const client = clientOf(real, index)
     const current = await client.current()
-    if (!model.current) expect(current.status).toBe(404)
-    else expect(current.json().data.id).toBe(model.current.id)
+    if (!model.current) equal(current.status, 404)
+    else equal(current.json().data.id, model.current.id)
   }),
 )
 

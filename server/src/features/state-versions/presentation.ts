@@ -1,9 +1,11 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { workspacePermissions } from '../../auth/permissions.ts'
+import { RawJson } from '../../http/raw-json.ts'
 import type { Surroundings } from './create.ts'
 import { includedWith } from './includes.ts'
 import { type Shown, stateVersionResource } from './resource.ts'
+import { resourceLists } from './resource-lists.ts'
 import type { PresentedRow } from './store.ts'
 
 /** Presents versions of one workspace with what `includes` names. */
@@ -19,11 +21,20 @@ export async function stateVersionDocuments(
     deleteOlderThanDays: surroundings.echoedDays,
     commit: surroundings.vcs_repo === null ? undefined : { sha: null, url: null },
   }
-  return {
-    resources: versions.map((version) => stateVersionResource(ctx, version, shown)),
-    included: await includedWith(ctx, versions, includes),
-  }
+  const [resources, included] = await Promise.all([
+    stateVersionResources(ctx, versions, shown),
+    includedWith(ctx, versions, includes),
+  ])
+  return { resources, included }
 }
+
+export async function stateVersionResources(ctx: Ctx, versions: readonly PresentedRow[], shown: Shown = {}) {
+  const lists = await resourceLists(ctx, versions)
+  // A version that was deleted since its row was read has no list any more.
+  return versions.map((version) => stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, shown))
+}
+
+const NO_LIST = new RawJson(Buffer.from('[]'))
 
 /** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (spec §2.4). */
 function seesBilling({ plan, facts }: Surroundings) {

@@ -1,6 +1,7 @@
 import type { Relationship, Resource } from '@groundstate/contract/json-api'
 import type { App } from '../../app.ts'
 import { API_PREFIX } from '../../http/http.ts'
+import { RawJson } from '../../http/raw-json.ts'
 import { objectUrl } from './objects.ts'
 import type { PresentedRow } from './store.ts'
 import type { WorkspaceResource } from './workspace-resources.ts'
@@ -21,6 +22,7 @@ export type Shown = {
 export function stateVersionResource(
   app: Pick<App, 'baseUrl' | 'secrets' | 'now'>,
   row: PresentedRow,
+  resources: RawJson,
   shown: Shown = {},
 ): Resource {
   const { id } = row
@@ -42,9 +44,9 @@ export function stateVersionResource(
         'json-upload',
         mayUpload && row.awaits_json && (row.status === 'pending' || isReadable),
       ),
-      modules: row.modules ?? {},
-      providers: row.providers ?? {},
-      resources: row.resources ?? [],
+      modules: new RawJson(Buffer.from(row.modules ?? '{}')),
+      providers: new RawJson(Buffer.from(row.providers ?? '{}')),
+      resources,
       'resources-processed': row.resources_processed,
       intermediate: row.intermediate,
       serial: row.serial,

@@ -64,14 +64,15 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Pro
   if (original === undefined) throw new Error(`${target.id} is finalized and has no content`)
   const id = ctx.newId('sv')
   const raw = rewriteSerial(original, serial)
+  const md5 = md5Of(raw)
   const [rawStored, jsonStored] = await Promise.all([
-    storeContent(ctx, id, 'raw', raw),
-    json && storeContent(ctx, id, 'json', json),
+    storeContent(ctx, { id, kind: 'raw', md5 }, raw),
+    json && storeContent(ctx, { id, kind: 'json' }, json),
   ])
   return {
     id,
     serial,
-    md5: md5Of(raw),
+    md5,
     lineage: target.lineage,
     size: raw.length,
     intermediate: false,

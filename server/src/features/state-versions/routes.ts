@@ -1,10 +1,9 @@
 import { createStateVersionBody, rollbackStateVersionBody, softDeleteBody } from '@groundstate/contract/state-versions'
 import type { Readable } from 'node:stream'
-import { z } from 'zod'
 import type { Ctx } from '../../app.ts'
 import { type Answer, bytes, created, document, json, listPage } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { parseBody } from '../../http/validation.ts'
+import { parseBody, unparsed } from '../../http/validation.ts'
 import { INCLUDES } from './includes.ts'
 import { OBJECT_PATH } from './objects.ts'
 import { stateVersionDocuments } from './presentation.ts'
@@ -17,6 +16,7 @@ import {
   listWorkspaceResources,
   MAX_CONTENT_BYTES,
   permanentlyDeleteBackingData,
+  requireStateWorkspace,
   restoreBackingData,
   rollbackStateVersion,
   showCurrentStateVersion,
@@ -25,6 +25,9 @@ import {
   type StateVersion,
   uploadContent,
 } from './service.ts'
+
+/** The largest body with the content in it: it is parsed on the event loop, a second for 64 MB. What is larger is uploaded. */
+const MAX_INLINE_BYTES = 128 * 1024 * 1024
 
 /**
  * Seconds between the snapshots that a command line stores while it applies. It reads them off any of these answers, if
@@ -35,7 +38,12 @@ const SNAPSHOTS = { 'x-terraform-snapshot-interval': '30' }
 export const stateVersionRoutes: Routes = (http) => {
   http.post(
     '/workspaces/:workspaceId/state-versions',
-    { body: z.unknown(), maxBytes: MAX_CONTENT_BYTES },
+    {
+      body: unparsed(createStateVersionBody),
+      maxBytes: MAX_INLINE_BYTES,
+      beforeLargeBody: async (ctx, { workspaceId = '' }) =>
+        requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
+    },
     async (req) => {
       const read = () => parseBody(createStateVersionBody, req.body).data
       const { version, surroundings } = await createStateVersion(req.ctx, req.params.workspaceId, read)
@@ -44,7 +52,7 @@ export const stateVersionRoutes: Routes = (http) => {
     },
   )
 
-  http.patch('/workspaces/:workspaceId/state-versions', { body: z.unknown() }, async (req) => {
+  http.patch('/workspaces/:workspaceId/state-versions', { body: unparsed(rollbackStateVersionBody) }, async (req) => {
     const read = () => parseBody(rollbackStateVersionBody, req.body).data
     const { version, surroundings } = await rollbackStateVersion(req.ctx, req.params.workspaceId, read)
     const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)

@@ -6,7 +6,7 @@ import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
 import { requireWorkspaceByName } from '../workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
-import { stateVersionResource } from './resource.ts'
+import { stateVersionResources } from './presentation.ts'
 import * as store from './store.ts'
 
 export { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
@@ -114,5 +114,5 @@ export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Rele
 
 /** Versions as resources, for the includes of workspaces whose state the caller has been authorised to read. */
 export async function includedStateVersions(ctx: Ctx, ids: readonly string[]) {
-  return (await store.findVersions(ctx.db, ids)).map((version) => stateVersionResource(ctx, version))
+  return stateVersionResources(ctx, await store.findVersions(ctx.db, ids))
 }

@@ -345,3 +345,15 @@ test('with lenient checks, serial and lineage of the request count', async () =>
   expect(version.attributes.serial).toBe(0)
   expect((await client.post(rawState({ serial: 7 }), { serial: 1, lineage: 'another' })).status).toBe(409)
 })
+
+test('the content of whoever may not write is not even read', async () => {
+  const stranger = await createUser(app)
+  // Read, it would be answered as what is no JSON.
+  const body = 'x'.repeat(2_000_000)
+
+  const answers = [stranger, ada].map(async ({ token }) =>
+    app.request({ method: 'POST', url: `/api/v2/workspaces/${workspace.id}/state-versions`, token, body }),
+  )
+
+  expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([404, 400])
+})

@@ -61,6 +61,23 @@ describe('the states that an engine stores while it applies', () => {
     expect(outputs.json().data).toMatchObject([{ attributes: { name: 'x', value: 'y' } }])
   })
 
+  test('are listed by the apply, and by no other', async () => {
+    const { runId, apply, engine, user } = await applying()
+    const first = await store(engine, rawState({ serial: 1 }), runId)
+    const last = await store(engine, rawState({ serial: 2 }), runId)
+    await apply.finish()
+
+    const shown = (await user.request('GET', `/runs/${runId}/apply`)).json().data
+    const included = (await user.request('GET', `/runs/${runId}?include=apply,plan`)).json().included
+    const made = [first, last].map((id) => ({ id, type: 'state-versions' }))
+
+    expect(shown.relationships['state-versions'].data).toEqual(made)
+    for (const { type, relationships } of included) {
+      expect(relationships['state-versions'].data).toEqual(type === 'applies' ? made : [])
+    }
+    expect(included).toHaveLength(2)
+  })
+
   test('become current too when the apply fails', async () => {
     const { setting, runId, apply, engine, user } = await applying()
     const last = await store(engine, rawState({ serial: 1 }), runId)

@@ -5,13 +5,24 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 
-/** A version without its list of instances, which nothing but the workspace's resources reads. */
-export type StateVersionRow = Omit<Selectable<Schema['state_versions']>, 'instances'>
+/**
+ * A version without its list of instances, which nothing but the workspace's resources reads. What was extracted comes as
+ * the JSON that is shown, and a long list of resources not at all: see `findResourceLists`.
+ */
+export type StateVersionRow = Omit<
+  Selectable<Schema['state_versions']>,
+  'instances' | 'modules' | 'providers' | 'resources'
+> & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean }
 
-const COLUMNS = sql.raw(
+/** As stored, in bytes; longer lists are read apart. */
+const LONG_LIST = 2000
+
+export const COLUMNS = sql.raw(
   `sv.id, sv.workspace_id, sv.revision, sv.status, sv.serial, sv.md5, sv.lineage, sv.size, sv.intermediate,
    sv.raw_location, sv.json_location, sv.awaits_json, sv.format, sv.engine_version, sv.resources_processed, sv.resource_count,
-   sv.billable_count, sv.modules, sv.providers, sv.resources, sv.created_by_user_id, sv.lock_holder_id, sv.run_id,
+   sv.billable_count, sv.modules::text, sv.providers::text,
+   case when pg_column_size(sv.resources) <= ${LONG_LIST} then sv.resources::text end as resources,
+   coalesce(pg_column_size(sv.resources) > ${LONG_LIST}, false) as has_long_list, sv.created_by_user_id, sv.lock_holder_id, sv.run_id,
    sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at`,
 )
 const OUTPUT_IDS = sql.raw(
@@ -52,7 +63,6 @@ export async function findVersion(db: Db, id: string): Promise<PresentedRow | un
   return rows[0]
 }
 
-/** A version and the state of its workspace, for an upload. */
 /** As `findVersion`, for several. */
 export async function findVersions(db: Db, ids: readonly string[]): Promise<PresentedRow[]> {
   const { rows } = await sql<PresentedRow>`
@@ -60,6 +70,14 @@ export async function findVersions(db: Db, ids: readonly string[]): Promise<Pres
   return rows
 }
 
+/** The lists of resources of these versions, as JSON. */
+export async function findResourceLists(db: Db, ids: readonly string[]) {
+  const { rows } = await sql<{ id: string; resources: string }>`
+    select id, resources::text from state_versions where id = any(${ids}) and resources is not null`.execute(db)
+  return rows
+}
+
+/** A version and the state of its workspace, for an upload. */
 export async function findUpload(db: Db, id: string) {
   const { rows } = await sql<
     StateVersionRow & {

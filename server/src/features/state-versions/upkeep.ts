@@ -1,40 +1,22 @@
 import type { Ctx } from '../../app.ts'
+import { blobOwner, sweepBlobs } from '../../blobs/sweep.ts'
 import { BLOB_PREFIX, md5Of, readContent } from './content.ts'
 import * as upkeepStore from './upkeep-store.ts'
 
-/** An upload may be stored for as long as its URL lives before a row names it. */
-const ORPHAN_AGE_MS = 48 * 3_600_000
-const BATCH = 500
 /** How many versions are read back each day. */
 const SAMPLE = 200
 
-/** Deletes blobs that no version names: what failed or dead processes left behind. Returns how many. */
+/** Deletes blobs that no version names: what failed or dead processes left behind, and deleted workspaces. Returns how many. */
 export async function sweepOrphans(ctx: Ctx, signal: AbortSignal) {
-  const before = new Date(ctx.now().getTime() - ORPHAN_AGE_MS)
-  let swept = 0
-  let batch: string[] = []
-  const flush = async () => {
-    const named = await upkeepStore.findNamedLocations(ctx.db, batch.map(versionOf))
-    for (const key of batch.filter((key) => !named.has(key))) {
-      await ctx.blobs.delete(key)
-      swept += 1
-    }
-    batch = []
-  }
-  for await (const { key, modifiedAt } of ctx.blobs.list(BLOB_PREFIX)) {
-    if (signal.aborted) return swept
-    if (modifiedAt >= before) continue
-    batch.push(key)
-    if (batch.length === BATCH) await flush()
-  }
-  await flush()
+  const named = async (keys: readonly string[]) =>
+    upkeepStore.findNamedLocations(
+      ctx.db,
+      keys.map((key) => blobOwner(key, BLOB_PREFIX)),
+    )
+  const swept = await sweepBlobs(ctx, BLOB_PREFIX, named, signal)
   await upkeepStore.deleteDiscardedContents(ctx.db)
   if (swept > 0) ctx.log.info({ swept }, 'deleted state content that no state version names')
   return swept
-}
-
-function versionOf(key: string) {
-  return key.slice(BLOB_PREFIX.length).split('/', 1)[0] ?? ''
 }
 
 /**

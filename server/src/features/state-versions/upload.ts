@@ -5,7 +5,7 @@ import { BlobTooLargeError } from '../../blobs/errors.ts'
 import { conflict, invalid, notFound, tooLarge } from '../../errors.ts'
 import { auditRow } from '../audit-trail/service.ts'
 import { finalizeStateVersion } from './append.ts'
-import { type ContentKind, dropRefused, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
+import { type ContentKind, dropRefused, md5Of, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
 import { extractSmall } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
 import { openObjectId } from './objects.ts'
@@ -37,9 +37,9 @@ export async function uploadContent(ctx: Ctx, objectId: string, body: Readable) 
 
 async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
   const version = await requireAwaiting(ctx, id, 'raw')
-  const { content, stored } = await receive(ctx, id, 'raw', body)
+  const { content, stored, md5 } = await receive(ctx, id, 'raw', body)
   try {
-    const header = checkContent(ctx, content, stored.md5, version)
+    const header = checkContent(ctx, content, md5(), version)
     const extracted = extractSmall(ctx, content, header, [])
     const finalized = {
       id,
@@ -125,7 +125,7 @@ async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) 
     const next = await source.next()
     if (next.done) {
       const content = Buffer.concat(pieces, size)
-      return { content, stored: sealContent(ctx, id, kind, content) }
+      return { content, stored: sealContent(ctx, id, kind, content), md5: () => md5Of(content) }
     }
     pieces.push(next.value)
     size += next.value.length
@@ -144,7 +144,7 @@ async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) 
     { maxBytes: MAX_CONTENT_BYTES },
   )
   const content = kind === 'raw' ? Buffer.concat(pieces, total) : EMPTY
-  return { content, stored: { location, sealed: undefined, size: total, md5 } }
+  return { content, stored: { location, sealed: undefined, size: total }, md5: () => md5 }
 }
 
 const EMPTY = Buffer.alloc(0)

@@ -19,7 +19,9 @@ beforeAll(async () => {
   ownersId = (await app.db.selectFrom('teams').select('id').where('is_owners', '=', true).executeTakeFirstOrThrow()).id
 })
 
-async function createTeam(name: string, members: TestUser[], columns: Record<string, boolean> = {}) {
+type Columns = NonNullable<Parameters<typeof createTeamIn>[2]>['columns']
+
+async function createTeam(name: string, members: TestUser[], columns: Columns = {}) {
   return createTeamIn(app, organization.id, { name, members, columns })
 }
 
@@ -105,11 +107,16 @@ describe('who may', () => {
     const manager = await createUser(app)
     await createTeam('managers', [manager], { manage_teams: true })
     const { text } = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
+    const visible = await createTeam('visible', [], { visibility: 'organization' })
+    const secret = await createTeam('hidden', [])
 
     for (const token of [manager.token, text]) {
-      expect((await post(legacy(), token)).status).toBe(201)
-      expect((await post(legacy(ownersId), token)).status).toBe(403)
+      expect((await post(legacy(visible), token)).status).toBe(201)
     }
+    expect((await post(legacy(secret), manager.token)).status).toBe(404)
+    expect((await post(legacy(ownersId), manager.token)).status).toBe(404)
+    expect((await post(legacy(secret), text)).status).toBe(201)
+    expect((await post(legacy(ownersId), text)).status).toBe(403)
   })
 
   test("not a team's own token, which would outlive its revocation", async () => {

@@ -1,7 +1,8 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkTwoFactorPolicy, organizationPermissions } from '../../auth/permissions.ts'
+import { checkTwoFactorPolicy } from '../../auth/permissions.ts'
+import { teamPermissions } from '../../auth/team-permissions.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
@@ -21,19 +22,16 @@ export async function requireTeamForTokens(ctx: Ctx, teamId: string) {
   const team = await store.findTeam(ctx.db, ctx.actor, teamId)
   if (!team) throw notFound('team')
   const facts = readFacts(ctx.actor, { organizationId: team.organization_id, facts: team.facts })
-  const can = organizationPermissions(facts)
-  const managesTeams = can.has('teams:manage') || can.has('tokens:manage')
-  const isVisible =
-    can.has('organization:read') &&
-    (team.is_member || team.visibility === 'organization' || can.has('teams:read-all') || managesTeams)
-  if (!isVisible) throw notFound('team')
+  const can = teamPermissions(facts, {
+    isOwners: team.is_owners,
+    visibility: team.visibility,
+    allowsMemberTokens: team.allow_member_token_management,
+    isMember: team.is_member,
+    isPerson: ctx.actor.kind === 'user' && ctx.actor.teamId === undefined,
+  })
+  if (!can.has('team:read')) throw notFound('team')
   checkTwoFactorPolicy(facts)
-  const isPerson = ctx.actor.kind === 'user' && ctx.actor.teamId === undefined
-  const isAllowed =
-    can.has('tokens:manage') ||
-    (can.has('teams:manage') && !team.is_owners) ||
-    (team.is_member && team.allow_member_token_management && isPerson)
-  if (!isAllowed) throw forbidden(`you may not manage the tokens of the team ${team.name}`)
+  if (!can.has('tokens:manage')) throw forbidden(`you may not manage the tokens of the team ${team.name}`)
   return team
 }
 

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
+import { abandonJobs } from '../agent-jobs/abandon.ts'
 import { recordAudit } from '../audit-trail/service.ts'
 import { countManaged } from '../state-versions/service.ts'
 import { lockedBy } from './lock.ts'
@@ -73,6 +74,7 @@ function stillProcessed({ name }: StateOf) {
 }
 
 async function destroy(ctx: Ctx & { db: Tx }, { id, name, organization_id: organizationId }: Workspace) {
+  await abandonJobs(ctx, id)
   await store.deleteWorkspace(ctx.db, id)
   await recordAudit(ctx, { organizationId, action: 'destroy', resource: { type: 'workspace', id }, meta: { name } })
 }

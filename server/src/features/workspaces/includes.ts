@@ -3,7 +3,7 @@ import type { Ctx } from '../../app.ts'
 import { configurationVersionResource, findConfigurationVersions } from '../configuration-versions/service.ts'
 import { listReadableOrganizations, organizationResource } from '../organizations/service.ts'
 import { listReadableProjects, projectResource } from '../projects/service.ts'
-import { listReadableRuns, runDocuments } from '../runs/service.ts'
+import { listReadableRuns, listWaitingReasons, runDocuments } from '../runs/service.ts'
 import { listOutputsOf } from '../state-version-outputs/service.ts'
 import { includedStateVersions } from '../state-versions/service.ts'
 import { effectiveTagBindingResource, listEffectiveTagBindings } from '../tags/service.ts'
@@ -104,21 +104,27 @@ async function includedRuns(ctx: Ctx, runIds: readonly string[], nested: Readonl
 
 /** Presents workspaces with what `includes` names; the number of queries does not depend on how many they are. */
 export async function workspaceDocuments(ctx: Ctx, workspaces: readonly Workspace[], includes: ReadonlySet<string>) {
-  if (includes.size === 0) return { resources: workspaces.map((workspace) => workspaceResource(workspace)) }
   const loaders: Record<string, Loader> = LOADERS
-  const inclusions = await Promise.all(
-    [...byRelation(includes)].flatMap(([name, nested]) => loaders[name]?.(ctx, workspaces, nested) ?? []),
-  )
+  const [waiting, ...inclusions] = await Promise.all([
+    listWaitingReasons(ctx, ids(workspaces.filter(mayWait), 'id')),
+    ...[...byRelation(includes)].flatMap(([name, nested]) => loaders[name]?.(ctx, workspaces, nested) ?? []),
+  ])
   const resources = workspaces.map((workspace) =>
-    workspaceResource(
-      workspace,
-      Object.assign({}, ...inclusions.map(({ relationships }) => relationships?.get(workspace.id))),
-    ),
+    workspaceResource(workspace, {
+      relationships: Object.assign({}, ...inclusions.map(({ relationships }) => relationships?.get(workspace.id))),
+      waitingReason: waiting.get(workspace.id) ?? null,
+    }),
   )
+  if (includes.size === 0) return { resources }
   const included = new Map(
     inclusions.flatMap(({ resources }) => resources.map((resource) => [`${resource.type}/${resource.id}`, resource])),
   )
   return { resources, included: [...included.values()] }
+}
+
+/** Whether a run may wait there: an idle workspace costs no look. */
+function mayWait({ active_run_id, waiting_runs, can }: Workspace) {
+  return (active_run_id !== null || waiting_runs > 0) && can.has('runs:read')
 }
 
 /** As `workspaceDocuments`, for one. */

@@ -4,8 +4,17 @@ import type { Workspace } from './service.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 
-/** A workspace as the public API has it; `relationships` are added to its own by those who include more. */
-export function workspaceResource(workspace: Workspace, relationships: Record<string, Relationship> = {}): Resource {
+/**
+ * A workspace as the public API has it; `relationships` are added to its own by those who include more. `waitingReason` is
+ * our own: why its run waits, told where the workspace is what was asked for.
+ */
+export function workspaceResource(
+  workspace: Workspace,
+  {
+    relationships,
+    waitingReason,
+  }: { relationships?: Record<string, Relationship>; waitingReason?: string | null } = {},
+): Resource {
   const { can } = workspace
   const { mode, agentPoolId } = effectiveExecution(workspace)
   const self = `/api/v2/workspaces/${workspace.id}`
@@ -65,6 +74,7 @@ export function workspaceResource(workspace: Workspace, relationships: Record<st
       'last-assessment-result-at': null,
       'hyok-enabled': false,
       'tag-names': workspace.tag_names,
+      'waiting-reason': waitingReason,
       actions: { 'is-destroyable': can.has('workspace:delete') },
       permissions: permissionsBlock(workspace),
     },

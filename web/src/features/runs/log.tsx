@@ -23,7 +23,10 @@ export function Log({ url }: { url: string }) {
     }
   }, [url])
 
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [text])
+  useEffect(() => {
+    // Browsers of today return a promise from it, which React would take for the effect's clean-up.
+    if (text !== '') end.current?.scrollIntoView({ block: 'nearest' })
+  }, [text])
 
   if (error) return <ErrorNote error={error} />
   return (

@@ -1,7 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { Resource } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { ErrorNote, Loading } from '../../components/feedback.tsx'
+import { ErrorNote, Loading, WaitingNote } from '../../components/feedback.tsx'
 import { Ago } from '../../components/time.tsx'
 import { Log } from './log.tsx'
 import { RunStatus } from './run-status.tsx'
@@ -42,14 +42,7 @@ export function RunPage() {
       <p className="mt-1 text-sm text-slate-500">
         {run.id} · started <Ago at={attributes['created-at']} />
       </p>
-      {attributes['waiting-reason'] && (
-        <p
-          role="status"
-          className="mt-4 rounded-md bg-amber-50 px-4 py-3 text-sm text-amber-900 dark:bg-amber-950 dark:text-amber-200"
-        >
-          Waiting: {attributes['waiting-reason']}
-        </p>
-      )}
+      {attributes['waiting-reason'] && <WaitingNote>Waiting: {attributes['waiting-reason']}</WaitingNote>}
       <div className="mt-4 flex gap-2">
         {attributes.actions['is-confirmable'] && (
           <Button kind="primary" disabled={action.isPending} onClick={() => action.mutate('apply')}>

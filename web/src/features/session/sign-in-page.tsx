@@ -18,10 +18,14 @@ export function SignInPage() {
   function onSubmit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = new FormData(event.currentTarget)
+    const text = (name: string) => {
+      const value = form.get(name)
+      return typeof value === 'string' ? value : ''
+    }
     signIn.mutate(
       {
-        username: String(form.get('username')),
-        password: String(form.get('password')),
+        username: text('username'),
+        password: text('password'),
         ...(otp !== '' && { otp }),
       },
       { onSuccess: () => window.location.assign(target) },

@@ -41,7 +41,8 @@ export function TokensPage() {
 
   function onSubmit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    create.mutate(String(new FormData(event.currentTarget).get('description')))
+    const description = new FormData(event.currentTarget).get('description')
+    if (typeof description === 'string') create.mutate(description)
     event.currentTarget.reset()
   }
 

@@ -1,6 +1,6 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { Badge, EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
+import { Badge, EmptyState, ErrorNote, Loading, WaitingNote } from '../../components/feedback.tsx'
 import { Pages } from '../../components/pages.tsx'
 import { Ago } from '../../components/time.tsx'
 import { RunStatus } from '../runs/run-status.tsx'
@@ -33,6 +33,7 @@ export function WorkspacePage() {
         {attributes['execution-mode']} execution · version {attributes['terraform-version']} ·{' '}
         {attributes['resource-count']} resources
       </p>
+      {attributes['waiting-reason'] && <WaitingNote>{attributes['waiting-reason']}</WaitingNote>}
       {attributes.description && <p className="mt-3 text-sm">{attributes.description}</p>}
       <h2 className="mt-8 mb-3 font-medium">Runs</h2>
       {runs.isPending && <Loading />}

@@ -10,6 +10,7 @@ export type WorkspaceAttributes = {
   'resource-count': number
   'updated-at': string
   'tag-names': string[]
+  'waiting-reason'?: string | null
 }
 
 export function useWorkspaces(organization: string, search: string, page: number) {
@@ -27,5 +28,6 @@ export function useWorkspace(organization: string, name: string) {
   return useQuery({
     queryKey: ['workspace', organization, name],
     queryFn: async () => get<Document<WorkspaceAttributes>>(`/organizations/${organization}/workspaces/${name}`),
+    refetchInterval: (query) => (query.state.data?.data.attributes.locked ? 3000 : 15_000),
   })
 }

@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium, type Page } from 'playwright-core'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+)
+
+/** Whether there is a browser; tests that need it are skipped aloud where there is none. */
+export const hasBrowser = CHROMIUM !== undefined
+if (!hasBrowser) console.warn('SKIPPED: there is no Chromium in /usr/bin, nothing that drives a browser can be tested')
+
+/** A page of a fresh browser; it is closed when the file ends. */
+export async function openPage(): Promise<Page> {
+  const profile = await mkdtemp(join(tmpdir(), 'groundstate-chromium-'))
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM ?? '',
+    // The authority of TLS=auto lives in the server's data folder, and a browser has a store of its own.
+    ignoreHTTPSErrors: true,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+  whenFileEnds(async () => {
+    await browser.close()
+    await rm(profile, { recursive: true, force: true })
+  })
+  browser.setDefaultTimeout(10_000)
+  return browser.pages()[0] ?? browser.newPage()
+}

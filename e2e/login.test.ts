@@ -1,0 +1,82 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { hasBrowser, openPage } from './browser.ts'
+import { type BootedServer, bootServer } from './server.ts'
+import { type Folder, hasTerraform, terraformFolder } from './terraform.ts'
+
+const AUTHORIZE = /https:\/\/\S+\/oauth\/authorize\?\S+/
+
+let server: BootedServer
+let page: Page
+let host: string
+beforeAll(async () => {
+  if (!hasTerraform || !hasBrowser) return
+  server = await bootServer({ GROUNDSTATE_TLS: 'auto' })
+  host = `localhost:${new URL(server.url).port}`
+  page = await openPage()
+})
+
+/** A configuration on a computer where nothing is set up but the trust in the server's certificate. */
+async function newcomer(): Promise<{ folder: Folder; env: Record<string, string | undefined> }> {
+  const cloud = `cloud {\n    hostname = "${host}"\n    organization = "main"\n    workspaces { name = "after-login" }\n  }`
+  const folder = await terraformFolder(server, { 'main.tf': `terraform {\n  ${cloud}\n}\noutput "x" { value = 1 }\n` })
+  const home = join(folder.path, '.home')
+  // The command opens a browser by itself where it finds this program; here the test does.
+  const opener = join(home, 'bin/xdg-open')
+  await mkdir(join(home, '.terraform.d'), { recursive: true })
+  await mkdir(join(home, 'bin'))
+  await writeFile(opener, '#!/bin/sh\nexit 0\n')
+  await chmod(opener, 0o755)
+  const env = {
+    HOME: home,
+    PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
+    SSL_CERT_FILE: join(server.dataDir, 'tls/ca.pem'),
+    TF_CLI_CONFIG_FILE: undefined,
+  }
+  return { folder, env }
+}
+
+describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
+  test('a sign-in and a consent in the browser leave a token that works', async () => {
+    const { folder, env } = await newcomer()
+    const login = folder.start(['login', host], { env, input: 'yes\n' })
+    const url = await login.saw(AUTHORIZE)
+
+    await page.goto(url)
+    await page.getByLabel('Username').fill('admin')
+    await page.getByLabel('Password').fill('not the password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const refusal = await page.getByRole('alert').textContent()
+    await page.getByLabel('Password').fill(server.adminPassword())
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const question = await page.getByRole('heading').textContent()
+    await page.getByRole('button', { name: 'Allow' }).click()
+    const result = await login.done
+
+    expect(refusal).toContain('password')
+    expect(question).toBe('Allow Terraform to use your account?')
+    expect(result.all).toContain('Success!')
+    const stored = JSON.parse(await readFile(join(env['HOME'] ?? '', '.terraform.d/credentials.tfrc.json'), 'utf8'))
+    expect(stored.credentials[host].token).toMatch(/\S{20}/)
+    await folder.ok(['init', '-input=false'], { env })
+    expect((await folder.ok(['apply', '-auto-approve'], { env })).all).toContain('Apply complete!')
+  })
+
+  test('who is signed in is asked for consent only, and gives no token with a refusal', async () => {
+    const { folder, env } = await newcomer()
+    const login = folder.start(['login', host], { env, input: 'yes\n' })
+
+    await page.goto(await login.saw(AUTHORIZE))
+    const told = page.waitForRequest(/^http:\/\/localhost:\d+\/login\?/)
+    await page.getByRole('button', { name: 'Deny' }).click()
+    const answer = new URL((await told).url())
+    // The command takes no note of a refusal, nor of an interrupt: it waits on.
+    login.child.kill('SIGKILL')
+    await login.done
+
+    expect(answer.searchParams.get('error')).toBe('access_denied')
+    await expect(readFile(join(env['HOME'] ?? '', '.terraform.d/credentials.tfrc.json'))).rejects.toThrow('ENOENT')
+  })
+})

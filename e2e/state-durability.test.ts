@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { type BootedServer, bootServer } from './server.ts'
+
+/** How often server and database are killed: as often as the time allows, or just so many times on demand. */
+const ROUNDS = Number(process.env['STATE_KILL_ROUNDS'] ?? 50)
+const TIME_MS = process.env['STATE_KILL_ROUNDS'] === undefined ? 40_000 : Number.POSITIVE_INFINITY
+const FEWEST = 3
+const WRITERS = 4
+const LINEAGE = '7d0c27a4-55d5-4e7c-9f1b-3c1f2c4a9e10'
+
+let server: BootedServer
+beforeAll(async () => {
+  server = await bootServer()
+})
+
+type Written = { raw: string; isAcknowledged: boolean }
+type Writer = { id: string; name: string; serial: number; written: Map<string, Written> }
+
+/** Small states live in rows, large ones in files: both have to survive. */
+function rawState(serial: number, size: number) {
+  const noise = createHash('sha256').update(`${serial}`).digest('hex')
+  const outputs = { noise: { value: noise.repeat(Math.ceil(size / noise.length)), type: 'string' } }
+  return JSON.stringify({ version: 4, terraform_version: '1.11.4', serial, lineage: LINEAGE, outputs, resources: [] })
+}
+
+async function createWriter(index: number): Promise<Writer> {
+  const name = `durable-${index}`
+  const { data } = await server.api('POST', '/organizations/main/workspaces', {
+    data: { type: 'workspaces', attributes: { name } },
+  })
+  await server.api('POST', `/workspaces/${data.id}/actions/lock`, {})
+  return { id: data.id, name, serial: 0, written: new Map() }
+}
+
+/** Writes one version after the other until the server is gone; every second one inline, the others by upload. */
+async function write(writer: Writer, seed: number) {
+  for (let turn = seed; ; turn += 1) {
+    writer.serial += 1
+    const raw = rawState(writer.serial, turn % 3 === 0 ? 400_000 : 2000)
+    const isInline = turn % 2 === 0
+    const attributes = {
+      serial: writer.serial,
+      lineage: LINEAGE,
+      md5: createHash('md5').update(raw).digest('hex'),
+      ...(isInline && { state: Buffer.from(raw).toString('base64') }),
+    }
+    try {
+      const { data } = await server.api('POST', `/workspaces/${writer.id}/state-versions`, {
+        data: { type: 'state-versions', attributes },
+      })
+      const entry = { raw, isAcknowledged: isInline }
+      writer.written.set(data.id, entry)
+      if (isInline) continue
+      const upload = await fetch(data.attributes['hosted-state-upload-url'], { method: 'PUT', body: raw })
+      if (upload.status !== 200) throw new Refused(`the upload was answered with ${upload.status}`)
+      entry.isAcknowledged = true
+    } catch (error) {
+      // `fetch` fails with a type error when the connection breaks; an answer that says no is no part of this.
+      if (error instanceof TypeError) return
+      throw error
+    }
+  }
+}
+
+class Refused extends Error {}
+
+/** Ends the server, and the database under it, between two instructions. */
+async function killBoth() {
+  const [pid] = (await readFile(join(server.dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+  await server.stop('SIGKILL')
+}
+
+async function versionsOf({ name }: Writer) {
+  const found: any[] = []
+  for (let page: number | null = 1; page !== null;) {
+    const query = `filter%5Borganization%5D%5Bname%5D=main&filter%5Bworkspace%5D%5Bname%5D=${name}`
+    const list: any = await server.api('GET', `/state-versions?${query}&page%5Bsize%5D=100&page%5Bnumber%5D=${page}`)
+    found.push(...list.data)
+    page = list.meta.pagination['next-page']
+  }
+  return found
+}
+
+/** What of a writer's history is not as it was promised; nothing, when all is well. */
+async function broken(writer: Writer, isChecked: (id: string) => boolean) {
+  const problems: string[] = []
+  const versions = new Map((await versionsOf(writer)).map((version) => [version.id, version.attributes]))
+  for (const [id, { raw, isAcknowledged }] of writer.written) {
+    const status = versions.get(id)?.status
+    if (isAcknowledged && status !== 'finalized') problems.push(`${id} was acknowledged and is ${status}`)
+    if (status !== 'finalized' || !isChecked(id)) continue
+    const answer = await fetch(versions.get(id)['hosted-state-download-url'])
+    if ((await answer.text()) !== raw) problems.push(`${id} has other bytes (${answer.status})`)
+  }
+  for (const [id, { status, 'hosted-state-download-url': url }] of versions) {
+    if (!['finalized', 'pending', 'discarded'].includes(status)) problems.push(`${id} is ${status}`)
+    // Created, and killed before its answer: whole, or not there.
+    if (status === 'finalized' && !writer.written.has(id)) {
+      const answer = await fetch(url)
+      const text = await answer.text()
+      if (text !== rawState(JSON.parse(text).serial, text.length > 10_000 ? 400_000 : 2000))
+        problems.push(`${id} is neither absent nor whole`)
+    }
+  }
+  const latest = await server.api('GET', `/workspaces/${writer.id}/current-state-version`)
+  const finalized = [...versions].find(([, attributes]) => attributes.status === 'finalized')
+  if (latest.data.id !== finalized?.[0]) problems.push(`${latest.data.id} is current, not ${finalized?.[0]}`)
+  return problems
+}
+
+test(
+  'server and database are killed during writes: all that was acknowledged is there, byte for byte',
+  async () => {
+    const writers = await Promise.all(Array.from({ length: WRITERS }, (_, index) => createWriter(index)))
+    const seen = new Set<string>()
+    const until = performance.now() + TIME_MS
+    let rounds = 0
+
+    for (; rounds < ROUNDS && (rounds < FEWEST || performance.now() < until); rounds += 1) {
+      const writing = Promise.all(writers.map(async (writer, index) => write(writer, rounds + index)))
+      // Somewhere in the first writes after a start, or in the middle of many.
+      await Promise.race([pause(20 + Math.random() * 400), writing])
+      await killBoth()
+      await writing
+      await server.restart()
+      // What was checked after an earlier round is looked at by its status, and read again at the end.
+      for (const writer of writers) expect(await broken(writer, (id) => !seen.has(id))).toEqual([])
+      for (const writer of writers) for (const id of writer.written.keys()) seen.add(id)
+    }
+
+    for (const writer of writers) expect(await broken(writer, () => true)).toEqual([])
+    const entries = writers.flatMap((writer) => [...writer.written.values()])
+    const acknowledged = entries.filter((entry) => entry.isAcknowledged).length
+    process.stdout.write(`${rounds} kills, ${acknowledged} of ${entries.length} versions acknowledged\n`)
+    expect(acknowledged).toBeGreaterThan(rounds)
+  },
+  30 * 60_000,
+)

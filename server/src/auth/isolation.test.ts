@@ -1,0 +1,112 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Route } from '../http/http.ts'
+import { openApi } from '../http/openapi.ts'
+import { createTestApp, type TestRequest } from '../testing/app.ts'
+import { type ActorName, createEveryone, type Everyone } from '../testing/everyone.ts'
+import { sampleBody } from '../testing/junk.ts'
+import { ROUTE_ACCESS } from '../testing/route-access.ts'
+import { REQUESTS } from '../testing/route-requests.ts'
+import { fill } from '../testing/things.ts'
+
+/** Two organizations in which everything has the same name: what one asks never shows that there is the other. */
+
+const app = await createTestApp()
+const api = openApi(app.server.routes, app.baseUrl)
+const routes = app.server.routes
+  .map((route) => ({ route, key: `${route.method} ${route.url.replace(/^\/api\/v2/, '')}` }))
+  .filter(({ key }) => !['public', 'nobody', 'site'].includes(ROUTE_ACCESS[key] ?? ''))
+const reads = routes.filter(({ route }) => route.method === 'GET')
+const about = routes.filter(({ route, key }) => route.url.includes(':') && !key.includes('account/'))
+const changes = routes.filter(({ route }) => route.options.body !== undefined)
+
+const IDS = /[\dA-Za-z]{14,}(?:\.gsv1\.\w+)?/g
+const READERS: readonly ActorName[] = ['owner', 'read', 'org', 'run', 'stranger']
+
+const north = await createEveryone(app, 'north')
+const before = new Map<string, string>()
+let south: Everyone
+/** What nothing has: ids of the same form as those of the south. */
+let nothing: Record<string, string>
+
+beforeAll(async () => {
+  for (const reader of READERS) {
+    for (const { route, key } of reads) before.set(`${reader} ${key}`, await read(route, key, reader))
+  }
+  south = await createEveryone(app, 'south')
+  nothing = Object.fromEntries(Object.entries(south.ids).map(([noun, id]) => [noun, noId(id)]))
+}, 60_000)
+
+describe.each(READERS)('to %s', (reader) => {
+  test.each(reads)('$key answers as if there were no other organization', async ({ route, key }) => {
+    const answer = await read(route, key, reader)
+
+    expect(answer).toBe(before.get(`${reader} ${key}`))
+    expect(answer).not.toContain('south')
+  })
+})
+
+describe("the other organization's are as what does not exist", () => {
+  test.each(about)('$key', async ({ route, key }) => {
+    const ask = async (ids: Record<string, string>) => {
+      const { body, query } = sent(route, key, north.ids)
+      return send({ method: route.method, url: withQuery(fill(route.url, ids), query), body })
+    }
+
+    expect(await ask(south.ids)).toBe(await ask(nothing))
+  })
+
+  test.each(changes)('$key in its body', async ({ route, key }) => {
+    const ask = async (ids: Record<string, string>) => {
+      const { body } = sent(route, key, ids)
+      const answer = await send({ method: route.method, url: north.path(route.url), body })
+      // A refusal may repeat what it was sent; what is made has a new id each time.
+      return answer.replaceAll(IDS, 'ID')
+    }
+
+    const answer = await ask(south.ids)
+
+    expect(answer).toBe(await ask(nothing))
+    expect(answer).not.toContain('south')
+  })
+})
+
+function sent(route: Route, key: string, ids: Record<string, string>) {
+  const given: { body?: unknown; query?: string } = REQUESTS[key]?.({ workspaces: '', ...ids }) ?? {
+    body: sampleBody(api, route, { ids, flavour: 'plain' }),
+  }
+  return given
+}
+
+/** What the north's reader finds there, with everything that it may include. */
+async function read(route: Route, key: string, reader: ActorName) {
+  const { query } = sent(route, key, north.ids)
+  const include = route.options.include && `include=${route.options.include.join(',')}`
+  const url = withQuery(north.path(route.url), query, include)
+  return send({ method: 'GET', url, token: north.tokens[reader] })
+}
+
+function withQuery(url: string, ...queries: (string | undefined)[]) {
+  const given = queries.filter((query) => query !== undefined)
+  return given.length === 0 ? url : `${url}?${given.join('&')}`
+}
+
+/** Status and content; times, and signatures that hold them, are left out. What the request changed is undone. */
+async function send({ token = north.tokens.owner, ...request }: TestRequest) {
+  const { db } = app
+  const transaction = await db.startTransaction().execute()
+  app.db = transaction
+  try {
+    const { status, text } = await app.request({ ...request, token })
+    return `${status} ${text
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      .replaceAll(/\d+:\d\d left/g, 'left')
+      .replaceAll(/\/_objects\/[^"]+/g, 'OBJECT')}`
+  } finally {
+    app.db = db
+    await transaction.rollback().execute()
+  }
+}
+
+function noId(id: string) {
+  return id.replaceAll(/(?<=-|^)[^-]{12,}/g, (text) => 'z'.repeat(text.length)).replace('south', 'x0uth')
+}

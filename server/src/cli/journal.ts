@@ -1,0 +1,26 @@
+import { appendFile, mkdir, readFile, truncate } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** The complete lines of a file that is only appended to; none when it does not exist. */
+export async function readJournal(path: string): Promise<string[]> {
+  return (await completeText(path)).complete.split('\n').filter((line) => line !== '')
+}
+
+/** Takes away a last line that was cut off, so that the next one stands by itself. */
+export async function mendJournal(path: string) {
+  const { text, complete } = await completeText(path)
+  if (text.length > complete.length) await truncate(path, Buffer.byteLength(complete))
+}
+
+export async function appendToJournal(path: string, line: string) {
+  await mkdir(dirname(path), { recursive: true })
+  await appendFile(path, `${line}\n`, { mode: 0o600 })
+}
+
+async function completeText(path: string) {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  })
+  return { text, complete: text.slice(0, text.lastIndexOf('\n') + 1) }
+}

@@ -1,0 +1,136 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { fetch } from 'undici'
+import { z } from 'zod'
+
+export type ServerAccess = {
+  /** The address of a server that speaks the public API, such as `https://app.terraform.io`. */
+  url: string
+  token: string
+}
+
+const PAGE = 100
+const ATTEMPTS = 5
+
+const document = z.object({ data: z.unknown() })
+const list = z.object({
+  data: z.array(z.unknown()),
+  meta: z.object({ pagination: z.object({ 'next-page': z.int().nullable() }) }).optional(),
+})
+
+/**
+ * Requests to a server of the public API: tried again while the server asks for patience, answers parsed. Throws
+ * `RefusedError` for an answer of 400 or more.
+ */
+export function stateApi({ url, token }: ServerAccess) {
+  const base = new URL(url)
+  const prefix = `${url.replace(/\/+$/, '')}/api/v2`
+  let hasAnswered = false
+
+  async function send(method: string, address: string, body?: string | Buffer) {
+    const target = new URL(address, base)
+    // What a server hands out for another host is signed by itself: our token is none of its business.
+    const isOurs = target.origin === base.origin
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await fetch(target, {
+        method,
+        headers: {
+          ...(isOurs && { authorization: `Bearer ${token}` }),
+          'content-type': typeof body === 'string' ? 'application/vnd.api+json' : 'application/octet-stream',
+        },
+        ...(body !== undefined && { body }),
+      }).catch((error: unknown) => {
+        // A server that never answered has a wrong address rather than a bad moment.
+        if (hasAnswered && attempt < ATTEMPTS) return undefined
+        throw new Error(`${target.origin} can't be reached: ${causeOf(error)}`, { cause: error })
+      })
+      if (answer) {
+        hasAnswered = true
+        if (attempt >= ATTEMPTS || (answer.status !== 429 && answer.status < 500)) return answer
+        await answer.text()
+      }
+      await pause(1000 * Number(answer?.headers.get('x-ratelimit-reset') ?? 2 ** (attempt - 1)))
+    }
+  }
+
+  async function request(method: string, path: string, body?: object) {
+    const answer = await send(method, `${prefix}${path}`, body && JSON.stringify(body))
+    const text = await answer.text()
+    if (answer.status >= 400) throw new RefusedError(`${method} ${path}`, answer.status, text)
+    try {
+      return text === '' ? undefined : (JSON.parse(text) as unknown)
+    } catch {
+      throw new Error(`${base.origin} doesn't speak the API: ${method} ${path} was not answered with JSON`)
+    }
+  }
+
+  function read<T extends z.ZodType>(schema: T, value: unknown, path: string): z.infer<T> {
+    const { data, error } = schema.safeParse(value)
+    if (error) throw new Error(`${base.origin} answered ${path} with something else: ${z.prettifyError(error)}`)
+    return data
+  }
+
+  return {
+    request,
+
+    async one<T extends z.ZodType>(schema: T, method: string, path: string, body?: object): Promise<z.infer<T>> {
+      const { data } = read(document, await request(method, path, body), path)
+      return read(schema, data, path)
+    },
+
+    async all<T extends z.ZodType>(schema: T, path: string): Promise<z.infer<T>[]> {
+      const found: z.infer<T>[] = []
+      for (let page: number | undefined = 1; page !== undefined;) {
+        const query: string = `${path.includes('?') ? '&' : '?'}page%5Bsize%5D=${PAGE}&page%5Bnumber%5D=${page}`
+        const answer: z.infer<typeof list> = read(list, await request('GET', `${path}${query}`), path)
+        for (const item of answer.data) found.push(read(schema, item, path))
+        page = answer.meta?.pagination['next-page'] ?? undefined
+      }
+      return found
+    },
+
+    /** Undefined for content that is not there. */
+    async download(address: string) {
+      const answer = await send('GET', address)
+      if (answer.status === 404 || answer.status === 204) return undefined
+      if (answer.status >= 400) throw new RefusedError('a download', answer.status, await answer.text())
+      return Buffer.from(await answer.arrayBuffer())
+    },
+
+    async upload(address: string, content: Buffer) {
+      const answer = await send('PUT', address, content)
+      const text = await answer.text()
+      if (answer.status >= 400) throw new RefusedError('an upload', answer.status, text)
+    },
+  }
+}
+
+/** A server said no; the message has its reason. */
+export class RefusedError extends Error {
+  status: number
+
+  constructor(what: string, status: number, text: string) {
+    super(`${what} was answered with ${status}: ${reason(text)}`)
+    this.status = status
+  }
+}
+
+const refusal = z.object({ errors: z.array(z.object({ title: z.string().optional(), detail: z.string().optional() })) })
+
+function reason(text: string) {
+  try {
+    const { errors } = refusal.parse(JSON.parse(text))
+    return errors.map((error) => error.detail ?? error.title).join('; ')
+  } catch {
+    return text.slice(0, 200)
+  }
+}
+
+export function messageOf(error: unknown) {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** `fetch` keeps what went wrong in the cause of its error. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : causeOf(error.cause)
+}

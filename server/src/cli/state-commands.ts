@@ -1,0 +1,54 @@
+import { type Command, Option } from 'commander'
+import type { StateExportFlags, StateImportFlags } from './state.ts'
+
+/** Adds `state export` and `state import`; `onExit` receives their exit code. */
+export function addStateCommands(
+  program: Command,
+  {
+    urlOption,
+    tokenOption,
+    onExit,
+  }: {
+    urlOption: () => Option
+    tokenOption: () => Option
+    onExit: (code: number) => void
+  },
+) {
+  const state = program
+    .command('state')
+    .summary('move states between servers and folders')
+    .description('Moves the states of an organization, with their history, between servers of the API and folders.')
+  const withCommon = (command: Command) =>
+    command
+      .addOption(urlOption())
+      .addOption(tokenOption())
+      .requiredOption('--organization <name>', 'organization on the server')
+      .option('--workspace <name...>', 'only these workspaces; all by default')
+      .option('--latest <count>', 'only the newest so many states of each workspace; the whole history by default')
+
+  withCommon(state.command('export'))
+    .summary('states of a server into a folder')
+    .description(
+      'Writes every state of an organization into a folder: one folder for each workspace, in it the states and history.jsonl. Goes on where an earlier export stopped.',
+    )
+    .requiredOption('--folder <path>', 'folder for the states; they hold secrets')
+    .action(async (flags: StateExportFlags) => {
+      const { stateExportCommand } = await import('./state.ts')
+      onExit(await stateExportCommand(flags))
+    })
+
+  withCommon(state.command('import'))
+    .summary('states of a folder or another server into an organization')
+    .description(
+      'Adds states from a folder, or from an organization of another server, to the workspaces of the same names, which are made where they are missing. Serials, lineages and every byte are kept. Each workspace is locked meanwhile. Goes on where an earlier import stopped.',
+    )
+    .option('--folder <path>', 'folder that `state export` has written')
+    .option('--from-url <url>', 'address of the other server, such as https://app.terraform.io')
+    .addOption(new Option('--from-token <token>', 'API token of the other server').env('GROUNDSTATE_FROM_TOKEN'))
+    .option('--from-organization <name>', 'organization on the other server; of the same name by default')
+    .option('--checkpoint <file>', 'where to note what has arrived; in the folder, else in the current one, by default')
+    .action(async (flags: StateImportFlags) => {
+      const { stateImportCommand } = await import('./state.ts')
+      onExit(await stateImportCommand(flags))
+    })
+}

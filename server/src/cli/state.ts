@@ -1,0 +1,112 @@
+import { resolve } from 'node:path'
+import { StartError } from '../start-error.ts'
+import { messageOf } from './state-api.ts'
+import { megabytes, progressView } from './state-progress.ts'
+import type { StateServerOptions } from './state-server.ts'
+import { exportStates, importStates, type TransferOptions, type TransferResult } from './state-transfer.ts'
+
+type CommonFlags = { url: string; token?: string; organization: string; workspace?: string[]; latest?: string }
+export type StateExportFlags = CommonFlags & { folder: string }
+export type StateImportFlags = CommonFlags & {
+  folder?: string
+  fromUrl?: string
+  fromToken?: string
+  fromOrganization?: string
+  checkpoint?: string
+}
+
+/** `groundstate state export`: an organization's states into a folder. Resolves to the exit code. */
+export async function stateExportCommand(flags: StateExportFlags): Promise<number> {
+  const from = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
+  const latest = latestOf(flags)
+  return transferred('exported', async (options) =>
+    exportStates({ ...options, workspaces: flags.workspace, latest, from, folder: resolve(flags.folder) }),
+  )
+}
+
+/** `groundstate state import`: states from a folder or another server into an organization. Resolves to the exit code. */
+export async function stateImportCommand(flags: StateImportFlags): Promise<number> {
+  const to = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
+  const from = importSource(flags)
+  const latest = latestOf(flags)
+  // From a folder the checkpoint lies beside the states; from server to server it has to lie somewhere.
+  const checkpointFile = flags.checkpoint ?? ('folder' in from ? undefined : defaultCheckpoint(from, to))
+  if (checkpointFile !== undefined) {
+    process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)
+  }
+  return transferred('imported', async (options) =>
+    importStates({ ...options, workspaces: flags.workspace, latest, from, to: { ...to, checkpointFile } }),
+  )
+}
+
+function importSource(flags: StateImportFlags): { folder: string } | StateServerOptions {
+  const { folder, fromUrl: url, fromToken: token, fromOrganization } = flags
+  if ((folder === undefined) === (url === undefined))
+    throw new StartError('states come either from a folder, --folder, or from another server, --from-url')
+  if (folder !== undefined) return { folder: resolve(folder) }
+  const organization = fromOrganization ?? flags.organization
+  return server(
+    { url: url ?? '', ...(token && { token }), organization },
+    '--from-url',
+    '--from-token',
+    'GROUNDSTATE_FROM_TOKEN',
+  )
+}
+
+function server(
+  { url, token, organization }: { url: string; token?: string; organization: string },
+  urlFlag: string,
+  tokenFlag: string,
+  variable: string,
+): StateServerOptions {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new StartError(`${urlFlag} ${url}: it must be an address such as https://app.terraform.io`)
+  if (token === undefined || token === '')
+    throw new StartError(`there is no API token for ${url}: set ${variable}, or give ${tokenFlag}`)
+  return { url, token, organization }
+}
+
+function latestOf({ latest }: CommonFlags) {
+  if (latest === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(latest))
+    throw new StartError(`--latest ${latest}: it must be a number of states, such as 10`)
+  return Number(latest)
+}
+
+function defaultCheckpoint(from: StateServerOptions, to: StateServerOptions) {
+  const name = ({ url, organization }: StateServerOptions) => `${new URL(url).host}-${organization}`
+  return resolve(`import-${name(from)}-to-${name(to)}.progress`.replaceAll(/[^\w.-]/g, '-'))
+}
+
+/** Shows progress on stderr, and ends after the version under way when it is interrupted. */
+async function transferred(verb: string, transfer: (options: TransferOptions) => Promise<TransferResult>) {
+  const progress = progressView(process.stderr)
+  const abort = new AbortController()
+  const onSignal = () => abort.abort()
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  try {
+    const { workspaces, versions, bytes, skipped } = await transfer({ onProgress: progress.show, signal: abort.signal })
+    progress.end()
+    const before = skipped > 0 ? `, ${skipped} of them before` : ''
+    process.stdout.write(
+      `${verb} ${counted(versions, 'state')} of ${counted(workspaces, 'workspace')} (${megabytes(bytes)} now${before})\n`,
+    )
+    return 0
+  } catch (error) {
+    progress.end()
+    if (abort.signal.aborted) {
+      process.stderr.write('groundstate: interrupted; the same command goes on from here\n')
+      return 130
+    }
+    process.stderr.write(`groundstate: ${messageOf(error)}\n`)
+    return 1
+  } finally {
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+  }
+}
+
+function counted(count: number, noun: string) {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

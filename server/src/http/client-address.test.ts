@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../testing/app.ts'
+
+/** The statuses of three requests with that header and one of another client, where each address may send two a second. */
+async function statuses(settings: Record<string, string>, forwarded: string) {
+  const app = await createTestApp({ GROUNDSTATE_RATE_LIMIT: '2', ...settings })
+  const ask = async (address: string) =>
+    (await app.request({ url: '/api/v2/account/details', headers: { 'x-forwarded-for': address } })).status
+  return [await ask(forwarded), await ask(forwarded), await ask(forwarded), await ask('203.0.113.99')]
+}
+
+test('a client can not choose its address', async () => {
+  expect(await statuses({}, '203.0.113.7')).toEqual([401, 401, 429, 429])
+})
+
+test('a trusted proxy tells the address of the client', async () => {
+  expect(await statuses({ GROUNDSTATE_TRUST_PROXY: 'loopback' }, '203.0.113.7')).toEqual([401, 401, 429, 401])
+})
+
+test('of what a client has put before it, nothing is believed', async () => {
+  const trust = { GROUNDSTATE_TRUST_PROXY: 'loopback,10.0.0.0/8' }
+
+  expect(await statuses(trust, '198.51.100.1, 203.0.113.99, 10.1.2.3')).toEqual([401, 401, 429, 429])
+})

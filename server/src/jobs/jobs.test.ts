@@ -1,0 +1,38 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { createDb } from '../db/db.ts'
+import { createTestDatabase } from '../testing/database.ts'
+import { createTestApp } from '../testing/app.ts'
+import { whenFileEnds } from '../testing/cleanup.ts'
+import { createJobs, jobHandler, jobKind } from './jobs.ts'
+
+test('a backlog is worked off without pauses between its jobs', async () => {
+  const app = await createTestApp()
+  const database = await createTestDatabase()
+  const db = createDb(database.url, { max: 2 })
+  const jobs = await createJobs(database.url, pino({ level: 'silent' }), { works: true })
+  whenFileEnds(async () => {
+    await jobs.stop(1000)
+    await jobs[Symbol.asyncDispose]()
+    await db.destroy()
+    await database[Symbol.asyncDispose]()
+  })
+  const kind = jobKind('test.backlog', z.object({ n: z.int() }))
+  const ran: number[] = []
+  const { promise: isDone, resolve } = Promise.withResolvers<void>()
+  const handler = jobHandler(kind, async (_, { n }) => {
+    ran.push(n)
+    if (ran.length === 40) resolve()
+  })
+  await jobs.declare([handler])
+  for (let n = 0; n < 40; n += 1) await jobs.enqueue(db, kind, { n })
+  const started = performance.now()
+
+  await jobs.start(app.as(), [handler])
+  await isDone
+
+  // Two at a time, with a pause of two seconds between them, would take 38 seconds.
+  expect(performance.now() - started).toBeLessThan(15_000)
+  expect(new Set(ran).size).toBe(40)
+}, 60_000)

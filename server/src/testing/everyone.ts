@@ -1,0 +1,98 @@
+import { openSession } from '../features/sessions/service.ts'
+import type { TestApp } from './app.ts'
+import { createTeamWithAccess } from './access.ts'
+import { createOrganization, createUser, type TestUser } from './factories.ts'
+import { addMember, createTeamToken } from './teams.ts'
+import { createThings, fill, type Things } from './things.ts'
+
+/**
+ * Who may ask, by what they stand for: nobody, somebody with a bad token, people of other organizations, of this one, with
+ * a level of access to one workspace in it, its owner and the site's administrator; then a token of each kind that no
+ * person has. Those of the team, which may write, of the run and of the task's result belong to that workspace.
+ */
+export const ACTORS = [
+  'none',
+  'bad',
+  'stranger',
+  'member',
+  'read',
+  'plan',
+  'write',
+  'admin',
+  'owner',
+  'site',
+  'team',
+  'org',
+  'agent',
+  'run',
+  'task',
+  'audit',
+] as const
+export type ActorName = (typeof ACTORS)[number]
+
+/** Of a password that nobody knows: to be told that theirs is wrong costs people here no 100 ms. */
+const CHEAP_HASH = `$scrypt$ln=8,r=8,p=1$${'s'.repeat(22)}$${'h'.repeat(43)}`
+
+/** An organization in which there is one of everything, and somebody of every standing towards it. */
+export type Everyone = Things & {
+  /** Fills the parameters of a route: `/api/v2/runs/:runId` → `/api/v2/runs/run-…`. */
+  path: (url: string) => string
+  tokens: Record<ActorName, string | undefined>
+  people: Record<'stranger' | 'member' | 'read' | 'plan' | 'write' | 'admin' | 'owner' | 'site', TestUser>
+}
+
+/** The organization and its people are named after `mark`; everything in it is named the same in each setting. */
+export async function createEveryone(app: TestApp, mark: string): Promise<Everyone> {
+  const person = async (name: string) => {
+    const user = await createUser(app, { username: `${mark}-${name}`, isSiteAdmin: name === 'site' })
+    await app.db
+      .updateTable('users')
+      .set({ password_hash: CHEAP_HASH, auth_method: 'password' })
+      .where('id', '=', user.id)
+      .execute()
+    return user
+  }
+  const owner = await person('owner')
+  const organization = await createOrganization(app, owner, { name: mark })
+  const things = await createThings(app, { owner, organization, bystander: await person('bystander') })
+
+  const [stranger, member, site] = [await person('stranger'), await person('member'), await person('site')]
+  await createOrganization(app, stranger, { name: `${mark}-elsewhere` })
+  await addMember(app, organization.id, member)
+  const withAccess = async (access: 'read' | 'plan' | 'write' | 'admin') => {
+    const user = await person(access)
+    await addMember(app, organization.id, user)
+    const workspaces = { [things.ids.workspaces]: access }
+    const team = await createTeamWithAccess(app, { organizationId: organization.id, members: [user], workspaces })
+    return { user, team }
+  }
+  const [read, plan, write, admin] = [
+    await withAccess('read'),
+    await withAccess('plan'),
+    await withAccess('write'),
+    await withAccess('admin'),
+  ]
+  const row = await app.db.selectFrom('users').selectAll().where('id', '=', owner.id).executeTakeFirstOrThrow()
+  const { session } = await openSession(app.as(), row)
+  const ids = { ...things.ids, sessions: session.id, 'users>authentication-tokens': owner.id }
+  return {
+    ...things,
+    ids,
+    path: (url) => fill(url, ids),
+    people: { stranger, member, read: read.user, plan: plan.user, write: write.user, admin: admin.user, owner, site },
+    tokens: {
+      ...things.tokens,
+      none: undefined,
+      bad: 'user-0000000000000000.atlasv1.nobody-has-this-token',
+      stranger: stranger.token,
+      member: member.token,
+      read: read.user.token,
+      plan: plan.user.token,
+      write: write.user.token,
+      admin: admin.user.token,
+      owner: owner.token,
+      site: site.token,
+      team: await createTeamToken(app, write.team),
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { stateVersionBody, rawState } from './state-versions.ts'
+import type { Things } from './things.ts'
+
+type Sent = { body?: unknown; query?: string }
+type Ids = Things['ids']
+
+/**
+ * What to send to routes that take more than a shape says. With it, whoever may do the thing gets past every check of the
+ * request itself.
+ */
+export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
+  'PATCH /account/update': () => document('users', { username: 'somebody-else' }),
+  'PATCH /account/password': () =>
+    document('users', { current_password: 'wrong', password: 'long enough', password_confirmation: 'long enough' }),
+  'POST /api/agent/v1/register': () => ({ body: { name: 'n', version: '1', os: 'linux', arch: 'x64' } }),
+  'POST /api/agent/v1/agents/:agentId/claim': () => ({ body: { waitMs: 0 } }),
+  'POST /api/agent/v1/jobs/:jobId/heartbeat': () => ({ body: { waitMs: 0 } }),
+  'PUT /api/agent/v1/jobs/:jobId/log': () => ({ body: Buffer.from('line'), query: 'offset=0' }),
+  'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': () => ({ body: Buffer.from('{}') }),
+  'POST /api/agent/v1/jobs/:jobId/finish': () => ({ body: { status: 'errored', exitCode: 1 } }),
+  'PATCH /organizations/:organization': () => document('organizations', { email: 'new@example.com' }),
+  'PUT /organizations/:organization': () => document('organizations', { email: 'new@example.com' }),
+  'POST /organizations/:organization/projects': () => document('projects', { name: 'other' }),
+  'PATCH /projects/:id': () => document('projects', { description: 'other' }),
+  'GET /team-projects': (ids) => ({ query: `filter[project][id]=${ids['projects']}` }),
+  'POST /team-projects': (ids) =>
+    document('team-projects', { access: 'write' }, { team: ['teams', ids], project: ['projects', ids] }),
+  'PATCH /team-projects/:teamProjectId': () => document('team-projects', { access: 'write' }),
+  'GET /team-workspaces': (ids) => ({ query: `filter[workspace][id]=${ids['workspaces']}` }),
+  'POST /team-workspaces': (ids) =>
+    document('team-workspaces', { access: 'write' }, { team: ['teams', ids], workspace: ['workspaces', ids] }),
+  'PATCH /team-workspaces/:teamWorkspaceId': () => document('team-workspaces', { access: 'write' }),
+  'POST /runs': (ids) => document('runs', { 'plan-only': true }, { workspace: ['workspaces', ids] }),
+  'POST /sessions': () => document('sessions', { username: 'nobody' }),
+  'GET /state-versions': inWorkspace,
+  'POST /workspaces/:workspaceId/state-versions': () => ({
+    body: stateVersionBody(rawState({ serial: 3, lineage: 'another' })),
+  }),
+  'PATCH /workspaces/:workspaceId/state-versions': (ids) =>
+    document('state-versions', {}, { 'rollback-state-version': ['state-versions', ids] }),
+  'POST /organizations/:organization/tasks': () =>
+    document('tasks', { name: 'other', url: 'http://127.0.0.1:1/task', category: 'task' }),
+  'PATCH /tasks/:taskId': () => document('tasks', { name: 'other' }),
+  'PATCH /task-results/:id/callback': () => document('task-results', { status: 'passed' }),
+  'GET /vars': inWorkspace,
+  'POST /vars': (ids) =>
+    document('vars', { key: 'zone', value: 'a', category: 'terraform' }, { workspace: ['workspaces', ids] }),
+  'POST /workspaces/:workspaceId/vars': () => document('vars', { key: 'zone', value: 'a', category: 'terraform' }),
+  'POST /organizations/:organization/varsets': () => document('varsets', { name: 'other', global: false }),
+  'POST /organizations/:organization/workspaces': () => document('workspaces', { name: 'other' }),
+  'PATCH /organizations/:organization/workspaces/:name': () => document('workspaces', { description: 'other' }),
+  'PATCH /workspaces/:id': () => document('workspaces', { description: 'other' }),
+}
+
+function document(type: string, attributes: object, relations: Record<string, [type: string, ids: Ids]> = {}): Sent {
+  const relationships = Object.fromEntries(
+    Object.entries(relations).map(([name, [type, ids]]) => [name, { data: { type, id: ids[type] } }]),
+  )
+  return { body: { data: { type, attributes, relationships } } }
+}
+
+function inWorkspace(ids: Ids): Sent {
+  return { query: `filter[workspace][name]=network&filter[organization][name]=${ids['organizations']}` }
+}

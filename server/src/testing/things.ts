@@ -1,0 +1,204 @@
+import { whenFileEnds } from './cleanup.ts'
+import type { TestApp } from './app.ts'
+import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
+import type { TestUser } from './factories.ts'
+import { startReceiver } from './receiver.ts'
+import { act, createRun, readRun, type RunSetting, uploadConfiguration } from './runs.ts'
+import { rawState, stateVersionBody } from './state-versions.ts'
+import { addTask, callBack, work } from './task-runs.ts'
+import { startTaskDeliveries } from '../features/task-results/loop.ts'
+
+/** One of everything that routes are about, in one organization. */
+export type Things = {
+  organization: { id: string; name: string }
+  /**
+   * By the segment of a path that stands before the id; where that has more than one meaning, as `first/segment` or
+   * `segment>last`, with the path's first or last segment.
+   */
+  ids: Record<string, string> & { workspaces: string }
+  /** Tokens that belong to things, not to people. */
+  tokens: Record<'org' | 'agent' | 'run' | 'task' | 'audit', string>
+}
+
+type Setting = {
+  owner: TestUser
+  organization: { id: string; name: string }
+  /** Somebody who becomes a member, and whom actions on people are about. */
+  bystander: TestUser
+}
+
+/** Makes one of everything through the interface, as the owner would. Names are always the same. */
+export async function createThings(app: TestApp, { owner, organization, bystander }: Setting): Promise<Things> {
+  const request = async (method: 'GET' | 'POST' | 'PATCH', url: string, data?: unknown) => {
+    const body = data === undefined ? {} : { body: { data } }
+    const response = await app.request({ method, url: `/api/v2${url}`, token: owner.token, ...body })
+    if (response.status >= 300) throw new Error(`${method} ${url} answers ${response.status}: ${response.text}`)
+    return response.status === 204 ? undefined : response.json().data
+  }
+  const make = async (url: string, type: string, attributes: object, relationships: object = {}): Promise<string> =>
+    (await request('POST', url, { type, attributes, relationships })).id
+  const secret = async (url: string): Promise<string> =>
+    (await request('POST', url, { type: 'authentication-tokens', attributes: { description: 'ci' } })).attributes.token
+  const inside = `/organizations/${organization.name}`
+
+  await request('PATCH', inside, { type: 'organizations', attributes: { 'allow-force-delete-workspaces': true } })
+  const project = await make(`${inside}/projects`, 'projects', { name: 'platform' })
+  const workspace = await make(
+    `${inside}/workspaces`,
+    'workspaces',
+    { name: 'network' },
+    { project: one('projects', project), tags: { data: [{ type: 'tags', attributes: { name: 'shared' } }] } },
+  )
+  const at = `/workspaces/${workspace}`
+  const configuration = await uploadConfiguration(app, { user: owner, workspaceId: workspace })
+  const setting: RunSetting = {
+    user: owner,
+    organization: organization.name,
+    workspaceId: workspace,
+    workspaceName: 'network',
+    configurationVersionId: configuration,
+  }
+
+  const agent = await createFakeAgent(app)
+  const lost = await loseState(app, { setting, agent })
+
+  await request('POST', `${at}/actions/lock`)
+  const versions: string[] = []
+  for (const serial of [1, 2]) {
+    const raw = rawState({ serial, outputs: { address: '10.0.0.1' }, resources: ['web'] })
+    versions.push((await request('POST', `${at}/state-versions`, stateVersionBody(raw).data)).id)
+  }
+  await app.runJobs()
+  const [output] = await request('GET', `/state-versions/${versions[1]}/outputs`)
+
+  // A run that waits for the verdict of its task, one whose plan is being made, and one that waits for the lock's end.
+  const receiver = await startReceiver()
+  const { task, workspaceTask } = await addTask(
+    app,
+    { ...setting, agent, receiver },
+    { stages: ['post_plan'], name: 'checks' },
+  )
+  const deliveries = startTaskDeliveries(app.as())
+  whenFileEnds(() => deliveries[Symbol.asyncDispose]())
+  const run = await createRun(app, setting, { 'plan-only': true, message: 'grow' })
+  await work(agent, run)
+  const { payload } = await receiver.received(1)
+  await deliveries[Symbol.asyncDispose]()
+  const outcome = { 'outcome-id': 'O-1', description: 'one finding', body: '# Finding' }
+  await callBack(app, payload, { status: 'running', message: 'looking' }, [outcome])
+  await createRun(app, setting, { 'plan-only': true })
+  const job = await agent.take()
+  await job.put('plan-json', '{}')
+  const pending = await createRun(app, setting, { message: 'shrink' })
+
+  const pool = await make(`${inside}/agent-pools`, 'agent-pools', { name: 'cellar' })
+  const agentToken = await request('POST', `/agent-pools/${pool}/authentication-tokens`, {
+    type: 'authentication-tokens',
+    attributes: { description: 'rack' },
+  })
+  const poolAgent = await createFakeAgent(app, { token: agentToken.attributes.token, name: 'rack' })
+  const team = await make(`${inside}/teams`, 'teams', { name: 'auditors', visibility: 'organization' })
+  const variable = { key: 'region', value: 'north', category: 'terraform' }
+  const variableSet = await make(`${inside}/varsets`, 'varsets', { name: 'regions', global: false })
+  const { relationships } = await request('GET', `/runs/${run}`)
+  const [stage] = await request('GET', `/runs/${run}/task-stages`)
+  const [event] = await request('GET', `/runs/${run}/run-events`)
+  const [tag] = await request('GET', `${inside}/tags`)
+  const [outcomeRow] = await request('GET', `/task-results/${payload.task_result_id}/outcomes`)
+  await secret(`/teams/${team}/authentication-token`)
+  for (const subject of [inside, at]) {
+    await request('POST', `${subject}/relationships/data-retention-policy`, {
+      type: 'data-retention-policy-delete-olders',
+      attributes: { 'delete-older-than-n-days': 30 },
+    })
+  }
+  const ids = {
+    organizations: organization.name,
+    'organizations/workspaces': 'network',
+    projects: project,
+    workspaces: workspace,
+    'configuration-versions': configuration,
+    'state-versions': String(versions[0]),
+    'state-version-outputs': output.id,
+    tasks: task,
+    'workspaces/tasks': workspaceTask,
+    runs: run,
+    'runs>force-execute': pending,
+    plans: relationships.plan.data.id,
+    applies: lost,
+    'task-stages': stage.id,
+    'task-results': payload.task_result_id,
+    'task-result-outcomes': outcomeRow.id,
+    'run-events': event.id,
+    comments: await make(`/runs/${run}/comments`, 'comments', { body: 'looks good' }),
+    'agent-pools': pool,
+    'authentication-tokens': agentToken.id,
+    agents: poolAgent.id,
+    jobs: job.id,
+    artifacts: 'plan-json',
+    teams: team,
+    users: bystander.id,
+    avatars: `${bystander.id}.svg`,
+    'organization-memberships': await make(
+      `${inside}/organization-memberships`,
+      'organization-memberships',
+      { email: bystander.email },
+      { teams: { data: [{ type: 'teams', id: team }] } },
+    ),
+    'team-workspaces': await make(
+      '/team-workspaces',
+      'team-workspaces',
+      { access: 'read' },
+      { team: one('teams', team), workspace: one('workspaces', workspace) },
+    ),
+    'team-projects': await make(
+      '/team-projects',
+      'team-projects',
+      { access: 'read' },
+      { team: one('teams', team), project: one('projects', project) },
+    ),
+    vars: await make(`${at}/vars`, 'vars', variable),
+    varsets: variableSet,
+    'varsets/vars': await make(`/varsets/${variableSet}/relationships/vars`, 'vars', variable),
+    tags: tag.id,
+    'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
+  }
+  return {
+    organization,
+    ids,
+    tokens: {
+      org: await secret(`${inside}/authentication-token`),
+      audit: await secret(`${inside}/authentication-token?token=audit-trails`),
+      agent: agentToken.attributes.token,
+      run: job.token,
+      task: payload.access_token,
+    },
+  }
+}
+
+/** A run whose agent could not store the state that it made; the id of its apply. */
+async function loseState(app: TestApp, { setting, agent }: { setting: RunSetting; agent: FakeAgent }): Promise<string> {
+  const run = await createRun(app, setting)
+  await work(agent, run)
+  await act(app, setting, { run, action: 'apply' })
+  const job = await agent.take()
+  await job.put('errored-state', rawState().toString())
+  await job.finish({ status: 'errored', exitCode: 1 })
+  return (await readRun(app, setting, run)).relationships.apply.data.id
+}
+
+function one(type: string, id: string) {
+  return { data: { type, id } }
+}
+
+/** The URL of a route with what its parameters stand for, by the rule of `Things.ids`. */
+export function fill(url: string, ids: Record<string, string>) {
+  const segments = url.replace(/^\/api\/v2/, '').split('/')
+  const last = segments.at(-1)
+  const filled = segments.map((segment, index) => {
+    if (!segment.startsWith(':')) return segment
+    const noun = String(segments[index - 1])
+    return ids[`${noun}>${last}`] ?? ids[`${segments[1]}/${noun}`] ?? ids[noun] ?? 'x-0000000000000000'
+  })
+  return `${url.startsWith('/api/v2') ? '/api/v2' : ''}${filled.join('/')}`
+}
