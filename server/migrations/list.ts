@@ -10,6 +10,7 @@ import * as accountSecurity from './0050-accounts.ts'
 import * as teams from './0060-teams.ts'
 import * as auditTrail from './0061-audit-trail.ts'
 import * as heldStages from './0062-held-stages.ts'
+import * as installation from './0064-installation.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0060-teams', up: teams.up },
   { name: '0061-audit-trail', up: auditTrail.up },
   { name: '0062-held-stages', up: heldStages.up },
+  { name: '0064-installation', up: installation.up },
 ]

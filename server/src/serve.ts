@@ -12,6 +12,7 @@ import { JOBS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/task-results/loop.ts'
 import { createServer } from './http/server.ts'
 import { startPostgres } from './postgres/postgres.ts'
+import { requireSameSecret } from './secrets/mark.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
@@ -28,7 +29,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   await using stack = new AsyncDisposableStack()
 
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
-  await migrate(databaseUrl)
+  await migrate(databaseUrl, (client) => requireSameSecret(client, config))
 
   const tls = await loadTls(config)
   const works = config.role !== 'api'

@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { Config } from '../config.ts'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { findPostgres } from '../postgres/find.ts'
+import { checkSecret, findMark } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
 import { loadTls } from '../tls/tls.ts'
 
@@ -31,7 +32,8 @@ export async function doctorCommand(config: Config): Promise<number> {
   for (const check of CHECKS) {
     const verdict = await check.run(config).catch((error: unknown): Verdict => {
       const message = error instanceof Error ? error.message : String(error)
-      return { ok: false, found: message, ...(!(error instanceof StartError) && { advice: 'see docs/OPERATIONS.md' }) }
+      const advice = error instanceof StartError ? error.advice : 'see docs/OPERATIONS.md'
+      return { ok: false, found: message, ...(advice !== undefined && { advice }) }
     })
     if (!verdict.ok) failed += 1
     process.stdout.write(`${verdict.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${verdict.found}\n`)
@@ -110,6 +112,8 @@ async function checkDatabase(config: Config): Promise<Verdict> {
         found,
         advice: `it was migrated by a newer Groundstate (${newer[0]?.name}): start that version`,
       }
+    const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
+    if (mark !== undefined) await checkSecret(mark, config)
     return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }
   } finally {
     await client.end()

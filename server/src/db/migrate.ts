@@ -10,9 +10,12 @@ export class MigrationError extends StartError {}
 /**
  * Brings the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration is
  * one transaction. Throws a `MigrationError` when the database has migrations that this server does not know: it is
- * older than the database, and must not write to it.
+ * older than the database, and must not write to it. `afterwards` runs under the same lock.
  */
-export async function migrate(url: string): Promise<{ applied: string[] }> {
+export async function migrate(
+  url: string,
+  afterwards?: (client: pg.Client) => Promise<void>,
+): Promise<{ applied: string[] }> {
   const client = new pg.Client({ connectionString: url, application_name: 'groundstate-migrate' })
   await client.connect()
   try {
@@ -43,6 +46,7 @@ export async function migrate(url: string): Promise<{ applied: string[] }> {
       }
       applied.push(migration.name)
     }
+    await afterwards?.(client)
     return { applied }
   } finally {
     await client.end()

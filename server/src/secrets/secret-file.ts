@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { StartError } from '../start-error.ts'
 
 const SECRET_BYTES = 32
 
@@ -10,9 +11,13 @@ const SECRET_BYTES = 32
  * on one secret. Losing it makes everything that is encrypted at rest unreadable.
  */
 export async function loadSecret(dataDir: string, fromEnv?: string): Promise<Buffer> {
-  if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'the configured secret')
-  const path = join(dataDir, 'secret')
-  return (await readSecret(path)) ?? generateSecret(dataDir, path)
+  return (await findSecret(dataDir, fromEnv)) ?? generateSecret(dataDir, join(dataDir, 'secret'))
+}
+
+/** As `loadSecret`, but undefined when there is none yet. Throws a `StartError` for one that is no secret. */
+export async function findSecret(dataDir: string, fromEnv?: string): Promise<Buffer | undefined> {
+  if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'GROUNDSTATE_SECRET')
+  return readSecret(join(dataDir, 'secret'))
 }
 
 function parseSecret(text: string, source: string): Buffer {
@@ -20,7 +25,7 @@ function parseSecret(text: string, source: string): Buffer {
   if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')
   const bytes = Buffer.from(trimmed, 'base64')
   if (!/^[A-Za-z0-9+/_-]+=?$/.test(trimmed) || bytes.length !== SECRET_BYTES) {
-    throw new Error(`${source} must be ${SECRET_BYTES} bytes, as 64 hex digits or as base64`)
+    throw new StartError(`${source} must be ${SECRET_BYTES} bytes, as 64 hex digits or as base64`)
   }
   return bytes
 }
