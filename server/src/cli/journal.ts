@@ -1,5 +1,6 @@
-import { appendFile, mkdir, readFile, truncate } from 'node:fs/promises'
+import { appendFile, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from '../folder.ts'
 
 /** The complete lines of a file that is only appended to; none when it does not exist. */
 export async function readJournal(path: string): Promise<string[]> {
@@ -13,7 +14,7 @@ export async function mendJournal(path: string) {
 }
 
 export async function appendToJournal(path: string, line: string) {
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   await appendFile(path, `${line}\n`, { mode: 0o600 })
 }
 

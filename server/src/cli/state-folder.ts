@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../folder.ts'
 import { appendToJournal, mendJournal, readJournal } from './journal.ts'
 import {
   type StateSource,
@@ -61,7 +62,7 @@ export function stateFolder(path: string): StateSource & StateTarget {
 
     async prepare(workspace) {
       const folder = folderOf(workspace)
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder, 0o700)
       await mendJournal(join(folder, HISTORY))
       return {
         done: new Set((await history(workspace)).map((version) => version.id)),

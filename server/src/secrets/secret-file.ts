@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
+import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../folder.ts'
 import { StartError } from '../start-error.ts'
-
-const SECRET_BYTES = 32
+import { SECRET_BYTES, SECRET_FORM, secretBytes } from './secret-form.ts'
 
 /**
  * The 32 bytes from which every key of the installation is derived: `fromEnv` (64 hex digits, or base64) when given, else
@@ -21,12 +21,8 @@ export async function findSecret(dataDir: string, fromEnv?: string): Promise<Buf
 }
 
 function parseSecret(text: string, source: string): Buffer {
-  const trimmed = text.trim()
-  if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')
-  const bytes = Buffer.from(trimmed, 'base64')
-  if (!/^[A-Za-z0-9+/_-]+=?$/.test(trimmed) || bytes.length !== SECRET_BYTES) {
-    throw new StartError(`${source} must be ${SECRET_BYTES} bytes, as 64 hex digits or as base64`)
-  }
+  const bytes = secretBytes(text)
+  if (!bytes) throw new StartError(`${source} must be ${SECRET_FORM}`)
   return bytes
 }
 
@@ -40,7 +36,7 @@ async function readSecret(path: string): Promise<Buffer | undefined> {
 }
 
 async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
-  await mkdir(dataDir, { recursive: true })
+  await makeFolder(dataDir)
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
   const secret = randomBytes(SECRET_BYTES)
   try {
