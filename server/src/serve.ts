@@ -10,6 +10,7 @@ import { startLeaseReaper } from './features/agent-jobs/leases.ts'
 import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/task-results/loop.ts'
+import { makeFolder } from './folder.ts'
 import { createServer } from './http/server.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import { requireSameSecret } from './secrets/mark.ts'
@@ -49,6 +50,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
     stack.use(startTaskDeliveries(ctx))
   }
 
+  const agentFolder = join(config.dataDir, 'agent')
+  if (config.agents > 0 && works) await makeFolder(agentFolder, 0o700)
   const agentStops = new AbortController()
   const agent =
     config.agents > 0 && works
@@ -58,7 +61,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           name: 'built-in',
           concurrency: config.concurrency,
           logLimitBytes: config.logLimit,
-          workDir: join(config.dataDir, 'agent'),
+          workDir: agentFolder,
           enginePath: config.enginePath,
           log: createAgentLog(log),
           signal: agentStops.signal,

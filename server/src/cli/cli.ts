@@ -99,17 +99,22 @@ function withSettings(command: Command, names: readonly string[] = Object.keys(S
 /** Flags over environment variables. */
 function configOf(flags: SettingFlags): Config {
   const values: Record<string, string | undefined> = {}
+  const sources = new Map<string, string>()
   for (const [name, value] of Object.entries(process.env)) {
     if (name.startsWith('GROUNDSTATE_')) values[name] = value
   }
   for (const name of USUAL_VARIABLES) {
-    values[`GROUNDSTATE_${name}`] ||= process.env[name] ?? process.env[name.toLowerCase()]
+    if (values[`GROUNDSTATE_${name}`]) continue
+    values[`GROUNDSTATE_${name}`] = process.env[name] ?? process.env[name.toLowerCase()]
+    sources.set(`GROUNDSTATE_${name}`, name)
   }
   for (const name of Object.keys(SETTINGS)) {
     const flag = flags[settingKey(name)]
-    if (flag !== undefined) values[`GROUNDSTATE_${name}`] = flag
+    if (flag === undefined) continue
+    values[`GROUNDSTATE_${name}`] = flag
+    sources.set(`GROUNDSTATE_${name}`, settingFlag(name))
   }
-  return readConfig(values)
+  return readConfig(values, (variable) => sources.get(variable) ?? variable)
 }
 
 function urlOption() {

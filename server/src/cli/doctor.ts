@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { access, constants, mkdir, statfs } from 'node:fs/promises'
+import { access, constants, statfs } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import pg from 'pg'
 import type { Config } from '../config.ts'
 import { MIGRATIONS } from '../../migrations/list.ts'
+import { connectDatabase } from '../db/connect.ts'
+import { makeFolder } from '../folder.ts'
 import { findPostgres } from '../postgres/find.ts'
 import { checkSecret, findMark } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
@@ -75,7 +76,7 @@ async function checkEngine(config: Config): Promise<Verdict> {
 }
 
 async function checkDataFolder(config: Config): Promise<Verdict> {
-  await mkdir(config.dataDir, { recursive: true })
+  await makeFolder(config.dataDir, 0o700)
   await access(config.dataDir, constants.W_OK)
   const { bavail, bsize } = await statfs(config.dataDir)
   const free = bavail * bsize
@@ -87,8 +88,7 @@ async function checkDataFolder(config: Config): Promise<Verdict> {
 
 async function checkDatabase(config: Config): Promise<Verdict> {
   await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
-  const client = new pg.Client({ connectionString: config.databaseUrl ?? postgres?.url, connectionTimeoutMillis: 5000 })
-  await client.connect()
+  const client = await connectDatabase(config.databaseUrl ?? postgres?.url ?? '', 'groundstate-doctor')
   try {
     const before = Date.now()
     const { rows } = await client.query<{ version: number; clock: Date }>(

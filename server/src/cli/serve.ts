@@ -12,8 +12,13 @@ export async function serveCommand(config: Config): Promise<number> {
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
-  await serve(config, { signal: stop.signal, onReady: (started) => process.stdout.write(greeting(config, started)) })
-  return 0
+  try {
+    await serve(config, { signal: stop.signal, onReady: (started) => process.stdout.write(greeting(config, started)) })
+    return 0
+  } finally {
+    process.off('SIGTERM', onSignal)
+    process.off('SIGINT', onSignal)
+  }
 }
 
 /** What a new user reads: where the server is, the login (shown this once), and the lines to paste next. */

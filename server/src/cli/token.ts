@@ -1,7 +1,9 @@
 import type { Config } from '../config.ts'
+import { connectDatabase, databaseName } from '../db/connect.ts'
 import { createDb } from '../db/db.ts'
 import { createTokenOnCommandLine } from '../features/tokens/command-line.ts'
 import { findPostgres } from '../postgres/find.ts'
+import { hasDatabase } from '../postgres/folders.ts'
 import { StartError } from '../start-error.ts'
 
 /**
@@ -12,8 +14,14 @@ export async function tokenCreateCommand(
   config: Config,
   options: { user: string; description: string; expires?: string | undefined },
 ): Promise<number> {
+  if (config.databaseUrl === undefined && !(await hasDatabase(config.dataDir)))
+    throw new StartError(`there is no database in ${config.dataDir}`, {
+      advice: 'start the server there first, or name its data folder in GROUNDSTATE_DATA_DIR',
+    })
   await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
-  const db = createDb(config.databaseUrl ?? postgres?.url ?? '', { max: 1 })
+  const url = config.databaseUrl ?? postgres?.url ?? ''
+  await requireTables(url)
+  const db = createDb(url, { max: 1 })
   try {
     const expiresAt = options.expires === undefined ? undefined : new Date(Date.now() + durationMs(options.expires))
     const token = await createTokenOnCommandLine(db, {
@@ -25,6 +33,19 @@ export async function tokenCreateCommand(
     return 0
   } finally {
     await db.destroy()
+  }
+}
+
+async function requireTables(url: string) {
+  const client = await connectDatabase(url, 'groundstate-token')
+  try {
+    const { rows } = await client.query(`select where to_regclass('public.users') is not null`)
+    if (rows.length > 0) return
+    throw new StartError(`the database ${databaseName(client)} has no tables of Groundstate`, {
+      advice: 'start the server with it first',
+    })
+  } finally {
+    await client.end()
   }
 }
 

@@ -1,6 +1,7 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { StartError } from '../start-error.ts'
+import { connectDatabase, databaseName } from './connect.ts'
 
 /** Any number that no other program locks in this database. */
 const MIGRATION_LOCK = 7_077_001
@@ -16,13 +17,17 @@ export async function migrate(
   url: string,
   afterwards?: (client: pg.Client) => Promise<void>,
 ): Promise<{ applied: string[] }> {
-  const client = new pg.Client({ connectionString: url, application_name: 'groundstate-migrate' })
-  await client.connect()
+  const client = await connectDatabase(url, 'groundstate-migrate')
   try {
     await client.query(`select pg_advisory_lock(${MIGRATION_LOCK})`)
-    await client.query(
-      `create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())`,
-    )
+    await client
+      .query(
+        `create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())`,
+      )
+      .catch((cause: unknown) => {
+        const reason = cause instanceof Error ? cause.message : String(cause)
+        throw new MigrationError(`can't make tables in the database ${databaseName(client)}: ${reason}`, { cause })
+      })
     const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
     const done = new Set(rows.map((row) => row.name))
     const known = new Set<string>(MIGRATIONS.map((migration) => migration.name))
