@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
 import { access, constants, statfs } from 'node:fs/promises'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -132,17 +134,27 @@ async function checkPort(config: Config): Promise<Verdict> {
     socket.once('connect', () => socket.destroy()).once('timeout', () => socket.destroy())
   })
   if (!taken) return { ok: true, found: `${address} is free` }
-  const scheme = config.tls === 'off' ? 'http' : 'https'
-  const answer = await fetch(`${scheme}://${address}/api/v2/ping`, { signal: AbortSignal.timeout(2000) }).catch(
-    () => undefined,
-  )
-  if (answer?.headers.get('tfp-appname') === 'Groundstate')
-    return { ok: true, found: `${address}, where Groundstate is running` }
+  if (await isGroundstate(config)) return { ok: true, found: `${address}, where Groundstate is running` }
   return {
     ok: false,
     found: `${address} is taken by another program`,
     advice: 'stop it, or choose another GROUNDSTATE_PORT',
   }
+}
+
+/** Whether a Groundstate answers at the port; its certificate need not be trusted here, as nothing is told to it. */
+async function isGroundstate({ tls, host, port }: Config) {
+  return new Promise<boolean>((resolve) => {
+    const options = { host, port, path: '/api/v2/ping', rejectUnauthorized: false, timeout: 2000, agent: false }
+    const ping = (tls === 'off' ? httpRequest(options) : httpsRequest(options))
+      .once('response', (response) => {
+        resolve(response.headers['tfp-appname'] === 'Groundstate')
+        response.destroy()
+      })
+      .once('error', () => resolve(false))
+      .once('timeout', () => ping.destroy(new Error('no answer')))
+    ping.end()
+  })
 }
 
 async function checkTls(config: Config): Promise<Verdict> {
