@@ -193,5 +193,9 @@ resource "terraform_data" "x" { input = 1 }
     expect(untrusted.code).toBe(1)
     expect(await readFile(authority, 'utf8')).toContain('BEGIN CERTIFICATE')
     expect(apply.all).toContain('1 added')
+    expect(secure.output()).toContain(`export SSL_CERT_FILE=${authority}`)
+    const where = ['--data-dir', secure.dataDir, '--tls', 'auto', '--port', new URL(secure.url).port]
+    const doctor = await groundstate(['doctor', ...where])
+    expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('Groundstate is running') })
   })
 })

@@ -20,6 +20,30 @@ describe('settings', () => {
     expect(read).toThrow(/GROUNDSTATE_PORT[\s\S]*GROUNDSTATE_EDITION/)
   })
 
+  test.each([
+    ['PORT', 'abc', 'GROUNDSTATE_PORT "abc": it must be a whole number from 0 to 65535'],
+    ['PORT', '1.5', 'GROUNDSTATE_PORT "1.5": it must be a whole number from 0 to 65535'],
+    ['BASE_URL', 'foo', 'GROUNDSTATE_BASE_URL "foo": it must be an address that begins with http:// or https://'],
+    ['TLS', 'on', 'GROUNDSTATE_TLS "on": it must be one of off, auto, files'],
+    ['DATABASE_URL', 'mysql://a:b@c/d', 'GROUNDSTATE_DATABASE_URL: it must be an address such as postgresql://'],
+    ['SECRET', 'abc', 'GROUNDSTATE_SECRET: it must be 32 bytes, as 64 hex digits or as base64'],
+    ['ADMIN_TOKEN', 'abc', 'GROUNDSTATE_ADMIN_TOKEN: it must have at least 16 characters'],
+  ])('%s=%s is shown, unless it is a secret, with what would be right', (name, value, problem) => {
+    const read = () => readConfig({ [`GROUNDSTATE_${name}`]: value })
+
+    expect(read).toThrow(problem)
+    expect(read).not.toThrow(', it')
+  })
+
+  test('a database may be named by host, or by the folder of its socket', () => {
+    for (const url of ['postgres://h/d', 'postgresql://u:p@h:5432/d?sslmode=require', 'postgresql://u@/d?host=/run/pg'])
+      expect(readConfig({ GROUNDSTATE_DATABASE_URL: url }).databaseUrl).toBe(url)
+  })
+
+  test('a problem is named by where the value comes from', () => {
+    expect(() => readConfig({ GROUNDSTATE_PORT: 'abc' }, () => '--port')).toThrow(/^--port "abc"/)
+  })
+
   test('a misspelled setting is named, not ignored', () => {
     expect(() => readConfig({ GROUNDSTATE_PROT: '80' })).toThrow('GROUNDSTATE_PROT: there is no such setting')
   })

@@ -2,12 +2,20 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
+import { SECRET_FORM, secretBytes } from './secrets/secret-form.ts'
 import { StartError } from './start-error.ts'
 
 const flag = z
   .enum(['true', 'false', '1', '0', 'on', 'off', 'yes', 'no'])
   .transform((value) => ['true', '1', 'on', 'yes'].includes(value))
-const integer = (min: number, max: number) => z.coerce.number().pipe(z.int().min(min).max(max))
+function integer(min: number, max: number) {
+  const error = `it must be a whole number from ${min} to ${max}`
+  return z.coerce.number({ error }).pipe(z.int({ error }).min(min, { error }).max(max, { error }))
+}
+const webAddress = z.url({
+  protocol: /^https?$/,
+  error: 'it must be an address that begins with http:// or https://',
+})
 const milliseconds = integer(1, 2 ** 31 - 1)
 
 const proxies = z.string().transform((text, context) => {
@@ -23,6 +31,11 @@ const proxies = z.string().transform((text, context) => {
 
 function isProxy(name: string) {
   return name === 'loopback' || name === 'uniquelocal' || ipaddr.isValid(name) || ipaddr.isValidCIDR(name)
+}
+
+function isDatabaseUrl(text: string) {
+  // Behind `@` there may be no host: the socket's folder is then a parameter.
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@socket/'))
 }
 
 /** A root user's home is closed to the unprivileged user that PostgreSQL runs as, so root's data lives under `/var/lib`. */
@@ -41,10 +54,7 @@ export const SETTINGS = {
   PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
   HOST: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
   BASE_URL: {
-    schema: z
-      .url({ protocol: /^https?$/ })
-      .transform((url) => url.replace(/\/+$/, ''))
-      .optional(),
+    schema: webAddress.transform((url) => url.replace(/\/+$/, '')).optional(),
     doc: 'address under which clients, agents and receivers reach this server',
     shown: 'from host, port and TLS',
   },
@@ -54,7 +64,10 @@ export const SETTINGS = {
     shown: '`~/.groundstate`, or `/var/lib/groundstate` as root',
   },
   DATABASE_URL: {
-    schema: z.string().optional(),
+    schema: z
+      .string()
+      .refine(isDatabaseUrl, 'it must be an address such as postgresql://user:password@host:5432/name')
+      .optional(),
     doc: 'PostgreSQL 15 or later to use in place of the embedded one',
     secret: true,
   },
@@ -73,12 +86,15 @@ export const SETTINGS = {
     shown: 'found on the PATH',
   },
   ADMIN_TOKEN: {
-    schema: z.string().min(16).optional(),
+    schema: z.string().min(16, 'it must have at least 16 characters').optional(),
     doc: 'fixed API token of the first administrator; without it one is generated and printed once',
     secret: true,
   },
   SECRET: {
-    schema: z.string().optional(),
+    schema: z
+      .string()
+      .refine((text) => secretBytes(text) !== undefined, `it must be ${SECRET_FORM}`)
+      .optional(),
     doc: '32 bytes, hex or base64, that encrypt secrets and state at rest',
     shown: 'generated into the data folder',
     secret: true,
@@ -122,10 +138,7 @@ export const SETTINGS = {
     doc: 'days for which the audit trail is kept; 0 keeps it for good',
   },
   OIDC_ISSUER: {
-    schema: z
-      .url({ protocol: /^https?$/ })
-      .transform((url) => new URL(url))
-      .optional(),
+    schema: webAddress.transform((url) => new URL(url)).optional(),
     doc: 'address of the OpenID Connect provider that people may sign in with',
   },
   OIDC_CLIENT_ID: { schema: z.string().optional(), doc: 'what this server is called at the provider' },
@@ -148,12 +161,12 @@ export const SETTINGS = {
     shown: 'on',
   },
   HTTPS_PROXY: {
-    schema: z.url().optional(),
+    schema: z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional(),
     doc: 'proxy for requests to run tasks at https addresses',
     shown: 'HTTPS_PROXY',
   },
   HTTP_PROXY: {
-    schema: z.url().optional(),
+    schema: z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional(),
     doc: 'proxy for requests to run tasks at http addresses',
     shown: 'HTTP_PROXY',
   },
@@ -173,7 +186,7 @@ export const SETTINGS = {
     shown: '30 in the hosted edition, off otherwise',
   },
   S3_BUCKET: { schema: z.string().optional(), doc: 'bucket for state, logs and archives; without it they are on disk' },
-  S3_ENDPOINT: { schema: z.url().optional(), doc: 'address of the S3-compatible service' },
+  S3_ENDPOINT: { schema: webAddress.optional(), doc: 'address of the S3-compatible service' },
   S3_REGION: { schema: z.string().default('us-east-1'), doc: 'region of the bucket' },
   S3_PREFIX: { schema: z.string().default(''), doc: 'prefix of every key in the bucket' },
   S3_ACCESS_KEY_ID: { schema: z.string().optional(), doc: 'access key', secret: true },
@@ -214,9 +227,13 @@ export function settingFlag(name: string) {
 
 /**
  * Reads every setting from `values`, whose keys are environment variables (`GROUNDSTATE_PORT`). An empty variable counts
- * as one that is not set. Throws a `ConfigError` that names every setting that can't be read.
+ * as one that is not set. Throws a `ConfigError` that names every setting that can't be read, by the variable or as
+ * `sourceOf` calls it.
  */
-export function readConfig(values: Record<string, string | undefined>): Config {
+export function readConfig(
+  values: Record<string, string | undefined>,
+  sourceOf: (variable: string) => string = (variable) => variable,
+): Config {
   const config: Record<string, unknown> = {}
   const problems: string[] = []
   for (const [name, setting] of Object.entries(SETTINGS)) {
@@ -224,7 +241,10 @@ export function readConfig(values: Record<string, string | undefined>): Config {
     const text = values[variable]
     const result = setting.schema.safeParse(text === '' ? undefined : text)
     if (result.success) config[settingKey(name)] = result.data
-    else problems.push(`${variable}: ${result.error.issues.map((issue) => issue.message).join(', ')}`)
+    else {
+      const value = 'secret' in setting ? '' : ` ${JSON.stringify(text)}`
+      problems.push(`${sourceOf(variable)}${value}: ${result.error.issues.map(problemText).join(', ')}`)
+    }
   }
   if (config['oidcIssuer'] !== undefined && config['oidcClientId'] === undefined)
     problems.push('GROUNDSTATE_OIDC_CLIENT_ID: it must be set when GROUNDSTATE_OIDC_ISSUER is')
@@ -239,6 +259,10 @@ export function readConfig(values: Record<string, string | undefined>): Config {
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return config as Config
+}
+
+function problemText(issue: z.core.$ZodIssue) {
+  return issue.code === 'invalid_value' ? `it must be one of ${issue.values.join(', ')}` : issue.message
 }
 
 /** Variables of the stand-alone agent and of the client commands; a server that sees them leaves them alone. */

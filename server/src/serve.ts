@@ -10,13 +10,22 @@ import { startLeaseReaper } from './features/agent-jobs/leases.ts'
 import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/task-results/loop.ts'
+import { makeFolder } from './folder.ts'
 import { createServer } from './http/server.ts'
+import { readPointer } from './postgres/folders.ts'
 import { startPostgres } from './postgres/postgres.ts'
+import { requireSameSecret } from './secrets/mark.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
 /** What a person is told about a server that has just become ready. */
-export type Started = { baseUrl: string; admin: Awaited<ReturnType<typeof ensureAdmin>>; caFile: string | undefined }
+export type Started = {
+  baseUrl: string
+  admin: Awaited<ReturnType<typeof ensureAdmin>>
+  caFile: string | undefined
+  /** Where the embedded database is, when that is not in the data folder. */
+  movedDatabase: string | undefined
+}
 
 /**
  * Runs a server until `signal` aborts: database, migrations, first administrator, HTTP, background work and the agent in
@@ -28,7 +37,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   await using stack = new AsyncDisposableStack()
 
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
-  await migrate(databaseUrl)
+  await migrate(databaseUrl, (client) => requireSameSecret(client, config))
 
   const tls = await loadTls(config)
   const works = config.role !== 'api'
@@ -48,6 +57,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
     stack.use(startTaskDeliveries(ctx))
   }
 
+  const agentFolder = join(config.dataDir, 'agent')
+  if (config.agents > 0 && works) await makeFolder(agentFolder, 0o700)
   const agentStops = new AbortController()
   const agent =
     config.agents > 0 && works
@@ -57,7 +68,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           name: 'built-in',
           concurrency: config.concurrency,
           logLimitBytes: config.logLimit,
-          workDir: join(config.dataDir, 'agent'),
+          workDir: agentFolder,
           enginePath: config.enginePath,
           log: createAgentLog(log),
           signal: agentStops.signal,
@@ -67,7 +78,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
         }).catch((error: unknown) => log.error({ err: error }, 'the agent in this process has stopped'))
       : Promise.resolve()
 
-  options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile })
+  const movedDatabase = config.databaseUrl === undefined ? await readPointer(config.dataDir) : undefined
+  options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile, movedDatabase })
   log.info({ baseUrl: app.baseUrl, role: config.role }, 'ready')
 
   await aborted(options.signal)

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, readdir, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../folder.ts'
 import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
 import { claimTemporaryFolder } from './disk-temporary.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
@@ -17,7 +18,7 @@ const FOLDERS = 16
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
   const folders = Array.from({ length: FOLDERS }, (_, n) => join(objects, n.toString(16)))
-  for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const folder of folders) await makeFolder(folder, 0o700)
   for (const folder of [objects, root]) await syncFolder(folder)
   const temporary = await claimTemporaryFolder(join(root, 'tmp'))
   const syncs = await Promise.all(folders.map((folder) => FolderSync.open(folder)))

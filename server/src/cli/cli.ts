@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig, SETTINGS, settingFlag, settingKey, USUAL_VARIABLES } from '../config.ts'
 import { StartError } from '../start-error.ts'
 import { addStateCommands } from './state-commands.ts'
@@ -8,7 +8,9 @@ type SettingFlags = Record<string, string | undefined>
 /** Runs the command line; resolves to the exit code. Commands load what they need, so that `--help` answers at once. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   const program = new Command('groundstate')
-    .description('Runs Terraform and OpenTofu in workspaces, keeps their state, and asks others for their verdict.')
+    .description(
+      'Runs Terraform and OpenTofu in workspaces, keeps their state, and asks others for their verdict. Without a command it runs the server, as `serve` does.',
+    )
     .version('1.0.0')
     .enablePositionalOptions()
     .exitOverride()
@@ -31,7 +33,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     )
     .addOption(urlOption())
     .addOption(tokenOption())
-    .option('--host-name <name>', 'name by which configurations call this server', 'groundstate.local')
+    .addOption(hostNameOption())
     .action(async (options: { url: string; token?: string; hostName: string }) => {
       const { cliConfiguration } = await import('./cli-config.ts')
       process.stdout.write(cliConfiguration(options))
@@ -39,13 +41,13 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
   program
     .command('exec')
-    .summary('run a command with all of that set')
+    .summary('run terraform or tofu against this server')
     .description(
       'Runs a command, such as `terraform plan`, with a CLI configuration for this server: groundstate exec -- terraform plan',
     )
     .addOption(urlOption())
     .addOption(tokenOption())
-    .option('--host-name <name>', 'name by which configurations call this server', 'groundstate.local')
+    .addOption(hostNameOption())
     .argument('<command...>', 'the command and its arguments, after --')
     .passThroughOptions()
     .action(async (command: string[], options: { url: string; token?: string; hostName: string }) => {
@@ -75,16 +77,23 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     })
 
   try {
+    requireCommand(program, argv[2])
     await program.parseAsync([...argv])
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
     if (error instanceof StartError) {
-      process.stderr.write(`groundstate: ${error.message}\n`)
+      process.stderr.write(`groundstate: ${error.message}${error.advice === undefined ? '' : `: ${error.advice}`}\n`)
       return 1
     }
     throw error
   }
+}
+
+/** Without this a misspelled command would be an argument of the default one. */
+function requireCommand(program: Command, name: string | undefined) {
+  if (name === undefined || name.startsWith('-') || name === 'help') return
+  if (!program.commands.some((command) => command.name() === name)) program.error(`error: unknown command '${name}'`)
 }
 
 const DATABASE_SETTINGS = ['DATA_DIR', 'DATABASE_URL', 'SECRET', 'LOG_LEVEL']
@@ -99,23 +108,50 @@ function withSettings(command: Command, names: readonly string[] = Object.keys(S
 /** Flags over environment variables. */
 function configOf(flags: SettingFlags): Config {
   const values: Record<string, string | undefined> = {}
+  const sources = new Map<string, string>()
   for (const [name, value] of Object.entries(process.env)) {
     if (name.startsWith('GROUNDSTATE_')) values[name] = value
   }
   for (const name of USUAL_VARIABLES) {
-    values[`GROUNDSTATE_${name}`] ||= process.env[name] ?? process.env[name.toLowerCase()]
+    if (values[`GROUNDSTATE_${name}`]) continue
+    values[`GROUNDSTATE_${name}`] = process.env[name] ?? process.env[name.toLowerCase()]
+    sources.set(`GROUNDSTATE_${name}`, name)
   }
   for (const name of Object.keys(SETTINGS)) {
     const flag = flags[settingKey(name)]
-    if (flag !== undefined) values[`GROUNDSTATE_${name}`] = flag
+    if (flag === undefined) continue
+    values[`GROUNDSTATE_${name}`] = flag
+    sources.set(`GROUNDSTATE_${name}`, settingFlag(name))
   }
-  return readConfig(values)
+  return readConfig(values, (variable) => sources.get(variable) ?? variable)
 }
 
 function urlOption() {
-  return new Option('--url <url>', 'address of the server').env('GROUNDSTATE_URL').default('http://127.0.0.1:7777')
+  const port = process.env['GROUNDSTATE_PORT'] || '7777'
+  const option = new Option('--url <url>', 'address of the server').default(`http://127.0.0.1:${port}`)
+  return fromVariable(option, 'GROUNDSTATE_URL').argParser((url) => {
+    if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+    throw new InvalidArgumentError('It must be an address that begins with http:// or https://.')
+  })
 }
 
 function tokenOption() {
-  return new Option('--token <token>', 'API token').env('GROUNDSTATE_TOKEN')
+  return fromVariable(new Option('--token <token>', 'API token'), 'GROUNDSTATE_TOKEN').argParser((token) => {
+    if (/^[\x21-\x7e]+$/.test(token)) return token
+    throw new InvalidArgumentError('It must be the text of a token, without spaces.')
+  })
+}
+
+function hostNameOption() {
+  return new Option('--host-name <name>', 'name by which configurations call this server')
+    .default('groundstate.local')
+    .argParser((name) => {
+      if (/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i.test(name)) return name
+      throw new InvalidArgumentError('It must be a host name, such as groundstate.local.')
+    })
+}
+
+/** An empty variable counts as one that is not set. */
+function fromVariable(option: Option, name: string) {
+  return process.env[name] === '' ? option : option.env(name)
 }

@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process'
-import { access, constants, mkdir, statfs } from 'node:fs/promises'
+import { access, constants, statfs } from 'node:fs/promises'
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import pg from 'pg'
 import type { Config } from '../config.ts'
 import { MIGRATIONS } from '../../migrations/list.ts'
+import { connectDatabase } from '../db/connect.ts'
+import { makeFolder } from '../folder.ts'
 import { findPostgres } from '../postgres/find.ts'
+import { checkSecret, findMark } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
 import { loadTls } from '../tls/tls.ts'
 
@@ -31,7 +35,8 @@ export async function doctorCommand(config: Config): Promise<number> {
   for (const check of CHECKS) {
     const verdict = await check.run(config).catch((error: unknown): Verdict => {
       const message = error instanceof Error ? error.message : String(error)
-      return { ok: false, found: message, ...(!(error instanceof StartError) && { advice: 'see docs/OPERATIONS.md' }) }
+      const advice = error instanceof StartError ? error.advice : 'see docs/OPERATIONS.md'
+      return { ok: false, found: message, ...(advice !== undefined && { advice }) }
     })
     if (!verdict.ok) failed += 1
     process.stdout.write(`${verdict.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${verdict.found}\n`)
@@ -73,7 +78,7 @@ async function checkEngine(config: Config): Promise<Verdict> {
 }
 
 async function checkDataFolder(config: Config): Promise<Verdict> {
-  await mkdir(config.dataDir, { recursive: true })
+  await makeFolder(config.dataDir, 0o700)
   await access(config.dataDir, constants.W_OK)
   const { bavail, bsize } = await statfs(config.dataDir)
   const free = bavail * bsize
@@ -85,8 +90,7 @@ async function checkDataFolder(config: Config): Promise<Verdict> {
 
 async function checkDatabase(config: Config): Promise<Verdict> {
   await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
-  const client = new pg.Client({ connectionString: config.databaseUrl ?? postgres?.url, connectionTimeoutMillis: 5000 })
-  await client.connect()
+  const client = await connectDatabase(config.databaseUrl ?? postgres?.url ?? '', 'groundstate-doctor')
   try {
     const before = Date.now()
     const { rows } = await client.query<{ version: number; clock: Date }>(
@@ -110,6 +114,8 @@ async function checkDatabase(config: Config): Promise<Verdict> {
         found,
         advice: `it was migrated by a newer Groundstate (${newer[0]?.name}): start that version`,
       }
+    const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
+    if (mark !== undefined) await checkSecret(mark, config)
     return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }
   } finally {
     await client.end()
@@ -128,17 +134,27 @@ async function checkPort(config: Config): Promise<Verdict> {
     socket.once('connect', () => socket.destroy()).once('timeout', () => socket.destroy())
   })
   if (!taken) return { ok: true, found: `${address} is free` }
-  const scheme = config.tls === 'off' ? 'http' : 'https'
-  const answer = await fetch(`${scheme}://${address}/api/v2/ping`, { signal: AbortSignal.timeout(2000) }).catch(
-    () => undefined,
-  )
-  if (answer?.headers.get('tfp-appname') === 'Groundstate')
-    return { ok: true, found: `${address}, where Groundstate is running` }
+  if (await isGroundstate(config)) return { ok: true, found: `${address}, where Groundstate is running` }
   return {
     ok: false,
     found: `${address} is taken by another program`,
     advice: 'stop it, or choose another GROUNDSTATE_PORT',
   }
+}
+
+/** Whether a Groundstate answers at the port; its certificate need not be trusted here, as nothing is told to it. */
+async function isGroundstate({ tls, host, port }: Config) {
+  return new Promise<boolean>((resolve) => {
+    const options = { host, port, path: '/api/v2/ping', rejectUnauthorized: false, timeout: 2000, agent: false }
+    const ping = (tls === 'off' ? httpRequest(options) : httpsRequest(options))
+      .once('response', (response) => {
+        resolve(response.headers['tfp-appname'] === 'Groundstate')
+        response.destroy()
+      })
+      .once('error', () => resolve(false))
+      .once('timeout', () => ping.destroy(new Error('no answer')))
+    ping.end()
+  })
 }
 
 async function checkTls(config: Config): Promise<Verdict> {

@@ -1,6 +1,6 @@
 import { appendFile, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeFolder } from '../make-folder.ts'
+import { makeFolder } from '../folder.ts'
 
 /** The complete lines of a file that is only appended to, in their places; none when it does not exist. */
 export async function readJournal(path: string): Promise<string[]> {
@@ -14,7 +14,7 @@ export async function mendJournal(path: string) {
 }
 
 export async function appendToJournal(path: string, line: string) {
-  await makeFolder(dirname(path))
+  await makeFolder(dirname(path), 0o700)
   await appendFile(path, `${line}\n`, { mode: 0o600 })
 }
 

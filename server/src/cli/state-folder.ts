@@ -1,7 +1,7 @@
 import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { makeFolder } from '../make-folder.ts'
+import { makeFolder } from '../folder.ts'
 import { appendToJournal, mendJournal, readJournal } from './journal.ts'
 import { messageOf } from './state-api.ts'
 import { md5Of } from './state-standing.ts'
@@ -53,7 +53,7 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
       })
       if (found && !found.isDirectory()) throw new Error(`${path} is no folder`)
       if (!origin) return
-      await makeFolder(path)
+      await makeFolder(path, 0o700)
       await checkOrigin(path, origin)
     },
 
@@ -81,7 +81,7 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
 
     async prepare(workspace) {
       const folder = folderOf(workspace)
-      await makeFolder(folder)
+      await makeFolder(folder, 0o700)
       await mendJournal(join(folder, HISTORY))
       return {
         arrived: new Map((await history(workspace)).map((version) => [version.id, version.id])),

@@ -300,7 +300,7 @@ test('a folder holds the states of one organization', async () => {
 })
 
 test.each([
-  ['/proc/groundstate/states', "can't be made"],
+  ['/proc/groundstate/states', "can't make the folder"],
   ['/dev/null/states', 'is no folder'],
 ])('to export into %s is refused in a line', async (path, reason) => {
   await workspaceWith(history)

@@ -1,7 +1,9 @@
 import type { Config } from '../config.ts'
+import { connectDatabase, databaseName } from '../db/connect.ts'
 import { createDb } from '../db/db.ts'
 import { createTokenOnCommandLine } from '../features/tokens/command-line.ts'
 import { findPostgres } from '../postgres/find.ts'
+import { hasDatabase } from '../postgres/folders.ts'
 import { StartError } from '../start-error.ts'
 
 /**
@@ -12,10 +14,17 @@ export async function tokenCreateCommand(
   config: Config,
   options: { user: string; description: string; expires?: string | undefined },
 ): Promise<number> {
+  const lifetime = options.expires === undefined ? undefined : durationMs(options.expires)
+  if (config.databaseUrl === undefined && !(await hasDatabase(config.dataDir)))
+    throw new StartError(`there is no database in ${config.dataDir}`, {
+      advice: 'start the server there first, or name its data folder in GROUNDSTATE_DATA_DIR',
+    })
   await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
-  const db = createDb(config.databaseUrl ?? postgres?.url ?? '', { max: 1 })
+  const url = config.databaseUrl ?? postgres?.url ?? ''
+  await requireTables(url)
+  const db = createDb(url, { max: 1 })
   try {
-    const expiresAt = options.expires === undefined ? undefined : new Date(Date.now() + durationMs(options.expires))
+    const expiresAt = lifetime === undefined ? undefined : new Date(Date.now() + lifetime)
     const token = await createTokenOnCommandLine(db, {
       username: options.user,
       description: options.description,
@@ -28,11 +37,30 @@ export async function tokenCreateCommand(
   }
 }
 
+async function requireTables(url: string) {
+  const client = await connectDatabase(url, 'groundstate-token')
+  try {
+    const { rows } = await client.query(`select where to_regclass('public.users') is not null`)
+    if (rows.length > 0) return
+    throw new StartError(`the database ${databaseName(client)} has no tables of Groundstate`, {
+      advice: 'start the server with it first',
+    })
+  } finally {
+    await client.end()
+  }
+}
+
+/** A hundred years. */
+const MAX_DAYS = 36_500
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 function durationMs(text: string) {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  const [, count, unit] = /^(\d+)([mhd])$/.exec(text) ?? []
   if (unit !== 'm' && unit !== 'h' && unit !== 'd')
     throw new StartError(`--expires ${text}: it must be a number and m, h or d, such as 30d`)
-  return Number(count) * UNIT_MS[unit]
+  const ms = Number(count) * UNIT_MS[unit]
+  if (ms === 0) throw new StartError(`--expires ${text}: such a token would be of no use; leave it out for no end`)
+  if (ms > MAX_DAYS * UNIT_MS.d)
+    throw new StartError(`--expires ${text}: it must be ${MAX_DAYS}d at most; leave it out for no end`)
+  return ms
 }

@@ -110,6 +110,10 @@ export type Schema = {
     updated_at: Timestamp
     workspace_id: string | null
   }
+  installation: {
+    only_row: Generated<boolean>
+    secret_mark: string
+  }
   invited_team_members: {
     created_at: Timestamp
     membership_id: string

@@ -1,6 +1,7 @@
-import { chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../folder.ts'
 import { type Account, canEnter } from './account.ts'
 import type { Log } from './postgres.ts'
 import { PostgresUnavailable } from './unavailable.ts'
@@ -11,6 +12,9 @@ export const SYSTEM_DIR = '/var/lib/groundstate'
 /** The longest path a unix socket can have, in bytes: `sun_path` without its closing zero, on Linux. */
 const MAX_SOCKET_PATH = 107
 const SOCKET_NAME = '.s.PGSQL.5432'
+
+/** The file in a data folder that names the database's own folder, when that is elsewhere. */
+const POINTER = 'postgres.location'
 
 /**
  * The folders of one embedded PostgreSQL. `home` belongs to the account, is 0700 and holds the socket and `cluster`, which
@@ -26,13 +30,28 @@ export async function openFolders(
   log: Log,
   systemDir = SYSTEM_DIR,
 ): Promise<Folders> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await makeFolder(dataDir, 0o700)
   const real = await realpath(dataDir)
   const place = await findHome(real, account, log, systemDir)
   await mkdir(place, { recursive: true, mode: 0o700 })
   const home = await realpath(place)
   await own(home, account)
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
+}
+
+/** Whether an embedded PostgreSQL has been made in a data folder; makes nothing. */
+export async function hasDatabase(dataDir: string) {
+  const home = (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
+  return access(join(home, 'cluster/PG_VERSION')).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Where the database is when it is not in the data folder. */
+export async function readPointer(dataDir: string) {
+  const text = await readFile(join(dataDir, POINTER), 'utf8').catch(() => undefined)
+  return text?.trim()
 }
 
 /** Lets the account pass through a folder that is ours, by its group: nobody else gets in. */
@@ -48,9 +67,9 @@ export async function openFolder(folder: string, account: Account) {
 async function findHome(dataDir: string, account: Account, log: Log, systemDir: string) {
   if (!account.switch) return join(dataDir, 'postgres')
 
-  const pointer = join(dataDir, 'postgres.location')
-  const moved = await readFile(pointer, 'utf8').catch(() => undefined)
-  if (moved !== undefined) return moved.trim()
+  const pointer = join(dataDir, POINTER)
+  const moved = await readPointer(dataDir)
+  if (moved !== undefined) return moved
 
   await openFolder(dataDir, account)
   if (await canEnter(account, dataDir)) return join(dataDir, 'postgres')

@@ -14,8 +14,8 @@ export class PostgresUnavailable extends StartError {
 }
 
 /** Puts a failure of the file system or of PostgreSQL's own output into words; a full disk is the one users meet. */
-export function unavailable(doing: string, cause: unknown): PostgresUnavailable {
-  if (cause instanceof PostgresUnavailable) return cause
+export function unavailable(doing: string, cause: unknown): StartError {
+  if (cause instanceof StartError) return cause
   const text = cause instanceof Error ? cause.message : String(cause)
   if (/ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/.test(text)) {
     return new PostgresUnavailable(`the disk is full (while ${doing})`, {

@@ -58,7 +58,7 @@ test('a secret of another length or alphabet is refused, with its source', async
     randomBytes(33).toString('base64'),
     '?'.repeat(43),
   ]) {
-    await expect(loadSecret(folder, written)).rejects.toThrow('the configured secret must be 32 bytes')
+    await expect(loadSecret(folder, written)).rejects.toThrow('GROUNDSTATE_SECRET must be 32 bytes')
   }
 
   await writeFile(join(folder, 'secret'), '')

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
+import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-
-const SECRET_BYTES = 32
+import { makeFolder } from '../folder.ts'
+import { StartError } from '../start-error.ts'
+import { SECRET_BYTES, SECRET_FORM, secretBytes } from './secret-form.ts'
 
 /**
  * The 32 bytes from which every key of the installation is derived: `fromEnv` (64 hex digits, or base64) when given, else
@@ -10,18 +11,18 @@ const SECRET_BYTES = 32
  * on one secret. Losing it makes everything that is encrypted at rest unreadable.
  */
 export async function loadSecret(dataDir: string, fromEnv?: string): Promise<Buffer> {
-  if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'the configured secret')
-  const path = join(dataDir, 'secret')
-  return (await readSecret(path)) ?? generateSecret(dataDir, path)
+  return (await findSecret(dataDir, fromEnv)) ?? generateSecret(dataDir, join(dataDir, 'secret'))
+}
+
+/** As `loadSecret`, but undefined when there is none yet. Throws a `StartError` for one that is no secret. */
+export async function findSecret(dataDir: string, fromEnv?: string): Promise<Buffer | undefined> {
+  if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'GROUNDSTATE_SECRET')
+  return readSecret(join(dataDir, 'secret'))
 }
 
 function parseSecret(text: string, source: string): Buffer {
-  const trimmed = text.trim()
-  if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')
-  const bytes = Buffer.from(trimmed, 'base64')
-  if (!/^[A-Za-z0-9+/_-]+=?$/.test(trimmed) || bytes.length !== SECRET_BYTES) {
-    throw new Error(`${source} must be ${SECRET_BYTES} bytes, as 64 hex digits or as base64`)
-  }
+  const bytes = secretBytes(text)
+  if (!bytes) throw new StartError(`${source} must be ${SECRET_FORM}`)
   return bytes
 }
 
@@ -35,7 +36,7 @@ async function readSecret(path: string): Promise<Buffer | undefined> {
 }
 
 async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
-  await mkdir(dataDir, { recursive: true })
+  await makeFolder(dataDir)
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
   const secret = randomBytes(SECRET_BYTES)
   try {

@@ -1,10 +1,11 @@
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
+import { makeFolder } from '../folder.ts'
 import type { Tls } from './tls.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -21,7 +22,7 @@ const RENEW_BEFORE_DAYS = 30
  */
 export async function localCertificate(folder: string, hosts: readonly string[]): Promise<Tls> {
   x509.cryptoProvider.set(globalThis.crypto)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder, 0o700)
   const caFile = join(folder, 'ca.pem')
   const authority = (await readPair(folder, 'ca')) ?? (await makeAuthority(folder))
   const names = [

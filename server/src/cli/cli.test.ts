@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { groundstate } from '../testing/command-line.ts'
+
+test('a command that does not exist is named as one', async () => {
+  const { code, err } = await groundstate('bogus')
+
+  expect(code).toBe(1)
+  expect(err).toContain(`unknown command 'bogus'`)
+})
+
+test('the help says what happens without a command', async () => {
+  const { out } = await groundstate('--help')
+
+  expect(out).toMatch(/Without a command it runs\s+the server/)
+})
+
+test.each([
+  ['--url', 'notaurl'],
+  ['--url', ''],
+  ['--url', 'ftp://a/'],
+  ['--host-name', 'bad name'],
+  ['--host-name', ''],
+  ['--token', ''],
+  ['--token', 'a"b c'],
+])('cli-config and exec refuse %s %j', async (option, value) => {
+  for (const command of [['cli-config'], ['exec', '--token', 'x']]) {
+    const { code, out, err } = await groundstate(...command, option, value, ...(command[0] === 'exec' ? ['true'] : []))
+
+    expect(code).toBe(1)
+    expect(out).toBe('')
+    expect(err).toContain(option)
+  }
+})
+
+test('cli-config follows the port of the server that this environment starts', async () => {
+  process.env['GROUNDSTATE_PORT'] = '7999'
+  try {
+    expect((await groundstate('cli-config')).out).toContain('"http://127.0.0.1:7999/api/v2/"')
+    expect((await groundstate('cli-config', '--url', 'https://a.example/')).out).toContain(
+      '"https://a.example/api/v2/"',
+    )
+  } finally {
+    delete process.env['GROUNDSTATE_PORT']
+  }
+})
+
+test.each([
+  ['0d', 'of no use'],
+  ['99999999999d', '36500d at most'],
+  ['1w', 'm, h or d'],
+])('token create refuses to expire in %s', async (duration, says) => {
+  const { code, err } = await groundstate('token', 'create', '--data-dir', '/nonexistent', '--expires', duration)
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: --expires [^\n]+\n$/)
+  expect(err).toContain(says)
+})

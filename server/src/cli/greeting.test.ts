@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '../config.ts'
+import { greeting } from './greeting.ts'
+
+const config = readConfig({ GROUNDSTATE_DATA_DIR: '/srv/data' })
+const STARTED = {
+  baseUrl: 'https://127.0.0.1:7777',
+  admin: { created: false },
+  caFile: undefined,
+  movedDatabase: undefined,
+}
+
+test('the lines to paste trust the local authority', () => {
+  const text = greeting(config, { ...STARTED, caFile: '/srv/data/tls/ca.pem' })
+
+  expect(text).toMatch(/^ {2}export SSL_CERT_FILE=\/srv\/data\/tls\/ca\.pem$/m)
+})
+
+test('a database outside of the data folder is told, and one inside is not', () => {
+  const moved = greeting(config, { ...STARTED, movedDatabase: '/var/lib/groundstate/database-x' })
+
+  expect(moved).toContain(`The database is kept in /var/lib/groundstate/database-x`)
+  expect(moved).toContain('Back it up along with /srv/data')
+  expect(greeting(config, STARTED)).not.toContain('database')
+})

@@ -1,0 +1,107 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { groundstate } from '../testing/command-line.ts'
+import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../testing/database.ts'
+
+let folder: string
+let empty: TestDatabase
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'groundstate-problems-'))
+  empty = await createTestDatabase()
+  await execute(empty.url, 'drop schema public cascade; create schema public')
+})
+afterAll(async () => {
+  await empty[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+function stranger() {
+  const url = new URL(inject('postgres').adminUrl)
+  url.username = 'nobody_here'
+  return url.href
+}
+
+const COMMANDS = [
+  ['serve', '--port', '0', '--agents', '0'],
+  ['token', 'create'],
+]
+
+describe.each(COMMANDS)('a database that cannot be used is one line of `%s`', (...command) => {
+  test.each([
+    { url: () => 'foo', says: '--database-url' },
+    { url: () => 'mysql://a/b', says: 'postgresql://' },
+    { url: () => 'postgres://a:topsecret@127.0.0.1:1/x', says: '127.0.0.1:1/x: nothing listens there' },
+    { url: () => 'postgres://a:topsecret@nowhere.invalid/x', says: 'nowhere.invalid' },
+    { url: () => databaseUrl(inject('postgres').adminUrl, 'not_made'), says: '"not_made" does not exist' },
+    { url: stranger, says: 'nobody_here' },
+  ])('$says', async ({ url, says }) => {
+    const { code, err } = await groundstate(...command, '--data-dir', folder, '--database-url', url())
+
+    expect(code).toBe(1)
+    expect(err).toMatch(/^groundstate: [^\n]+\n$/)
+    expect(err).toContain(says)
+    expect(err).not.toContain('topsecret')
+  })
+})
+
+test('a secret that is none is named before anything is made', async () => {
+  const where = join(folder, 'unmade')
+
+  const { code, err } = await groundstate('serve', '--data-dir', where, '--secret', 'abc')
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: --secret[^\n]*: it must be 32 bytes, as 64 hex digits or as base64\n$/)
+  expect(await readdir(folder)).not.toContain('unmade')
+})
+
+test('doctor refuses the secret that serve refuses', async () => {
+  const { code, err } = await groundstate('doctor', '--data-dir', folder, '--secret', 'short')
+
+  expect(code).toBe(1)
+  expect(err).toContain('--secret')
+})
+
+test('token create makes no database where there is none', async () => {
+  const where = join(folder, 'unmade')
+
+  const { code, err } = await groundstate('token', 'create', '--data-dir', where)
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: there is no database in [^\n]*unmade: [^\n]+\n$/)
+  expect(await readdir(folder)).not.toContain('unmade')
+})
+
+test('token create says that a database has never been served', async () => {
+  const { code, err } = await groundstate('token', 'create', '--database-url', empty.url)
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: [^\n]+ has no tables of Groundstate: [^\n]+\n$/)
+})
+
+test('doctor says what to do about a database that it cannot reach', async () => {
+  const { code, out } = await groundstate(
+    ...['doctor', '--data-dir', folder, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x'],
+  )
+
+  expect(code).toBe(1)
+  expect(out).toMatch(/✗ database +\S.*127\.0\.0\.1:1.*\n +→ .*GROUNDSTATE_DATABASE_URL/)
+})
+
+test.each([
+  ['serve', '--data-dir', '/proc/groundstate', '--port', '0'],
+  ['token', 'create', '--data-dir', '/proc/groundstate'],
+])('a data folder that cannot be made is one line of `%s`', async (...command) => {
+  const { code, err } = await groundstate(...command)
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: [^\n]*\/proc\/groundstate[^\n]+\n$/)
+})
+
+test('doctor names a data folder that cannot be made, and what to do', async () => {
+  const { code, out } = await groundstate('doctor', '--data-dir', '/proc/groundstate', '--port', '0')
+
+  expect(code).toBe(1)
+  expect(out).toMatch(/✗ data folder +can't make the folder \/proc\/groundstate: .*\n +→ \S/)
+})

@@ -1,0 +1,52 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { StartError } from './start-error.ts'
+
+/**
+ * Makes a folder and those above it, where they are missing. Throws a `StartError` when that can't be. One at a time:
+ * Node's own recursive way never ends where the system says that a folder which is there is not, as below `/proc`.
+ */
+export async function makeFolder(path: string, mode = 0o777) {
+  try {
+    const missing: string[] = []
+    for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder)) missing.unshift(folder)
+    for (const folder of missing) {
+      await mkdir(folder, mode).catch(async (error: unknown) => {
+        // Another process may have made it meanwhile.
+        if (!(await isFolder(folder))) throw error
+      })
+    }
+  } catch (cause) {
+    if (cause instanceof StartError) throw cause
+    throw new StartError(`can't make the folder ${path}: ${reasonOf(cause)}`, {
+      cause,
+      advice: 'choose another folder, or one that you may write to',
+    })
+  }
+}
+
+async function isFolder(path: string) {
+  const found = await stat(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if (found && !found.isDirectory()) throw new StartError(`${path} is a file, no folder`, { advice: 'choose another' })
+  return found !== undefined
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: 'no right to write there',
+  EPERM: 'no right to write there',
+  EROFS: 'the file system is read-only',
+  ENOENT: 'the system takes no new folder there',
+  ENOTDIR: 'something above it is a file',
+  ENOSPC: 'the disk is full',
+}
+
+function reasonOf(error: unknown) {
+  return REASONS[codeOf(error) ?? ''] ?? (error instanceof Error ? error.message : String(error))
+}
+
+function codeOf(error: unknown) {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}

@@ -1,0 +1,45 @@
+import { join } from 'node:path'
+import type pg from 'pg'
+import type { Config } from '../config.ts'
+import { StartError } from '../start-error.ts'
+import { findSecret, loadSecret } from './secret-file.ts'
+import { createSecrets } from './secrets.ts'
+
+/**
+ * Makes sure that this server has the secret that the database was made with: what is sealed in it can't be opened with
+ * another one. A database that bears no mark yet gets that of this server's secret, which is generated if need be.
+ * Throws a `StartError`. To be called under the migration lock, so that one of several first starts decides.
+ */
+export async function requireSameSecret(client: pg.Client, config: Pick<Config, 'dataDir' | 'secret'>) {
+  const stored = await findMark(client)
+  if (stored === undefined) {
+    const mark = secretMark(await loadSecret(config.dataDir, config.secret))
+    await client.query('insert into installation (secret_mark) values ($1)', [mark])
+    return
+  }
+  await checkSecret(stored, config)
+}
+
+/** Throws a `StartError` unless the secret that is there is the one whose mark the database bears; makes nothing. */
+export async function checkSecret(mark: string, config: Pick<Config, 'dataDir' | 'secret'>) {
+  const secret = await findSecret(config.dataDir, config.secret)
+  if (secret !== undefined && secretMark(secret) === mark) return
+  const path = join(config.dataDir, 'secret')
+  const source = config.secret === undefined ? path : 'GROUNDSTATE_SECRET'
+  throw new StartError(
+    secret === undefined
+      ? `the database was made with a secret, and there is no ${path}`
+      : `the database was made with another secret than ${source}`,
+    { advice: 'set GROUNDSTATE_SECRET to the content of the file secret in the data folder of the first start' },
+  )
+}
+
+/** What the database bears; undefined before the first start. */
+export async function findMark(client: pg.Client) {
+  const { rows } = await client.query<{ secret_mark: string }>('select secret_mark from installation')
+  return rows[0]?.secret_mark
+}
+
+function secretMark(secret: Buffer) {
+  return createSecrets(secret).sign('installation', 'secret-mark')
+}
