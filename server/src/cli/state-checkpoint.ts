@@ -8,7 +8,7 @@ import { appendToJournal, mendJournal, readJournal } from './journal.ts'
 export async function checkpoint(
   file: string | undefined,
   workspace: string,
-  isFinalized: (targetId: string) => Promise<boolean>,
+  isFinalized: (targetId: string) => boolean,
 ) {
   const note = async (line: string) => {
     if (file !== undefined) await appendToJournal(file, `${workspace} ${line}`)
@@ -29,7 +29,7 @@ export async function checkpoint(
       begun = { id, targetId }
     }
   }
-  if (begun && !arrived.has(begun.id) && (await isFinalized(begun.targetId))) {
+  if (begun && !arrived.has(begun.id) && isFinalized(begun.targetId)) {
     await finish(begun.id)
     arrived.set(begun.id, begun.targetId)
   }

@@ -147,10 +147,11 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
 
   /** What has arrived in a workspace, and what it has. */
   async function standing(workspace: string) {
-    const noted = await checkpoint(options.checkpointFile, workspace, async (id) => {
-      return (await api.one(versionResource, 'GET', `/state-versions/${id}`)).attributes.status === 'finalized'
-    })
-    return { ...noted, present: { versions: await listVersions(workspace), readRaw } }
+    const versions = await listVersions(workspace)
+    const noted = await checkpoint(options.checkpointFile, workspace, (id) =>
+      versions.some((version) => version.id === id),
+    )
+    return { ...noted, present: { versions, readRaw } }
   }
 
   async function requireWorkspace(name: string): Promise<z.infer<typeof workspaceResource>> {

@@ -41,9 +41,11 @@ async function workspaceWith(states: readonly Buffer[]) {
   return workspace
 }
 
+const versionsOf = (organization: string, name: string) =>
+  `/state-versions?filter[organization][name]=${organization}&filter[workspace][name]=${name}&filter[status]=finalized`
+
 async function contents(organization: string, name: string) {
-  const query = `filter[organization][name]=${organization}&filter[workspace][name]=${name}&filter[status]=finalized`
-  const { data } = (await app.request({ url: `/api/v2/state-versions?${query}`, token: ada.token })).json()
+  const { data } = (await app.request({ url: `/api/v2${versionsOf(organization, name)}`, token: ada.token })).json()
   const found = await Promise.all(data.map((one: any) => download(app, one.attributes['hosted-state-download-url'])))
   return found.map((answer) => answer.text).toReversed()
 }
@@ -128,6 +130,17 @@ test('a version whose last answer got lost is not written twice', async () => {
   const again = await importThem()
 
   expect(again).toMatchObject({ versions: 3, skipped: 3 })
+  expect(await contents(target, name)).toEqual(history.map(String))
+})
+
+test('a version that was begun and is gone is written anew', async () => {
+  const { name } = await workspaceWith(history)
+  const [{ id }] = (await (await clientIn(source, name)).request('GET', versionsOf(source, name))).json().data
+  const checkpointFile = join(folder, 'progress')
+  await writeFile(checkpointFile, `${name} ${id} as sv-gone\n`)
+
+  await importStates({ from: server(source), to: { ...server(target), checkpointFile } })
+
   expect(await contents(target, name)).toEqual(history.map(String))
 })
 
