@@ -83,7 +83,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
     if (error instanceof StartError) {
-      process.stderr.write(`groundstate: ${error.message}${error.advice === undefined ? '' : `: ${error.advice}`}\n`)
+      process.stderr.write(`groundstate: ${error.message}\n`)
       return 1
     }
     throw error

@@ -34,9 +34,13 @@ export async function doctorCommand(config: Config): Promise<number> {
   let failed = 0
   for (const check of CHECKS) {
     const verdict = await check.run(config).catch((error: unknown): Verdict => {
-      const message = error instanceof Error ? error.message : String(error)
-      const advice = error instanceof StartError ? error.advice : 'see docs/OPERATIONS.md'
-      return { ok: false, found: message, ...(advice !== undefined && { advice }) }
+      if (!(error instanceof StartError))
+        return {
+          ok: false,
+          found: error instanceof Error ? error.message : String(error),
+          advice: 'see docs/OPERATIONS.md',
+        }
+      return { ok: false, found: error.reason, ...(error.advice !== undefined && { advice: error.advice }) }
     })
     if (!verdict.ok) failed += 1
     process.stdout.write(`${verdict.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${verdict.found}\n`)
@@ -79,7 +83,10 @@ async function checkEngine(config: Config): Promise<Verdict> {
 
 async function checkDataFolder(config: Config): Promise<Verdict> {
   await makeFolder(config.dataDir, 0o700)
-  await access(config.dataDir, constants.W_OK)
+  await access(config.dataDir, constants.W_OK).catch((cause: unknown) => {
+    const advice = 'run this as the user that the server runs as, or choose another GROUNDSTATE_DATA_DIR'
+    throw new StartError(`can't write to ${config.dataDir}`, { cause, advice })
+  })
   const { bavail, bsize } = await statfs(config.dataDir)
   const free = bavail * bsize
   const found = `${config.dataDir}, ${(free / 1024 ** 3).toFixed(1)} GiB free`
@@ -111,8 +118,8 @@ async function checkDatabase(config: Config): Promise<Verdict> {
     if (newer.length > 0)
       return {
         ok: false,
-        found,
-        advice: `it was migrated by a newer Groundstate (${newer[0]?.name}): start that version`,
+        found: `${found}, migrated by a newer Groundstate (${newer[0]?.name})`,
+        advice: 'start that version',
       }
     const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
     if (mark !== undefined) await checkSecret(mark, config)

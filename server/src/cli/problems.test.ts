@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -9,6 +9,8 @@ let folder: string
 let empty: TestDatabase
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'groundstate-problems-'))
+  // Root's database would otherwise move to where its user can enter.
+  await chmod(folder, 0o755)
   empty = await createTestDatabase()
   await execute(empty.url, 'drop schema public cascade; create schema public')
 })
@@ -69,7 +71,7 @@ test('token create makes no database where there is none', async () => {
   const { code, err } = await groundstate('token', 'create', '--data-dir', where)
 
   expect(code).toBe(1)
-  expect(err).toMatch(/^groundstate: there is no database in [^\n]*unmade: [^\n]+\n$/)
+  expect(err).toMatch(/^groundstate: there is no database in [^\n]*unmade; [^\n]+\n$/)
   expect(await readdir(folder)).not.toContain('unmade')
 })
 
@@ -77,13 +79,13 @@ test('token create says that a database has never been served', async () => {
   const { code, err } = await groundstate('token', 'create', '--database-url', empty.url)
 
   expect(code).toBe(1)
-  expect(err).toMatch(/^groundstate: [^\n]+ has no tables of Groundstate: [^\n]+\n$/)
+  expect(err).toMatch(/^groundstate: [^\n]+ has no tables of Groundstate; [^\n]+\n$/)
 })
 
 test('doctor says what to do about a database that it cannot reach', async () => {
-  const { code, out } = await groundstate(
-    ...['doctor', '--data-dir', folder, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x'],
-  )
+  const where = ['--data-dir', folder, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
+
+  const { code, out } = await groundstate('doctor', ...where)
 
   expect(code).toBe(1)
   expect(out).toMatch(/✗ database +\S.*127\.0\.0\.1:1.*\n +→ .*GROUNDSTATE_DATABASE_URL/)
@@ -104,4 +106,17 @@ test('doctor names a data folder that cannot be made, and what to do', async () 
 
   expect(code).toBe(1)
   expect(out).toMatch(/✗ data folder +can't make the folder \/proc\/groundstate: .*\n +→ \S/)
+})
+
+test('doctor says what to do about TLS files that are not there, and about a database of another version', async () => {
+  await mkdir(join(folder, 'old/postgres/cluster'), { recursive: true })
+  await writeFile(join(folder, 'old/postgres/cluster/PG_VERSION'), '9\n')
+  const pem = ['--tls-cert', '/nowhere/cert.pem', '--tls-key', '/nowhere/key.pem']
+  const where = ['--data-dir', join(folder, 'old'), '--port', '0']
+
+  const { code, out } = await groundstate('doctor', ...where, '--tls', 'files', ...pem)
+
+  expect(code).toBe(1)
+  expect(out).toMatch(/✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file\n +→ name a PEM file/)
+  expect(out).toMatch(/✗ database +.*PostgreSQL 9.*\n +→ \S/)
 })

@@ -34,7 +34,8 @@ export async function migrate(
     const unknown = [...done].filter((name) => !known.has(name)).toSorted()
     if (unknown.length > 0) {
       throw new MigrationError(
-        `the database was migrated by a newer version of Groundstate (it has ${unknown.join(', ')}): start that version`,
+        `the database was migrated by a newer version of Groundstate (it has ${unknown.join(', ')})`,
+        { advice: 'start that version' },
       )
     }
     const applied: string[] = []

@@ -8,8 +8,8 @@ export class PostgresUnavailable extends StartError {
   override name = 'PostgresUnavailable'
 
   constructor(reason: string, options: ErrorOptions & { remedy?: string } = {}) {
-    const remedy = options.remedy ?? 'set GROUNDSTATE_DATABASE_URL to use a PostgreSQL of your own'
-    super(`the embedded PostgreSQL cannot start: ${reason}; ${remedy}`, options)
+    const advice = options.remedy ?? 'set GROUNDSTATE_DATABASE_URL to use a PostgreSQL of your own'
+    super(`the embedded PostgreSQL cannot start: ${reason}`, { ...options, advice })
   }
 }
 

@@ -25,7 +25,9 @@ test('a server starts again with the secret that the database was made with, whe
 
   await start({ dataDir: first, secret: secret.toString('hex') })
 
-  await start({ dataDir: second, secret: secret.toString('base64') })
+  const again = start({ dataDir: second, secret: secret.toString('base64') })
+
+  await expect(again).resolves.toEqual({ applied: [] })
 })
 
 test('another secret is refused', async () => {

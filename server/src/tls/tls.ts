@@ -21,13 +21,18 @@ export async function loadTls(config: Config): Promise<Tls | undefined> {
   }
   const { tlsCert, tlsKey } = config
   if (tlsCert === undefined || tlsKey === undefined) {
-    throw new ConfigError('GROUNDSTATE_TLS is files: GROUNDSTATE_TLS_CERT and GROUNDSTATE_TLS_KEY must name PEM files')
+    throw new ConfigError('GROUNDSTATE_TLS is files, and no file is named', {
+      advice: 'GROUNDSTATE_TLS_CERT and GROUNDSTATE_TLS_KEY must name PEM files',
+    })
   }
   const read = async (setting: string, path: string) =>
-    readFile(path, 'utf8').catch((error: unknown) => {
-      throw new ConfigError(
-        `${setting}: ${path} can't be read: ${error instanceof Error ? error.message : String(error)}`,
-      )
+    readFile(path, 'utf8').catch((cause: unknown) => {
+      const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+      const reason = isMissing ? 'there is no such file' : `can't be read: ${String(cause)}`
+      throw new ConfigError(`${setting} ${path}: ${reason}`, {
+        cause,
+        advice: 'name a PEM file that the server may read',
+      })
     })
   return {
     cert: await read('GROUNDSTATE_TLS_CERT', tlsCert),
