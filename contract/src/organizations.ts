@@ -8,10 +8,11 @@ export const resourceName = (noun: string, max = 90) =>
   z
     .string()
     .min(1, `${noun} can't be blank`)
-    .max(max, `${noun} is too long (maximum is ${max} characters)`)
+    .max(max, { error: `${noun} is too long (maximum is ${max} characters)`, abort: true })
     // A refinement, since its message is shown as it stands: clients look for these words.
     .refine((text) => /^[A-Za-z0-9_-]*$/.test(text), {
-      error: `${noun} may only contain letters, numbers, underscores and hyphens`,
+      error: ({ input }) =>
+        `${noun} may only contain letters, numbers, underscores and hyphens: it is ${JSON.stringify(input)}`,
     })
 
 /** What the database can keep. */

@@ -15,10 +15,11 @@ export const activityDuration = z
 const name = z
   .string()
   .trim()
-  .min(1, "Name can't be blank")
+  .min(1, { error: "Name can't be blank", abort: true })
   .max(100, 'Name is too long (maximum is 100 characters)')
   .refine((text) => /^[\p{L}\p{N}_-]([\p{L}\p{N} _-]*[\p{L}\p{N}_-])?$/u.test(text), {
-    error: 'Name may only contain letters, numbers, spaces, underscores and hyphens',
+    error: ({ input }) =>
+      `Name may only contain letters, numbers, spaces, underscores and hyphens: it is ${JSON.stringify(input)}`,
   })
 
 const attributes = z.object({

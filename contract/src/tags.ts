@@ -6,7 +6,7 @@ const TEXT_RULE = 'may only contain letters, numbers, spaces and the characters 
 
 export const tagKey = z
   .string()
-  .min(1, "tag key can't be blank")
+  .min(1, { error: "tag key can't be blank", abort: true })
   .max(255)
   .regex(TEXT, `tag key ${TEXT_RULE}`)
   .regex(/^\S(.*\S)?$/, 'tag key must not begin or end with a space')

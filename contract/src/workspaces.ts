@@ -95,6 +95,11 @@ const reason = z.string().max(1000).nullish()
  * as the reason.
  */
 export const lockBody = z
-  .union([z.object({ data: z.object({ attributes: z.object({ reason }).nullish() }) }), z.object({ reason })])
+  .union([
+    z.object({ data: z.object({ attributes: z.object({ reason }).nullish() }) }),
+    z.object({ reason, data: z.null().optional() }),
+  ])
   .nullish()
-  .transform((body) => (body ? ('data' in body ? body.data.attributes?.reason : body.reason) : null) ?? null)
+  .transform(
+    (body) => (body?.data ? body.data.attributes?.reason : body && 'reason' in body ? body.reason : null) ?? null,
+  )

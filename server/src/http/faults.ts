@@ -45,10 +45,10 @@ function translate(error: unknown, request: FastifyRequest): AppError | undefine
   if (isUnavailable(error)) return unavailable('the database does not answer, try again in a moment', 1000)
   // Nobody reads this answer.
   if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
-  return error instanceof Error ? translateLibraryError(error) : undefined
+  return error instanceof Error ? translateLibraryError(error, request) : undefined
 }
 
-function translateLibraryError(error: Error): AppError | undefined {
+function translateLibraryError(error: Error, request: FastifyRequest): AppError | undefined {
   const status = 'statusCode' in error ? error.statusCode : undefined
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (!code.startsWith('FST_ERR_') || typeof status !== 'number' || status < 400 || status >= 500) return undefined
@@ -56,7 +56,8 @@ function translateLibraryError(error: Error): AppError | undefined {
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound('resource')
   if (status === 401) return unauthorized()
   if (status === 404) return notFound('resource')
-  if (status === 413) return tooLarge('the body is larger than this endpoint takes')
+  if (status === 413)
+    return tooLarge(`the body is larger than the ${request.routeOptions.bodyLimit} bytes that this endpoint takes`)
   const detail = `${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`
   return status === 415 ? new AppError('unsupported-media-type', [{ detail }]) : badRequest(detail)
 }

@@ -16,11 +16,23 @@ const MAX_PARTS = 20
 
 function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPart[] {
   const path = [...parent, ...issue.path]
-  if (issue.code === 'invalid_union' && issue.errors[0]) return issue.errors[0].flatMap((inner) => parts(inner, path))
-  const pointer = `/${path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`
-  return [
-    { detail: detail(issue, String(path.at(-1) ?? 'body')), source: { pointer: path.length === 0 ? '/' : pointer } },
-  ]
+  if (issue.code === 'invalid_union') {
+    const meant = issue.errors.toSorted((a, b) => missing(a) - missing(b))[0]
+    if (meant) return meant.flatMap((inner) => parts(inner, path))
+  }
+  const pointer = path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return [{ detail: detail(issue, nameOf(path)), source: { pointer } }]
+}
+
+/** Of several forms that a body may have, the one was meant of which least is missing. */
+function missing(issues: readonly z.core.$ZodIssue[]) {
+  return issues.filter((issue) => issue.code === 'invalid_type' && issue.input === undefined).length
+}
+
+/** The last name of the path, and the places in lists behind it. */
+function nameOf(path: readonly PropertyKey[]) {
+  const last = path.findLastIndex((step) => typeof step !== 'number')
+  return path.slice(Math.max(0, last)).map(String).join('/') || 'body'
 }
 
 function detail(issue: z.core.$ZodIssue, name: string) {
@@ -42,7 +54,16 @@ function detail(issue: z.core.$ZodIssue, name: string) {
   if (issue.code === 'too_big' && isNumeric(issue.origin)) {
     return `${name} is ${given}, it must be at most ${issue.maximum}`
   }
-  return `${name} is ${given}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`
+  if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)) {
+    const options = issue.options.map((value) => JSON.stringify(value)).join(', ')
+    const type = (issue.input as Record<string, unknown> | undefined)?.[issue.discriminator ?? '']
+    return type === undefined
+      ? `${name} is missing: it must be one of ${options}`
+      : `${name} is ${shown(type)}, it must be one of ${options}`
+  }
+  const isWord = /^.[a-z]/.test(issue.message)
+  const rule = isWord ? `${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}` : issue.message
+  return `${name} is ${given}: ${rule}`
 }
 
 function isNumeric(origin: string) {

@@ -15,7 +15,10 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
   const { actor } = ctx
   if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
   if (input['default-execution-mode'] === 'agent') {
-    throw invalid("must be specified when using 'agent' execution mode: create an agent pool first", POOL)
+    throw invalid(
+      "default-agent-pool must be specified when using 'agent' execution mode: create an agent pool first",
+      POOL,
+    )
   }
   return unique(() =>
     transact(ctx, async (ctx) => {
@@ -50,8 +53,10 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   const mode = attributes['default-execution-mode'] ?? organization.default_execution_mode
   const named = relationships['default-agent-pool']?.data?.id
   const pool = mode === 'agent' ? (named ?? organization.default_agent_pool_id) : null
-  if (named && mode !== 'agent') throw invalid("must not be specified unless using 'agent' execution mode", POOL)
-  if (mode === 'agent' && !pool) throw invalid("must be specified when using 'agent' execution mode", POOL)
+  if (named && mode !== 'agent')
+    throw invalid("default-agent-pool must not be specified unless using 'agent' execution mode", POOL)
+  if (mode === 'agent' && !pool)
+    throw invalid("default-agent-pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
   return unique(() =>
     transact(ctx, async (ctx) => {

@@ -205,11 +205,17 @@ async function readDefaults(ctx: Ctx, organizationId: string, current: Defaults,
   const mode = overwrites?.['default-execution-mode'] === false ? null : asked === undefined ? current.mode : asked
   const named = attributes['default-agent-pool-id'] ?? relationships['default-agent-pool']?.data?.id
   if (named && mode !== 'agent') {
-    throw invalid("must not be specified unless using 'agent' execution mode", '/data/attributes/default-agent-pool-id')
+    throw invalid(
+      "default-agent-pool-id must not be specified unless using 'agent' execution mode",
+      '/data/attributes/default-agent-pool-id',
+    )
   }
   const pool = mode === 'agent' ? (named ?? current.pool) : null
   if (mode === 'agent' && !pool) {
-    throw invalid("must be specified when using 'agent' execution mode", '/data/attributes/default-agent-pool-id')
+    throw invalid(
+      "default-agent-pool-id must be specified when using 'agent' execution mode",
+      '/data/attributes/default-agent-pool-id',
+    )
   }
   if (pool && pool !== current.pool) {
     await requireOrganizationPool(ctx, organizationId, pool, '/data/attributes/default-agent-pool-id')

@@ -70,9 +70,12 @@ export async function forceCancelRun(ctx: Ctx, id: string, comment: string | und
     throw forbidden(`a forced cancel needs admin access to the workspace ${run.workspace_name}`)
   return act(ctx, run, { action: 'force_canceled', comment }, async (ctx, { run: held }) => {
     if (isEnded(held.status)) throw conflict(`the run is ${held.status}, it has ended`)
+    if (!isForcible(held.status))
+      throw conflict(
+        `the run is ${held.status}, nothing is under way that has to be ended by force: cancel or discard it`,
+      )
     if (held.cancel_requested_at === null)
       throw conflict('the run must be canceled first, and be given time to wind up')
-    if (!isForcible(held.status)) throw conflict(`the run is ${held.status}, nothing of it can be canceled by force`)
     if (!isForceCancelable(held, ctx.now()))
       throw conflict(`a forced cancel is possible from ${held.force_cancel_available_at?.toISOString()} on`)
     return { wish: 'force-cancel' }

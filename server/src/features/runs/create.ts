@@ -173,7 +173,8 @@ const RELATION = '/data/relationships/configuration-version'
 /** The configuration that is asked for, or else the workspace's own. */
 async function requireConfiguration(ctx: Tctx, workspace: HeldWorkspace, id: string | undefined) {
   const wanted = id ?? workspace.current_configuration_version_id
-  if (wanted === null) throw invalid('the workspace has no configuration yet: upload a configuration version first')
+  if (wanted === null)
+    throw invalid('the workspace has no configuration yet: upload a configuration version first', RELATION)
   const version = await store.findConfiguration(ctx.db, { id: wanted, workspaceId: workspace.id })
   if (!version) throw invalid(`the workspace has no configuration version ${wanted}`, RELATION)
   if (version.status === 'pending' || version.status === 'fetching')

@@ -137,6 +137,19 @@ describe('a cancel', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
+  test('by force is nothing for a run that no agent works on', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    await (await agent.take()).finish({ hasChanges: true })
+    expect(await runStatus(app, setting, run)).toBe('planned')
+
+    const refused = await act(app, setting, { run, action: 'force-cancel' })
+
+    expect(refused.status).toBe(409)
+    expect(refused.text).toContain('the run is planned, nothing is under way that has to be ended by force')
+    await act(app, setting, { run, action: 'discard' })
+  })
+
   test('by force comes after a pause, and the agent loses its job', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)

@@ -40,13 +40,16 @@ export function changeExecution(current: ExecutionSettings, defaults: Defaults, 
   const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
   const named = input['agent-pool-id'] === '' ? null : input['agent-pool-id']
   if (named && effectiveMode !== 'agent') {
-    throw invalid("must not be specified unless using 'agent' execution mode", '/data/attributes/agent-pool-id')
+    throw invalid(
+      "agent-pool-id must not be specified unless using 'agent' execution mode",
+      '/data/attributes/agent-pool-id',
+    )
   }
   const follows = overwrites?.['agent-pool'] === false || inherits
   const pool =
     effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
   if (mode === 'agent' && pool === null) {
-    throw invalid("must be specified when using 'agent' execution mode", '/data/attributes/agent-pool-id')
+    throw invalid("agent-pool-id must be specified when using 'agent' execution mode", '/data/attributes/agent-pool-id')
   }
   return { execution_mode: mode, agent_pool_id: pool }
 }

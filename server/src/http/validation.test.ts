@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../testing/app.ts'
+import { createOrganization, createUser, createWorkspace } from '../testing/factories.ts'
+
+const app = await createTestApp()
+const owner = await createUser(app)
+const acme = await createOrganization(app, owner)
+const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
+const organizationUrl = `/organizations/${acme.name}`
+
+async function errorsOf(path: string, body: unknown) {
+  const response = await app.request({ method: 'POST', url: `/api/v2${path}`, token: owner.token, body })
+  expect(response.status).toBe(422)
+  return response
+    .json()
+    .errors.map(({ detail, source }: { detail: string; source?: { pointer: string } }) => [detail, source?.pointer])
+}
+
+const data = (type: string, attributes: Record<string, unknown>) => ({ data: { type, attributes } })
+const tag = (key: string) => ({ data: [{ type: 'tag-bindings', attributes: { key, value: 'x' } }] })
+const attribute = (name: string) => `/data/attributes/${name}`
+
+test.each<[string, () => [path: string, body: unknown], [detail: string, pointer: string]]>([
+  [
+    'the value of a name',
+    () => [`${organizationUrl}/workspaces`, data('workspaces', { name: 'a b' })],
+    ['Name may only contain letters, numbers, underscores and hyphens: it is "a b"', attribute('name')],
+  ],
+  [
+    'an empty name once',
+    () => [`${organizationUrl}/projects`, data('projects', { name: '' })],
+    [`name is "": name can't be blank`, attribute('name')],
+  ],
+  [
+    'an empty tag key once',
+    () => [
+      `${organizationUrl}/projects`,
+      { data: { ...data('projects', { name: 'x' }).data, relationships: { 'tag-bindings': tag('') } } },
+    ],
+    [`key is "": tag key can't be blank`, '/data/relationships/tag-bindings/data/0/attributes/key'],
+  ],
+  [
+    'the reason of a lock, in the form that it was sent in',
+    () => [`/workspaces/${workspace.id}/actions/lock`, { reason: 5 }],
+    ['reason is 5, it must be a string', '/reason'],
+  ],
+  [
+    'the reason of a lock in a document',
+    () => [`/workspaces/${workspace.id}/actions/lock`, data('', { reason: 5 })],
+    ['reason is 5, it must be a string', attribute('reason')],
+  ],
+  ['a missing body', () => [`${organizationUrl}/projects`, undefined], ['body is missing', '']],
+  [
+    'an acronym as it is written',
+    () => [`${organizationUrl}/tasks`, data('tasks', { name: 'x', url: '', category: 'task' })],
+    [`url is "": URL can't be blank`, attribute('url')],
+  ],
+  [
+    'an item by its list',
+    () => [
+      `${organizationUrl}/tasks`,
+      data('tasks', {
+        name: 'x',
+        url: 'https://x.test',
+        category: 'task',
+        'global-configuration': { stages: ['bogus'] },
+      }),
+    ],
+    [
+      'stages/0 is "bogus", it must be one of "pre_plan", "post_plan", "pre_apply", "post_apply"',
+      attribute('global-configuration/stages/0'),
+    ],
+  ],
+  [
+    'the type that tells documents apart',
+    () => [
+      `/workspaces/${workspace.id}/relationships/data-retention-policy`,
+      data('bogus', { 'delete-older-than-n-days': 3 }),
+    ],
+    [
+      'type is "bogus", it must be one of "data-retention-policies", "data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"',
+      '/data/type',
+    ],
+  ],
+  [
+    'the agent pool that is needed',
+    () => [
+      `${organizationUrl}/projects`,
+      data('projects', { name: 'x', 'default-execution-mode': 'agent', 'setting-overwrites': {} }),
+    ],
+    ["default-agent-pool-id must be specified when using 'agent' execution mode", attribute('default-agent-pool-id')],
+  ],
+  [
+    'the configuration that a run is without',
+    () => [
+      '/runs',
+      {
+        data: {
+          ...data('runs', {}).data,
+          relationships: { workspace: { data: { type: 'workspaces', id: workspace.id } } },
+        },
+      },
+    ],
+    [
+      'the workspace has no configuration yet: upload a configuration version first',
+      '/data/relationships/configuration-version',
+    ],
+  ],
+])('an answer names %s', async (_, request, expected) => {
+  expect(await errorsOf(...request())).toEqual([expected])
+})
+
+test('a body that is too large is told the limit', async () => {
+  const body = data('projects', { name: 'x'.repeat(12_000_000) })
+
+  const response = await app.request({
+    method: 'POST',
+    url: `/api/v2${organizationUrl}/projects`,
+    token: owner.token,
+    body,
+  })
+
+  expect(response.status).toBe(413)
+  expect(response.json().errors[0].detail).toMatch(/^the body is larger than the \d+ bytes that this endpoint takes$/)
+})
