@@ -75,9 +75,9 @@ export type UpdateWorkspaceTask = z.infer<typeof updateWorkspaceTaskBody>['data'
 const text = z.string().transform((value) => value.replaceAll('\0', '\u{FFFD}'))
 
 /** A link for people. What is no URL at all is harmless text; a URL that runs something is refused. */
-const link = text
-  .pipe(z.string().max(2000))
-  .refine((value) => !/^\s*(javascript|data|vbscript|file):/i.test(value), 'it must be an http or https URL')
+const link = text.pipe(z.string().max(2000)).refine((value) => !/^\s*(javascript|data|vbscript|file):/i.test(value), {
+  error: ({ input }) => `url is ${JSON.stringify(String(input).slice(0, 100))}, it must be an http or https URL`,
+})
 
 export const OUTCOME_BODY_BYTES = 5 * 1024 * 1024
 

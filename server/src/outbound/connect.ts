@@ -30,7 +30,8 @@ export function guardedConnector(
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
       const problem = addresses.map(({ address }) => addressProblem(address, rule)).find((found) => found !== undefined)
-      if (problem !== undefined) return callback(new ForbiddenAddressError(`${hostname} resolves to ${problem}`), [])
+      if (problem !== undefined)
+        return callback(new ForbiddenAddressError(`${hostname} resolves to an address that is refused: ${problem}`), [])
       const [first] = addresses
       if (lookupOptions.all || !first) return callback(null, addresses)
       return callback(null, first.address, first.family)

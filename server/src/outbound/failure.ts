@@ -1,5 +1,7 @@
 import { ForbiddenAddressError } from './connect.ts'
 
+const NO_TLS = 'the other side does not speak TLS: give the port that does, or a URL with http'
+
 /** Codes of the system, of the TLS library and of the HTTP client in words for whoever runs the other side. */
 const WORDS: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused: nothing listens there',
@@ -18,6 +20,8 @@ const WORDS: Record<string, string> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     'the certificate comes from an unknown authority: give the task its ca-certificate',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate comes from an unknown authority: give the task its ca-certificate',
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   CERT_HAS_EXPIRED: 'the certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
 }
@@ -30,8 +34,13 @@ export function failureWords(error: unknown): string {
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
   if (code !== undefined && code in WORDS) return `${WORDS[code]} (${code})`
   if (cause.name === 'HTTPParserError') return `the answer is not HTTP (${cause.message})`
-  if (code?.startsWith('ERR_SSL')) return `TLS could not be agreed on: ${cause.message}`
+  if (code?.startsWith('ERR_SSL')) return `TLS could not be agreed on: ${tlsReason(cause)} (${code})`
   return code === undefined ? cause.message : `${cause.message} (${code})`
+}
+
+/** The message of the TLS library is a line of its source and its numbers, ended by a line break. */
+function tlsReason(cause: Error) {
+  return 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : cause.message.trim()
 }
 
 function innermost(error: unknown): unknown {

@@ -94,6 +94,16 @@ describe('a request', () => {
   })
 })
 
+test('a server that does not speak TLS is told in plain words', async () => {
+  const url = await serve((_, response) => void response.end())
+
+  const { error } = await outbound().post({ ...request, url: url.replace('http:', 'https:') })
+
+  expect(error).toMatch(
+    /^the other side does not speak TLS: give the port that does, or a URL with http \(ERR_SSL_\w+\)$/,
+  )
+})
+
 describe('private addresses', () => {
   test('are not called when that is not allowed, by address or by name', async () => {
     let calls = 0
@@ -106,7 +116,9 @@ describe('private addresses', () => {
     expect((await guarded.post({ ...request, url })).error).toContain('loopback address')
     const named = await guarded.post({ ...request, url: url.replace('127.0.0.1', 'localhost') })
 
-    expect(named.error).toMatch(/^localhost resolves to .* is a loopback address/)
+    expect(named.error).toMatch(
+      /^localhost resolves to an address that is refused: (127\.0\.0\.1|::1) is a loopback address, which/,
+    )
     expect(calls).toBe(0)
   })
 
@@ -146,7 +158,7 @@ describe('the name of a receiver', () => {
     const second = await client.post({ ...request, url })
 
     expect(first.answer?.status).toBe(200)
-    expect(second.error).toContain('receiver.example resolves to 169.254.169.254')
+    expect(second.error).toContain('receiver.example resolves to an address that is refused: 169.254.169.254')
     expect(calls).toBe(1)
   })
 

@@ -48,7 +48,7 @@ function overdueMessage(row: Overdue, last: Last | undefined) {
   const waited = duration((row.deadline_at?.getTime() ?? 0) - (since?.getTime() ?? 0))
   if (row.called_back_at) return `no further callback came within ${waited} after the last one`
   if (row.delivered_at) return `no callback came within ${waited}`
-  const why = last?.error ?? (last?.response_status ? `it was answered with ${last.response_status}` : 'no answer came')
+  const why = last?.response_status ? `it was answered with ${last.response_status}` : (last?.error ?? 'no answer came')
   const times = row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`
   return `no callback came within ${waited}, and the request was not delivered in ${times}: ${why}`
 }

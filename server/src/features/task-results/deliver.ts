@@ -49,7 +49,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
       response_headers: exchange.answer ? redactHeaders(exchange.answer.headers, token) : null,
       response_body: exchange.answer ? redactBytes(exchange.answer.body, token) : null,
       response_truncated: exchange.answer?.truncated ?? false,
-      error: exchange.error ?? null,
+      error: deliveryError(exchange),
       next_attempt_at: next,
     },
   })
@@ -74,6 +74,14 @@ function subject(claim: store.ClaimedRequest, accessToken: string) {
       hasConfiguration: claim.configuration_status === 'uploaded',
     },
   }
+}
+
+/** Why a request has not arrived, in words; null when it has. */
+function deliveryError({ answer, error }: Exchange) {
+  if (!answer) return error
+  if (answer.status === 200) return null
+  const redirect = answer.status >= 300 && answer.status < 400 ? ', and redirects are not followed' : ''
+  return `it was answered with ${answer.status}: only 200 says that the request has arrived${redirect}`
 }
 
 /** When the request goes out again; null when it need not, or when the deadline comes first. */

@@ -63,6 +63,11 @@ describe('§4.1 and §6 the delivery of a request', () => {
       expect(second.at - (first?.at ?? 0)).toBeLessThan(2000)
       expect(second.body).toBe(first?.body)
       expect(rows.map(({ attributes }: any) => attributes.response.status)).toEqual([200, status])
+      const redirect = status === 302 ? ', and redirects are not followed' : ''
+      expect(rows.map(({ attributes }: any) => attributes.error)).toEqual([
+        null,
+        `it was answered with ${status}: only 200 says that the request has arrived${redirect}`,
+      ])
     }
   })
 

@@ -233,6 +233,7 @@ describe('§2.2 and §4.2 the callback', () => {
     const response = await callBack(app, payload, { status: 'passed', url: 'javascript:alert(1)' })
 
     expect(response.status).toBe(422)
+    expect(response.json().errors[0].detail).toBe('url is "javascript:alert(1)", it must be an http or https URL')
   })
 
   test('brings outcomes with running, passed and failed, which merge by their id', async () => {
