@@ -138,7 +138,7 @@ test('only some workspaces, and only their newest states', async () => {
 test.each([
   [['export', '--folder', 'x'], '--organization'],
   [['export', '--organization', 'old', '--folder', 'x', '--latest', 'all'], '--latest all'],
-  [['export', '--organization', 'old', '--folder', 'x', '--url', 'localhost'], '--url localhost'],
+  [['export', '--organization', 'old', '--folder', 'x', '--url', 'localhost'], "'localhost' is invalid"],
   [['export', '--organization', 'old', '--folder', 'x', '--token', 'wrong'], "doesn't know the token"],
   [['export', '--organization', 'nowhere', '--folder', 'x'], 'no organization nowhere'],
   [['export', '--organization', 'old', '--folder', 'x', '--workspace', 'nothing'], 'no workspace nothing'],
