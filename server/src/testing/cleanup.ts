@@ -1,15 +1,11 @@
-import { afterAll } from 'vitest'
-
 const undo: (() => unknown)[] = []
 
-/**
- * Runs `work` when the test file has ended, the latest first. A hook that is registered while a test or another hook runs
- * would be dropped in silence, so there is one, registered when this module loads.
- */
+/** Runs `work` when the test file has ended, the latest first. May be called from a test or a hook. */
 export function whenFileEnds(work: () => unknown) {
   undo.push(work)
 }
 
-afterAll(async () => {
-  for (const work of undo.toReversed()) await work()
-})
+/** Called once after each test file, by `setup-file.ts`. */
+export async function endFile() {
+  for (const work of undo.splice(0).toReversed()) await work()
+}
