@@ -38,6 +38,7 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     const destroy = await folder.ok(['destroy', '-auto-approve', '-input=false'])
 
     expect(plan.all).toContain('terraform_data.greeting will be created')
+    expect(plan.all).toContain('\n\nTerraform v')
     expect(plan.code).toBe(2)
     expect(apply.all).toContain('Apply complete! Resources: 1 added, 0 changed, 0 destroyed.')
     expect(outputs.greeting.value).toBe('hello, world')
