@@ -26,6 +26,20 @@ describeWithTerraform('a run', () => {
     expect(server.api.states.at(-1)?.runId).toBe('run-a')
   })
 
+  test('whose page the command line cannot know names it at the beginning of its plan, and not in its apply', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const settings = { runId: 'run-a', pageUrl: 'http://127.0.0.1:7777/app/acme/w/runs/run-a' }
+
+    const plan = server.submit({ ...settings, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+    const apply = server.submit({ ...settings, kind: 'apply', configuration: Buffer.of() })
+    await apply.finished
+
+    expect(plan.log()).toMatch(/^The run's page is http:\/\/127.0.0.1:7777\/app\/acme\/w\/runs\/run-a\n\nTerraform v/)
+    expect(apply.log()).toMatch(/^Terraform v/)
+  })
+
   test('with structured logs has a header of three plain lines and then JSON alone', async () => {
     const server = await startServer()
     await startAgent(server)

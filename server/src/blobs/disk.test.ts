@@ -122,6 +122,7 @@ test('only the owner may read the files', async () => {
   const [file = ''] = await files(join(root, 'objects'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(join(root, 'objects'))).mode & 0o777).toBe(0o700)
+  expect((await stat(root)).mode & 0o777).toBe(0o700)
 })
 
 test('a 50 MB upload needs little memory and leaves the event loop free', async () => {

@@ -18,7 +18,7 @@ const FOLDERS = 16
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
   const folders = Array.from({ length: FOLDERS }, (_, n) => join(objects, n.toString(16)))
-  for (const folder of folders) await makeFolder(folder, 0o700)
+  for (const folder of [root, objects, ...folders]) await makeFolder(folder, 0o700)
   for (const folder of [objects, root]) await syncFolder(folder)
   const temporary = await claimTemporaryFolder(join(root, 'tmp'))
   const syncs = await Promise.all(folders.map((folder) => FolderSync.open(folder)))

@@ -185,6 +185,14 @@ test('a run whose variables can not be opened ends, and holds up nobody', async 
   await job.finish({ hasChanges: false })
 })
 
+test('a job of a server of plain http knows the page of its run, of which the command line prints another address', async () => {
+  const { setting, run, job } = await startPlan({ 'plan-only': true })
+  const { name } = (await readWorkspace(app, setting)).attributes
+
+  expect(job.pageUrl).toBe(`${app.baseUrl}/app/${setting.organization}/${name}/runs/${run}`)
+  await job.finish({ hasChanges: false })
+})
+
 describe('the log of a job', () => {
   test('is framed for its readers, and read at any offset while it grows', async () => {
     const { setting, run, job } = await startPlan({ 'plan-only': true })
