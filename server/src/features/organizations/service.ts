@@ -14,7 +14,7 @@ export { createOrganization } from './changes.ts'
 export { organizationResource } from './resource.ts'
 
 /** An organization that the actor may see, with what it may do there. */
-export type Organization = store.OrganizationRow & { can: ReadonlySet<OrganizationPermission>; facts: Facts }
+export type Organization = Omit<Found, 'facts'> & { can: ReadonlySet<OrganizationPermission>; facts: Facts }
 
 /**
  * Loads the organization of that name and checks `permission` in one query. Throws `not-found` when the actor may not
