@@ -1,7 +1,13 @@
 import type { CreateProject, UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkDemands, type Facts, type ProjectPermission, projectPermissions } from '../../auth/permissions.ts'
+import {
+  checkDemands,
+  type Facts,
+  type ProjectPermission,
+  projectPermissions,
+  refusal,
+} from '../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
@@ -27,7 +33,7 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   if (!project) throw notFound('project')
   checkDemands(project.facts)
   if (!project.can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the project ${project.name}`)
+    throw refusal(permission, `on the project ${project.name}`)
   }
   return project
 }

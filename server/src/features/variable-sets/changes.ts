@@ -17,7 +17,7 @@ export async function createVariableSet(
   organizationName: string,
   { attributes, relationships }: CreateVariableSet,
 ): Promise<VariableSet> {
-  const organization = await requireOrganization(ctx, organizationName, 'variable-sets:read')
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const owner = await requireOwner(ctx, organization, relationships.parent?.data)
   return unique(() =>
     transact(ctx, async (ctx) => {

@@ -67,10 +67,17 @@ export async function deleteWorkspaceVariable(ctx: Ctx, key: { workspaceId?: str
 }
 
 async function requireVariableWorkspace(ctx: Ctx, key: { workspaceId?: string; id: string }): Promise<Workspace> {
-  if (key.workspaceId !== undefined) return requireWorkspace(ctx, key.workspaceId, 'variables:write')
+  if (key.workspaceId !== undefined) {
+    const workspace = await requireWorkspace(ctx, key.workspaceId, 'variables:read')
+    return requireWritable(workspace)
+  }
   const variable = await store.findWorkspaceVariable(ctx.db, key.id)
   const [workspace] = variable?.workspace_id ? await listReadableWorkspaces(ctx, [variable.workspace_id]) : []
   if (!workspace?.can.has('variables:read')) throw notFound('variable')
+  return requireWritable(workspace)
+}
+
+function requireWritable(workspace: Workspace) {
   if (workspace.can.has('variables:write')) return workspace
   throw forbidden(`this needs the permission variables:write on the workspace ${workspace.name}`)
 }
