@@ -11,6 +11,7 @@ import { listReadableProjects } from '../projects/service.ts'
 import { listReadableWorkspaces } from '../workspaces/service.ts'
 import * as store from './store.ts'
 
+export { agentPoolResource } from './resource.ts'
 export { createAgentToken, createBuiltInAgentToken, listAgentTokens, requireTokenPool } from './tokens.ts'
 
 /** The pool of the agents inside the server; it belongs to no organization, and no request reaches it. */
@@ -39,6 +40,16 @@ export async function requireAgentPool(
   if (!can.has(permission))
     throw forbidden(`this needs the permission ${permission} in the organization ${row.organization_name}`)
   return { ...pool, can }
+}
+
+/** Those of the pools that the actor may see, for includes. */
+export async function listReadableAgentPools(ctx: Ctx, ids: readonly string[]): Promise<AgentPool[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findAgentPools(ctx.db, ctx.actor, { ids, since: heardSince(ctx) })
+  return rows.flatMap(({ facts: column, ...pool }) => {
+    const can = organizationPermissions(readFacts(ctx.actor, { organizationId: pool.organization_key, facts: column }))
+    return can.has('agent-pools:read') ? { ...pool, can } : []
+  })
 }
 
 function heardSince(ctx: Ctx) {

@@ -42,6 +42,15 @@ export async function findAgentPool(db: Db, actor: Actor, { id, since }: { id: s
     .executeTakeFirst()
 }
 
+/** Those of the pools that there are, whoever may see them. */
+export async function findAgentPools(db: Db, actor: Actor, { ids, since }: { ids: readonly string[]; since: Date }) {
+  return selectPools(db, actor, since)
+    .select(factsColumn(actor, { organizationId: sql`pool.organization_id` }).as('facts'))
+    .where(sql<boolean>`pool.id = any(${ids})`)
+    .orderBy('pool.id')
+    .execute()
+}
+
 export type PoolFilter = {
   q: string | undefined
   allowedWorkspace: string | undefined

@@ -58,6 +58,7 @@ export function organizationResource(organization: Organization): Resource {
         data: { id: organization.id, type: 'entitlement-sets' },
         links: { related: `${self}/entitlement-set` },
       },
+      subscription: { data: null },
       'data-retention-policy': policyIdentifier(organization.retention_policy),
       'authentication-token': { links: { related: `${self}/authentication-token` } },
       'oauth-tokens': { links: { related: `${self}/oauth-tokens` } },
