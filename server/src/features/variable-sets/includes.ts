@@ -23,7 +23,7 @@ export async function included(ctx: Ctx, sets: readonly VariableSet[], includes:
   }
   if (includes.has('vars')) {
     const ids = sets.map((set) => set.id)
-    resources.push(...(await listVariablesOfSets(ctx.db, ids)).map(variableResource))
+    resources.push(...(await listVariablesOfSets(ctx.db, ids)).map((row) => variableResource(row)))
   }
   return resources
 }

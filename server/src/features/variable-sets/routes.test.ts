@@ -113,6 +113,42 @@ test('variables of a set are created, listed, changed and deleted', async () => 
   expect(listed.text).not.toContain('s3cret')
 })
 
+test('in a workspace, a variable of a set names what it overwrites and what overwrites it', async () => {
+  const workspace = await newWorkspace()
+  const own = (
+    await send('POST', `workspaces/${workspace.id}/vars`, {
+      data: { type: 'vars', attributes: { key: 'zone', value: 'own', category: 'env' } },
+    })
+  ).json().data.id
+  const variable = (key: string) => ({ type: 'vars', attributes: { key, value: 'set', category: 'env' } })
+  const weak = await newSet({}, { vars: { data: [variable('zone')] }, ...to('workspaces', workspace.id) })
+  const strong = await newSet(
+    { priority: true },
+    { vars: { data: [variable('zone')] }, ...to('workspaces', workspace.id) },
+  )
+  const elsewhere = await newSet({}, { vars: { data: [variable('zone')] } })
+  const idOf = (set: typeof weak) => set.relationships.vars.data[0].id
+  const ask = (set: typeof weak, rest = '') =>
+    app.request({
+      url: `/api/v2/workspaces/${workspace.id}/varsets/${set.id}/relationships/vars${rest}`,
+      token: owner.token,
+    })
+
+  const overwritten = (await ask(weak)).json().data
+  const overwriting = (await ask(strong, `/${idOf(strong)}`)).json().data
+
+  expect(overwritten.map(({ id }: { id: string }) => id)).toEqual([idOf(weak)])
+  expect(overwritten[0].relationships).toMatchObject({
+    overwriter: { data: { id: idOf(strong), type: 'vars' } },
+    overwritten: { data: [] },
+  })
+  expect(overwriting.relationships).toMatchObject({
+    overwriter: { data: null },
+    overwritten: { data: [own, idOf(weak)].map((id) => ({ id, type: 'vars' })) },
+  })
+  expect([(await ask(elsewhere)).status, (await ask(weak, `/${own}`)).status]).toEqual([404, 404])
+})
+
 test('sets reach workspaces by themselves, by their project and globally', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const [inside, outside] = [await newWorkspace(project.id), await newWorkspace()]

@@ -74,7 +74,7 @@ const LOADERS = {
         { vars: { data: (byWorkspace.get(id) ?? []).map((variable) => ({ id: variable.id, type: 'vars' })) } },
       ]),
     )
-    return { resources: variables.map(variableResource), relationships }
+    return { resources: variables.map((row) => variableResource(row)), relationships }
   },
   effective_tag_bindings: async (ctx, workspaces) => {
     const bindings = await listEffectiveTagBindings(ctx, ids(workspaces, 'id'))
