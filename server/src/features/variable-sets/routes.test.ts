@@ -149,6 +149,30 @@ test('in a workspace, a variable of a set names what it overwrites and what over
   expect([(await ask(elsewhere)).status, (await ask(weak, `/${own}`)).status]).toEqual([404, 404])
 })
 
+test('variables in the body of a change are added, and changed by their ids', async () => {
+  const set = await newSet({}, vars({ zone: 'a' }))
+  const id = set.relationships.vars.data[0].id
+  const change = async (...data: object[]) =>
+    send('PATCH', `varsets/${set.id}`, { data: { type: 'varsets', relationships: { vars: { data } } } })
+  const added = { type: 'vars', attributes: { key: 'size', value: 'xl', category: 'terraform' } }
+
+  const done = await change({ type: 'vars', id, attributes: { value: 'b' } }, added)
+  const taken = await change(added)
+  const unknown = await change({ type: 'vars', id: 'var-0000000000000000' })
+  const incomplete = await change({ type: 'vars', attributes: { key: 'bare' } })
+  const list = await app.request({ url: `/api/v2/varsets/${set.id}/relationships/vars`, token: owner.token })
+
+  expect(done.status).toBe(200)
+  expect(done.json().data.attributes['var-count']).toBe(2)
+  expect(list.json().data.map(({ attributes: { key, value } }: any) => [key, value])).toEqual([
+    ['size', 'xl'],
+    ['zone', 'b'],
+  ])
+  expect(taken.json().errors[0].source.pointer).toBe('/data/relationships/vars/data/0/attributes/key')
+  expect(unknown.json().errors[0].source.pointer).toBe('/data/relationships/vars/data/0/id')
+  expect(incomplete.status).toBe(422)
+})
+
 test('sets reach workspaces by themselves, by their project and globally', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const [inside, outside] = [await newWorkspace(project.id), await newWorkspace()]
