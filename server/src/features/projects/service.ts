@@ -95,7 +95,14 @@ export async function insertDefaultProject(ctx: Ctx & { db: Tx }, organizationId
   return row.id
 }
 
-export type ListProjects = { page: Page; names?: string[] | undefined; q?: string | undefined; descending: boolean }
+export type ListProjects = {
+  page: Page
+  names?: string[] | undefined
+  q?: string | undefined
+  /** Only projects in which the actor may do each of these. */
+  permissions: readonly store.GrantedPermission[]
+  descending: boolean
+}
 
 export async function listProjects(ctx: Ctx, organizationName: string, query: ListProjects): Promise<Paged<Project>> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
@@ -105,12 +112,18 @@ export async function listProjects(ctx: Ctx, organizationName: string, query: Li
     (['manage_projects', 'manage_workspaces', 'read_projects', 'read_workspaces'] as const).some((name) =>
       access.has(name),
     )
+  // What holds for the whole organization needs no grant; without a user there are none.
+  const everywhere = projectPermissions(organization.facts)
+  const asked = query.permissions.filter((permission) => !everywhere.has(permission))
+  const { actor } = ctx
+  if (asked.length > 0 && actor.kind !== 'user') return { rows: [], total: 0 }
   const { rows, total } = await store.listProjects(
     ctx.db,
     ctx.actor,
     {
       organizationId: organization.id,
       userId: seesAll || ctx.actor.kind !== 'user' ? undefined : ctx.actor.userId,
+      granted: actor.kind === 'user' ? asked.map((permission) => ({ userId: actor.userId, permission })) : [],
       names: query.names,
       q: query.q,
     },

@@ -173,6 +173,15 @@ test('variables in the body of a change are added, and changed by their ids', as
   expect(incomplete.status).toBe(422)
 })
 
+test('the organization lists its own sets without those of its projects', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const own = await newSet({ name: 'scope-own' })
+  await newSet({ name: 'scope-project' }, { parent: { data: { type: 'projects', id: project.id } } })
+
+  expect(await names(`organizations/${acme.name}/varsets?q=scope-`)).toEqual(['scope-own', 'scope-project'])
+  expect(await names(`organizations/${acme.name}/varsets?q=scope-&scope=owned`)).toEqual([own.attributes.name])
+})
+
 test('sets reach workspaces by themselves, by their project and globally', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const [inside, outside] = [await newWorkspace(project.id), await newWorkspace()]

@@ -30,7 +30,11 @@ import {
 export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', { include: INCLUDES }, async (req) => {
     const page = req.page()
-    const filter = { q: readText(req.query, 'q'), global: readBoolean(req.query, 'filter[global]') }
+    const filter = {
+      q: readText(req.query, 'q'),
+      global: readBoolean(req.query, 'filter[global]'),
+      ownedByOrganization: readText(req.query, 'scope') === 'owned',
+    }
     const { rows, total } = await listOrganizationSets(req.ctx, req.params.organization, { page, filter })
     const list = { rows: rows.map(variableSetResource), total }
     return listPage({ url: req.url, page }, list, await included(req.ctx, rows, req.includes))
