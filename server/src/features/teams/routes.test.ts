@@ -194,6 +194,18 @@ describe('the owners team', () => {
     expect([last.status, replaced.status]).toEqual([403, 204])
   })
 
+  test('is not kept by a suspended account', async () => {
+    const suspended = await createUser(app)
+    await addMember(app, organization.id, suspended)
+    await users('POST', ownersId, [suspended.username])
+    await app.db.updateTable('users').set({ suspended_at: app.now() }).where('id', '=', suspended.id).execute()
+
+    const last = await users('DELETE', ownersId, [owner.username])
+    const other = await users('DELETE', ownersId, [suspended.username])
+
+    expect([last.status, other.status]).toEqual([403, 204])
+  })
+
   test('keeps one member when two owners remove each other at once', async () => {
     const [first, second] = [await createUser(app), await createUser(app)]
     const own = await createOrganization(app, first)
