@@ -82,13 +82,83 @@ describe('§2.2 and §4.2 the callback', () => {
     expect(attributes).toMatchObject({ status: 'passed', message: 'half way', url: 'https://receiver.example/1' })
   })
 
-  test('with a URL that would run something is refused', async () => {
-    const { payload } = await askedRun(app)
+  test.each([
+    'nope',
+    '//receiver.example/1',
+    '/reports/1',
+    'ftp://receiver.example/1',
+    'javascript:alert(1)',
+    'java\tscript:alert(1)',
+    '\u0001javascript:alert(1)',
+    'https://',
+  ])('with %j for a URL is refused with 422, in the result and in an outcome', async (url) => {
+    const { payload, setting } = await askedRun(app)
 
-    const response = await callBack(app, payload, { status: 'passed', url: 'javascript:alert(1)' })
+    const response = await callBack(app, payload, { status: 'passed', url })
+    const ofOutcome = await callBack(app, payload, { status: 'passed' }, [{ 'outcome-id': 'A', description: 'd', url }])
+
+    expect([response.status, ofOutcome.status]).toEqual([422, 422])
+    expect(response.json().errors[0]).toMatchObject({
+      detail: `url is ${JSON.stringify(url)}, it must be an http or https URL`,
+      source: { pointer: '/data/attributes/url' },
+    })
+    expect(ofOutcome.json().errors[0].source.pointer).toBe('/data/relationships/outcomes/data/0/attributes/url')
+    expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('running')
+  })
+
+  test.each(['', null, `https://receiver.example/reports?signature=${'a'.repeat(5000)}`])(
+    'takes a URL that is empty, null or long (%#)',
+    async (url) => {
+      const { payload, setting } = await askedRun(app)
+
+      const response = await callBack(app, payload, { status: 'running', url })
+
+      expect(response.status).toBe(200)
+      expect((await readResult(app, setting, payload.task_result_id)).attributes.url).toBe(url ?? '')
+    },
+  )
+
+  test.each([
+    ['message', { message: 'x'.repeat(65_537) }],
+    ['url', { url: `https://receiver.example/${'x'.repeat(65_537)}` }],
+  ])('with an endless %s is refused with 422', async (name, attributes) => {
+    const { payload, setting } = await askedRun(app)
+
+    const response = await callBack(app, payload, { status: 'failed', ...attributes })
 
     expect(response.status).toBe(422)
-    expect(response.json().errors[0].detail).toBe('url is "javascript:alert(1)", it must be an http or https URL')
+    expect(response.json().errors[0]).toMatchObject({
+      detail: expect.stringContaining('is too long (maximum is 65536 characters)'),
+      source: { pointer: `/data/attributes/${name}` },
+    })
+    expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('running')
+  })
+
+  test('takes texts that no database keeps, with a mark in the place of what is lost', async () => {
+    const { payload, setting } = await askedRun(app)
+    const outcome = (id: string) => ({
+      'outcome-id': id,
+      description: 'half \ud800',
+      body: 'half \udc00',
+      tags: { 'team\ud800': [{ label: 'net\ud800work' }] },
+    })
+
+    const response = await callBack(app, payload, { status: 'passed', message: '\0 \ud800' }, [
+      outcome('A\ud800'),
+      outcome('A\u{FFFD}'),
+    ])
+
+    expect(response.status).toBe(200)
+    const { message } = (await readResult(app, setting, payload.task_result_id)).attributes
+    expect(message).toBe('\u{FFFD} \u{FFFD}')
+    const outcomes = await outcomesOf(app, setting, payload.task_result_id)
+    expect(outcomes.map(({ attributes }: any) => attributes)).toMatchObject([
+      {
+        'outcome-id': 'A\u{FFFD}',
+        description: 'half \u{FFFD}',
+        tags: [{ label: 'team\u{FFFD}', value: [{ label: 'net\u{FFFD}work', level: 'none' }] }],
+      },
+    ])
   })
 
   test('brings outcomes with running, passed and failed, which merge by their id', async () => {
