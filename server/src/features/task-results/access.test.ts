@@ -42,6 +42,21 @@ describe('§5.3 and §4.2 the access token', () => {
     expect((await get(setting, configuration, payload.access_token)).status).toBe(401)
   })
 
+  test('dies with the workspace, and nothing of it is left', async () => {
+    const { payload, setting } = await askedRun(app)
+    const { task_result_id: id } = payload
+
+    const deleted = await app.request({
+      method: 'DELETE',
+      url: `/api/v2/workspaces/${setting.workspaceId}`,
+      token: setting.user.token,
+    })
+
+    expect(deleted.status).toBe(204)
+    expect((await callBack(app, payload, { status: 'passed' })).status).toBe(401)
+    expect(await app.db.selectFrom('tokens').select('id').where('task_result_id', '=', id).execute()).toEqual([])
+  })
+
   test('opens nothing of another run', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
