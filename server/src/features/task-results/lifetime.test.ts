@@ -92,6 +92,18 @@ describe('§7 and §8 the deadline', () => {
     await runReaches(app, setting, { run, status: 'errored' })
 
     const { message } = (await readResult(app, setting, payload.task_result_id)).attributes
-    expect(message).toContain('no further callback came')
+    expect(message).toBe('no verdict came within 60 minutes, which is the longest that running callbacks put it off')
+  })
+
+  test('says so when nothing follows a running callback', async () => {
+    const { payload, setting, run } = await askedRun(app)
+
+    app.clock.advance(60_000)
+    await callBack(app, payload, { status: 'running' })
+    app.clock.advance(600_001)
+    await runReaches(app, setting, { run, status: 'errored' })
+
+    const { message } = (await readResult(app, setting, payload.task_result_id)).attributes
+    expect(message).toBe('no further callback came within 10 minutes after the last one')
   })
 })
