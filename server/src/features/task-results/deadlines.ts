@@ -38,7 +38,10 @@ export async function endOverdueResults(ctx: Ctx) {
       await endResults(
         ctx,
         runId,
-        rows.map((row) => ({ id: row.id, message: overdueMessage(row, { last: deliveries.get(row.id), longestMs: longestWait(ctx) }) })),
+        rows.map((row) => ({
+          id: row.id,
+          message: overdueMessage(row, { last: deliveries.get(row.id), longestMs: longestWait(ctx) }),
+        })),
       )
     }
   }

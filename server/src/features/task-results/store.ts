@@ -186,11 +186,7 @@ type Progress = {
 }
 
 /** Notes that a receiver is at work; undefined when the result has ended. Its request needs no further delivery. */
-export async function noteProgress(
-  tx: Tx,
-  id: string,
-  { message, url, now, timeoutMs, longestMs }: Progress,
-) {
+export async function noteProgress(tx: Tx, id: string, { message, url, now, timeoutMs, longestMs }: Progress) {
   const { rows } = await sql<{ id: string }>`update task_results
        set message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url), called_back_at = ${now},
            delivery_due_at = null, updated_at = ${now},
