@@ -102,6 +102,16 @@ describe('a team', () => {
     })
   })
 
+  test('has a description, which can be changed and taken away', async () => {
+    const created = (await create({ name: 'described', description: 'looks after the network' })).json().data
+    const renamed = await update(created.id, { name: 'described-2' })
+    const cleared = await update(created.id, { description: null })
+
+    expect(created.attributes.description).toBe('looks after the network')
+    expect(renamed.json().data.attributes.description).toBe('looks after the network')
+    expect(cleared.json().data.attributes.description).toBeNull()
+  })
+
   test('takes its tokens along when it is deleted', async () => {
     const id = await createTeam(app, organization.id)
     const token = await createTeamToken(app, id)
