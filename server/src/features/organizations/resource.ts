@@ -61,6 +61,7 @@ export function organizationResource(organization: Organization): Resource {
       subscription: { data: null },
       'data-retention-policy': policyIdentifier(organization.retention_policy),
       'authentication-token': { links: { related: `${self}/authentication-token` } },
+      'audit-trails-authentication-token': { links: { related: `${self}/authentication-token?token=audit-trails` } },
       'oauth-tokens': { links: { related: `${self}/oauth-tokens` } },
     },
     links: { self, 'self-html': `/app/${name}` },
