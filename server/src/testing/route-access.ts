@@ -49,6 +49,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'DELETE /agents/:agentId': 'owner org | member+',
   'GET /applies/:applyId': 'read+ org run',
   'GET /applies/:applyId/errored-state': 'read+ org run',
+  'GET /api/meta/ip-ranges': 'public',
   'GET /auth/oidc': 'public',
   'GET /auth/oidc/callback': 'public',
   'GET /authentication-tokens/:tokenId': 'owner org',
