@@ -165,6 +165,22 @@ describe('agent pools', () => {
     expect(kept['allowed-projects'].data).toEqual([{ id: project.id, type: 'projects' }])
   })
 
+  test('list their agents since a moment that there can be', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(setting)
+    const list = (since: string) =>
+      send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents?filter[last-ping-since]=${since}`)
+
+    const refused = await list('-271821-04-20T00:00:00Z')
+
+    expect((await list('2026-01-01T00:00:00Z')).status).toBe(200)
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0]).toMatchObject({
+      detail: expect.stringContaining('-271821'),
+      source: { parameter: 'filter[last-ping-since]' },
+    })
+  })
+
   test('are listed by name, searched and filtered; the server’s own is not among them', async () => {
     const setting = await createRunSetting(app)
     await createPool(setting, 'b')
