@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
+import { updateOrganization } from '../organizations/store.ts'
 import { lockedWorkspace, rawState, type StateClient, stateClient } from '../../testing/state-versions.ts'
 
 let app: TestApp
@@ -38,4 +39,28 @@ describe('a soft deletion with a malformed body', () => {
 
     expect((await client.action(id, SOFT, { 'delete-older-than-n-days': -1 })).status).toBe(404)
   })
+})
+
+test('a member who has to switch two-factor authentication on is told so', async () => {
+  const owner = await createUser(app)
+  await app.db.updateTable('users').set({ auth_method: 'password' }).where('id', '=', owner.id).execute()
+  const { id, name } = await createOrganization(app, owner)
+  const client = await lockedWorkspace(app, name, owner)
+  const version = await client.create(rawState({ serial: 1, outputs: { region: 'eu' } }))
+  const [output] = version.relationships.outputs.data
+  await updateOrganization(app.db, id, { collaborator_auth_policy: 'two_factor_mandatory' })
+  const stranger = stateClient(app, client, (await createUser(app)).token)
+
+  for (const path of [
+    `/workspaces/${client.id}/current-state-version`,
+    `/state-versions/${version.id}`,
+    `/state-versions/${version.id}/outputs`,
+    `/state-version-outputs/${output.id}`,
+  ]) {
+    const answer = await client.request('GET', path)
+
+    expect([path, answer.status]).toEqual([path, 403])
+    expect(answer.json().errors[0].detail).toContain('two-factor')
+    expect((await stranger.request('GET', path)).status).toBe(404)
+  }
 })

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkDemands, type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import type { Tx } from '../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
@@ -48,7 +48,9 @@ function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permissi
   if (!row) throw notFound('state version')
   const { organization_id: organizationId, workspace_id: workspaceId } = row
   const facts = readFacts(ctx.actor, { organizationId, workspaceId, facts: row.facts })
-  if (!workspacePermissions(facts).has(permission)) throw notFound('state version')
+  const can = workspacePermissions(facts)
+  if (can.size > 0) checkDemands(facts)
+  if (!can.has(permission)) throw notFound('state version')
   return { ...row, facts }
 }
 
