@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { updateOrganization } from '../organizations/store.ts'
-import { lockedWorkspace, rawState, type StateClient, stateClient } from '../../testing/state-versions.ts'
+import { lockedWorkspace, rawState, type StateClient, stateClient, upload } from '../../testing/state-versions.ts'
 
 let app: TestApp
 let ada: TestUser
@@ -63,4 +63,19 @@ test('a member who has to switch two-factor authentication on is told so', async
     expect(answer.json().errors[0].detail).toContain('two-factor')
     expect((await stranger.request('GET', path)).status).toBe(404)
   }
+})
+
+test('a version that comes along with its workspace shows what it shows by itself', async () => {
+  await app.db.updateTable('organizations').set({ plan: 'standard' }).where('name', '=', organization).execute()
+  const { id } = await workspace.create(rawState({ serial: 1, resources: ['one'] }), { state: undefined })
+  const pending = await workspace.show(id)
+  await upload(app, pending.attributes['hosted-state-upload-url'], rawState({ serial: 1, resources: ['one'] }))
+
+  const { included } = (
+    await workspace.request('GET', `/workspaces/${workspace.id}?include=current_state_version`)
+  ).json()
+
+  expect(included[0].attributes).toMatchObject({ 'billable-rum-count': 0 })
+  expect(included[0].attributes['hosted-json-state-upload-url']).toContain('/_objects/')
+  expect(Object.keys(included[0].attributes)).toEqual(Object.keys((await workspace.show(id)).attributes))
 })

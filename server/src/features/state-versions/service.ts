@@ -4,9 +4,9 @@ import { checkDemands, type Facts, type WorkspacePermission, workspacePermission
 import type { Tx } from '../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
-import { requireWorkspaceByName } from '../workspaces/service.ts'
+import { requireWorkspaceByName, type Workspace } from '../workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
-import { stateVersionResources } from './presentation.ts'
+import { shownIn, stateVersionResources } from './presentation.ts'
 import * as store from './store.ts'
 
 export { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
@@ -114,7 +114,10 @@ export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Rele
   await store.promoteLatest(ctx.db, workspace.id)
 }
 
-/** Versions as resources, for the includes of workspaces whose state the caller has been authorised to read. */
-export async function includedStateVersions(ctx: Ctx, ids: readonly string[]) {
-  return stateVersionResources(ctx, await store.findVersions(ctx.db, ids))
+/** The current versions of workspaces as resources, for includes: of workspaces whose state the caller may read. */
+export async function includedStateVersions(ctx: Ctx, workspaces: readonly Workspace[]) {
+  const ids = workspaces.flatMap((workspace) => workspace.current_state_version_id ?? [])
+  const shown = new Map(workspaces.map((workspace) => [workspace.id, shownIn(surroundingsOf(workspace))]))
+  const versions = await store.findVersions(ctx.db, ids)
+  return stateVersionResources(ctx, versions, (version) => shown.get(version.workspace_id) ?? {})
 }

@@ -36,7 +36,7 @@ const LOADERS = {
   },
   current_state_version: async (ctx, workspaces) => {
     const readable = workspaces.filter((workspace) => workspace.can.has('state-versions:read'))
-    return { resources: await includedStateVersions(ctx, ids(readable, 'current_state_version_id')) }
+    return { resources: await includedStateVersions(ctx, readable) }
   },
   locked_by: async (ctx, workspaces) => {
     const by = (type: 'user' | 'run') => workspaces.filter((workspace) => workspace.locked_by_type === type)
