@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../testing/factories.ts'
-import { download, lockedWorkspace, rawState, type StateClient, stateClient } from '../testing/state-versions.ts'
+import { download, lockedWorkspace, md5, rawState, type StateClient, stateClient } from '../testing/state-versions.ts'
 import { exportStates, importStates, type Progress } from './state-transfer.ts'
 
 let app: TestApp
@@ -317,6 +317,20 @@ describe('an import from a folder', () => {
     expect(imported).toMatchObject({ workspaces: 1, versions: 3 })
     expect(await workspaces()).toMatchObject([{ attributes: { name } }])
   })
+})
+
+test('a state that the server refuses is told, not that its workspace can not be unlocked', async () => {
+  const { name } = await workspaceWith([rawState({ serial: 1 })])
+  await exportStates({ from: server(source), folder })
+  const journal = join(folder, name, 'history.jsonl')
+  const [line = ''] = (await readFile(journal, 'utf8')).split('\n')
+  const [file = ''] = (await readdir(join(folder, name))).filter((entry) => entry.endsWith('.tfstate'))
+  await writeFile(join(folder, name, file), 'no state')
+  await writeFile(journal, `${JSON.stringify({ ...JSON.parse(line), md5: md5(Buffer.from('no state')) })}\n`)
+
+  const imported = importStates({ from: { folder }, to: server(target) })
+
+  await expect(imported).rejects.toThrow('the state is not a JSON object')
 })
 
 test('a line of the history that is broken is named', async () => {
