@@ -76,9 +76,13 @@ async function transition(
     const locked = await store.lockWorkspaceOf(ctx.db, id)
     const before = await store.findVersion(ctx.db, id)
     if (!locked || !before) throw notFound('state version')
-    const isNeeded = id === locked.current_state_version_id || id === locked.latest_state_version_id
+    const isCurrent = id === locked.current_state_version_id
+    const isNeeded = isCurrent || id === locked.latest_state_version_id
     if (before.status !== FROM[to] || (isNeeded && to !== 'finalized')) {
-      const reason = isNeeded ? 'it is the current state version' : `it is ${before.status}`
+      const needed = isCurrent
+        ? 'it is the current state version'
+        : 'it becomes the current state version with the unlock'
+      const reason = isNeeded ? needed : `it is ${before.status}`
       throw badRequest(`transition not allowed: ${id} can't become ${to}, ${reason}`)
     }
     await change(ctx, before)

@@ -2,7 +2,15 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { updateOrganization } from '../organizations/store.ts'
-import { lockedWorkspace, rawState, type StateClient, stateClient, upload } from '../../testing/state-versions.ts'
+import {
+  download,
+  lockedWorkspace,
+  md5,
+  rawState,
+  type StateClient,
+  stateClient,
+  upload,
+} from '../../testing/state-versions.ts'
 
 let app: TestApp
 let ada: TestUser
@@ -78,4 +86,54 @@ test('a version that comes along with its workspace shows what it shows by itsel
   expect(included[0].attributes).toMatchObject({ 'billable-rum-count': 0 })
   expect(included[0].attributes['hosted-json-state-upload-url']).toContain('/_objects/')
   expect(Object.keys(included[0].attributes)).toEqual(Object.keys((await workspace.show(id)).attributes))
+})
+
+test.each([
+  ['', 0],
+  ['"serial":null,', 0],
+  ['"serial":1e2,', 100],
+])('a state that begins with {%s is rolled back to as any other', async (field, serial) => {
+  const raw = Buffer.from(`{${field}"version":4}`)
+  const target = await workspace.create(rawState(), {
+    serial,
+    md5: md5(raw),
+    lineage: undefined,
+    state: raw.toString('base64'),
+  })
+
+  const answer = await workspace.rollBack(target.id)
+
+  expect(answer.status).toBe(201)
+  const content = await download(app, answer.json().data.attributes['hosted-state-download-url'])
+  expect(content.json()).toEqual({ serial: serial + 1, version: 4 })
+})
+
+test('the last snapshot is not deleted, since it will be the current state', async () => {
+  await workspace.create(rawState({ serial: 1 }))
+  const { id } = await workspace.create(rawState({ serial: 2 }), { intermediate: true })
+
+  const answer = await workspace.action(id, SOFT)
+
+  expect(answer.status).toBe(400)
+  expect(answer.json().errors[0].detail).toContain('it becomes the current state version')
+})
+
+test('a diff from a version without content is refused with the parameter that named it', async () => {
+  const first = await workspace.create(rawState({ serial: 1 }))
+  const second = await workspace.create(rawState({ serial: 2 }))
+  await workspace.action(first.id, SOFT)
+
+  const answer = await workspace.request('GET', `/state-versions/${second.id}/diff?from=${first.id}`)
+
+  expect(answer.status).toBe(422)
+  expect(answer.json().errors).toMatchObject([
+    { detail: expect.stringContaining(first.id), source: { parameter: 'from' } },
+  ])
+})
+
+test('a run that is null is none', async () => {
+  const answer = await workspace.post(rawState(), {}, { run: { data: null } })
+
+  expect(answer.status).toBe(201)
+  expect(answer.json().data.relationships.run).toEqual({ data: null })
 })
