@@ -324,7 +324,7 @@ test('a state that the server refuses is told, not that its workspace can not be
   await exportStates({ from: server(source), folder })
   const journal = join(folder, name, 'history.jsonl')
   const [line = ''] = (await readFile(journal, 'utf8')).split('\n')
-  const [file = ''] = (await readdir(join(folder, name))).filter((entry) => entry.endsWith('.tfstate'))
+  const file = (await readdir(join(folder, name))).find((entry) => entry.endsWith('.tfstate')) ?? ''
   await writeFile(join(folder, name, file), 'no state')
   await writeFile(journal, `${JSON.stringify({ ...JSON.parse(line), md5: md5(Buffer.from('no state')) })}\n`)
 
