@@ -137,3 +137,54 @@ test('a run that is null is none', async () => {
   expect(answer.status).toBe(201)
   expect(answer.json().data.relationships.run).toEqual({ data: null })
 })
+
+test.each([
+  [{ state: 'e30!' }, 'state', 'state is not valid base64: it has "!"'],
+  [{ state: 'QQ==QQ==' }, 'state', 'state is not valid base64: it ends within a byte, or goes on after its padding'],
+  [{ 'json-state': '😀' }, 'json-state', 'json-state is not valid base64: it has "😀"'],
+  [{ 'json-state-outputs': 'e30=e30=' }, 'json-state-outputs', 'json-state-outputs is not valid base64: it ends'],
+  [
+    { 'json-state-outputs': 'W10=' },
+    'json-state-outputs',
+    'json-state-outputs: it must be an object of outputs by name',
+  ],
+  [
+    { 'json-state-outputs': 'eyJhIjoxfQ==' },
+    'json-state-outputs',
+    'json-state-outputs: the output "a" is not an object',
+  ],
+])('%j is refused with a pointer and the reason', async (attributes, name, detail) => {
+  const answer = await workspace.post(rawState(), attributes)
+
+  expect(answer.status).toBe(422)
+  expect(answer.json().errors).toMatchObject([
+    { detail: expect.stringContaining(detail), source: { pointer: `/data/attributes/${name}` } },
+  ])
+})
+
+test.each([
+  ['serial', { serial: 4 }, 412],
+  ['serial', { serial: 5, outputs: { other: 'x' } }, 409],
+  ['lineage', { serial: 6, lineage: 'another' }, 409],
+])('a %s that does not follow the current state is pointed at', async (name, content, status) => {
+  await workspace.create(rawState({ serial: 5 }))
+
+  const answer = await workspace.post(rawState(content))
+
+  expect(answer.status).toBe(status)
+  expect(answer.json().errors[0].source).toEqual({ pointer: `/data/attributes/${name}` })
+})
+
+test('a list takes one workspace', async () => {
+  const names = `filter[workspace][name]=${workspace.name}&filter[workspace][name]=other`
+
+  const answer = await workspace.request('GET', `/state-versions?filter[organization][name]=${organization}&${names}`)
+
+  expect(answer.status).toBe(422)
+  expect(answer.json().errors).toMatchObject([
+    {
+      detail: 'filter[workspace][name] is given 2 times: it must name one',
+      source: { parameter: 'filter[workspace][name]' },
+    },
+  ])
+})

@@ -24,6 +24,8 @@ export function rewriteSerial(raw: Buffer, serial: number): Buffer {
   return Buffer.concat([raw.subarray(0, span.start), Buffer.from(String(serial)), raw.subarray(span.end)])
 }
 
+const SERIAL = '/data/attributes/serial'
+
 /** What identifies the content of a state version; early engines wrote no lineage. */
 export type StateIdentity = { serial: number; md5: string; lineage?: string | null | undefined }
 
@@ -41,16 +43,20 @@ export function checkSerial(
 ): void {
   if (current === undefined || next.force === true) return
   if (next.serial < current.serial) {
-    throw preconditionFailed(`serial ${next.serial} is behind the current serial ${current.serial}`)
+    throw preconditionFailed(`serial ${next.serial} is behind the current serial ${current.serial}`, SERIAL)
   }
   if (next.serial === current.serial) {
     if (next.md5 === current.md5) return
     throw conflict(
       `serial ${next.serial} already exists with md5 ${current.md5}, but this state has md5 ${next.md5}; ` +
         `the next serial is ${current.serial + 1}`,
+      SERIAL,
     )
   }
   if (next.lineage && current.lineage && next.lineage !== current.lineage) {
-    throw conflict(`lineage ${next.lineage} is not the current state's lineage ${current.lineage}`)
+    throw conflict(
+      `lineage ${next.lineage} is not the current state's lineage ${current.lineage}`,
+      '/data/attributes/lineage',
+    )
   }
 }

@@ -74,7 +74,8 @@ export async function listStateVersions(
 
 function requiredFilter(name: string, value: unknown) {
   if (typeof value === 'string' && value !== '') return value
-  throw invalidParameter(`${name} is missing: it must name one`, name)
+  const given = Array.isArray(value) ? `is given ${value.length} times` : 'is missing'
+  throw invalidParameter(`${name} ${given}: it must name one`, name)
 }
 
 const LISTED = ['pending', 'finalized', 'discarded'] as const
