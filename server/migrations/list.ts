@@ -14,6 +14,7 @@ import * as unconfirmedAddresses from './0063-unconfirmed-addresses.ts'
 import * as sessionIdleness from './0064-session-idleness.ts'
 import * as requiredEngines from './0065-required-engines.ts'
 import * as installation from './0066-installation.ts'
+import * as taskTokens from './0067-task-tokens.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0064-session-idleness', up: sessionIdleness.up },
   { name: '0065-required-engines', up: requiredEngines.up },
   { name: '0066-installation', up: installation.up },
+  { name: '0067-task-tokens', up: taskTokens.up },
 ]
