@@ -188,3 +188,11 @@ test('a list takes one workspace', async () => {
     },
   ])
 })
+
+test('a downloaded state is kept by no cache', async () => {
+  const { attributes } = await workspace.create(rawState())
+
+  const answer = await download(app, attributes['hosted-state-download-url'])
+
+  expect(answer.headers['cache-control']).toBe('no-store')
+})

@@ -120,7 +120,8 @@ export const stateVersionRoutes: Routes = (http) => {
 
   http.get(`${OBJECT_PATH}/:objectId`, { access: 'public', prefix: '' }, async (req) => {
     const { content, size } = await downloadContent(req.ctx, req.params.objectId)
-    return bytes(content, 'application/octet-stream', size)
+    // A state holds secrets, and once its version is deleted softly no copy may go on being read.
+    return { ...bytes(content, 'application/octet-stream', size), headers: { 'cache-control': 'no-store' } }
   })
 }
 
