@@ -274,7 +274,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /workspaces/:workspaceId/runs': 'read+ org run',
   // 404 for everybody else, spec §4.4.
   'POST /workspaces/:workspaceId/state-versions': 'write+ run',
-  'PATCH /workspaces/:workspaceId/state-versions': 'write+ run',
+  'PATCH /workspaces/:workspaceId/state-versions': 'write+',
   'GET /workspaces/:workspaceId/tasks': 'read+ org run',
   'POST /workspaces/:workspaceId/tasks': 'admin+ org | read+ run',
   'GET /workspaces/:workspaceId/tasks/:id': 'read+ org run',

@@ -38,7 +38,7 @@ const LOADERS = {
   },
   current_state_version: async (ctx, workspaces) => {
     const readable = workspaces.filter((workspace) => workspace.can.has('state-versions:read'))
-    return { resources: await includedStateVersions(ctx, ids(readable, 'current_state_version_id')) }
+    return { resources: await includedStateVersions(ctx, readable) }
   },
   agent_pool: async (ctx, workspaces) => {
     const poolIds = new Set(workspaces.flatMap((workspace) => effectiveExecution(workspace).agentPoolId ?? []))
