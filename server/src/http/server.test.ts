@@ -45,7 +45,20 @@ describe('what is no good request', () => {
     const known = await app.request({ method: 'POST', url: '/api/v2/organizations', body: '{', token: user.token })
 
     expect(anonymous.status).toBe(401)
-    expect(known.status).toBe(400)
+    expect(known.status).toBe(422)
+  })
+
+  test.each([
+    ['no JSON', '{"data":', 'the body is not valid JSON: '],
+    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body is not valid UTF-8'],
+    ['nested too deep', '['.repeat(200) + ']'.repeat(200), 'the body is nested deeper than 100 levels'],
+  ])('a body that is %s is malformed as one without its fields is', async (_, body, detail) => {
+    const response = await app.request({ method: 'POST', url: '/api/v2/organizations', body, token: user.token })
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors).toEqual([
+      { status: '422', title: 'invalid attribute', detail: expect.stringContaining(detail), source: { pointer: '' } },
+    ])
   })
 
   test('a text that can not be kept is pointed at', async () => {

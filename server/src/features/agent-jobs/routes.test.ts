@@ -155,6 +155,7 @@ test('a job whose workspace is deleted is refused at once, so that its engine en
 
   expect(deleted.status).toBe(204)
   expect((await beat).status).toBe(401)
+  expect((await app.request({ url: '/api/v2/account/details', token: job.token })).status).toBe(401)
 })
 
 test('a run whose variables can not be opened ends, and holds up nobody', async () => {
