@@ -16,9 +16,10 @@ const held = new Set<string>()
 export async function claimWorkDir(workDir: string): Promise<Disposable> {
   const file = join(workDir, 'agent.pid')
   const [pid, startedAt] = (await readFile(file, 'utf8').catch(() => '')).trim().split(' ')
-  const others = startedAt !== undefined && Number(pid) !== process.pid
+  const isOthers = async () =>
+    startedAt !== undefined && Number(pid) !== process.pid && (await startTime(Number(pid))) === startedAt
   const inUse = () => new Error(`the working folder ${workDir} is used by another agent`)
-  for (const end = performance.now() + PATIENCE_MS; others && (await startTime(Number(pid))) === startedAt;) {
+  for (const end = performance.now() + PATIENCE_MS; await isOthers();) {
     if (performance.now() > end) throw inUse()
     await pause(POLL_MS)
   }
