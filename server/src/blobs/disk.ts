@@ -105,7 +105,7 @@ async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>):
   // One buffer is written and synced by one system call.
   const sync = Buffer.isBuffer(content) ? constants.O_DSYNC : 0
   await using handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | sync, 0o600)
-  if (Buffer.isBuffer(content)) return writeAll(handle, [content])
+  if (Buffer.isBuffer(content)) return await writeAll(handle, [content])
 
   let size = 0
   let batch: Buffer[] = []
