@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
@@ -16,6 +17,22 @@ const organization = await createOrganization(app, user)
 const workspace = await createWorkspace(app, { organization: organization.name, actor: user.actor })
 const base = new URL(await app.listen())
 const organizationUrl = `/api/v2/organizations/${organization.name}`
+
+test('a full disk is said, and that it may be tried again', async () => {
+  await sql`
+    create function refuse() returns trigger language plpgsql
+        as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`.execute(app.db)
+  await sql`
+    create trigger refuse before insert on organizations execute function refuse()`.execute(app.db)
+
+  const body = { data: { type: 'organizations', attributes: { name: 'no-room', email: 'a@example.com' } } }
+  const res = await app.request({ method: 'POST', url: '/api/v2/organizations', token: user.token, body })
+  await sql`drop function refuse cascade`.execute(app.db)
+
+  expect(res.status).toBe(503)
+  expect(res.headers['retry-after']).toBe('10')
+  expect(res.json().errors[0].detail).toBe('the disk of the server is full, so nothing was stored')
+})
 
 describe('what is no good request', () => {
   test.each([
