@@ -15,6 +15,9 @@ import type { Watchdog } from './watchdog.ts'
 /** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
 const SMALL_FILE = 1024 * 1024
 
+/** Up to this the state in the engine's memory is a small part of what the engine takes anyway, in bytes. */
+const SMALL_STATE = 1024 * 1024
+
 /** What all jobs of an agent share. */
 export type Workshop = {
   /** Base of the public API, as the engine is to call it. */
@@ -83,10 +86,14 @@ export async function runEngine(
   return code
 }
 
-/** Without providers of its own an engine has no schemas to hold. What an apply starts is not ours to tune. */
+/**
+ * Whether the engine has little to hold: a small state, and no schemas, for an init reads none and without a lock file there
+ * are none. What an apply starts, with the same environment, is not ours to tune.
+ */
 async function needsLittleMemory(workplace: Workplace, [command]: string[]): Promise<boolean> {
+  const { stateBytes } = workplace.job
+  if (command === 'apply' || stateBytes === undefined || stateBytes > SMALL_STATE) return false
   if (command === 'init') return true
-  if (command === 'apply') return false
   return (await stat(lockFile(workplace)).catch(() => undefined)) === undefined
 }
 

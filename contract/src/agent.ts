@@ -84,6 +84,8 @@ export const agentJob = z.object({
   workspaceName: z.string(),
   projectName: z.string().optional(),
   configurationVersionId: z.string(),
+  /** Size of the state that the run begins with, in bytes. */
+  stateBytes: z.int().optional(),
   /** Relative to the root of the archive; `''` is the root. */
   workingDirectory: z.string(),
   engine: z.object({

@@ -162,6 +162,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       workspaceId: 'ws-acme-net',
       workspaceName: 'net',
       configurationVersionId: 'cv-1',
+      stateBytes: 0,
       workingDirectory: '',
       engine: { product: 'terraform', version: 'latest' },
       structuredOutput: false,

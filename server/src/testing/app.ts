@@ -51,7 +51,9 @@ export async function createTestApp(
   options: TestOptions = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase()
+  whenFileEnds(() => database[Symbol.asyncDispose]())
   const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-test-'))
+  whenFileEnds(() => rm(dataDir, { recursive: true, force: true }))
   const config = readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: '11'.repeat(32), ...settings })
   let offset = 0
   const clock: TestClock = {
@@ -66,15 +68,11 @@ export async function createTestApp(
     { databaseUrl: database.url, baseUrl: config.baseUrl ?? 'http://groundstate.test', log, works: false },
     { now: clock.now },
   )
+  whenFileEnds(() => app[Symbol.asyncDispose]())
   await app.jobs.declare(JOBS)
   const server = await createServer(app, ROUTES, options)
+  whenFileEnds(() => server.fastify.close())
   await server.fastify.ready()
-  whenFileEnds(async () => {
-    await server.fastify.close()
-    await app[Symbol.asyncDispose]()
-    await database[Symbol.asyncDispose]()
-    await rm(dataDir, { recursive: true, force: true })
-  })
 
   async function request({ method = 'GET', url, token, body, headers }: TestRequest): Promise<TestResponse> {
     const raw = typeof body === 'string' || Buffer.isBuffer(body)

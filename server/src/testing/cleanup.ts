@@ -17,5 +17,14 @@ export function promiseEnd() {
 
 /** Called once after each test file, by `setup-file.ts`. */
 export async function endFile() {
-  for (const work of undo.splice(0).toReversed()) await work()
+  const failures: unknown[] = []
+  for (const work of undo.splice(0).toReversed()) {
+    // What one leaves open must not keep the others open: the process goes on with the next file.
+    try {
+      await work()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'the clean-up of a test file failed')
 }

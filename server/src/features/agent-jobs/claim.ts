@@ -55,6 +55,7 @@ export async function claimJob(
       workspaceId: run.workspace_id,
       workspaceName: picked.workspace_name,
       configurationVersionId: run.configuration_version_id,
+      stateBytes: picked.state_bytes ?? 0,
       workingDirectory: run.working_directory,
       engine: {
         product: run.engine_product,
@@ -114,6 +115,13 @@ async function pickJob(ctx: Tctx, agent: ClaimingAgent, warmRunIds: readonly str
     .select(HELD_WORKSPACE_COLUMNS.map((column) => `w.${column}` as const))
     .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
     .select(['o.name as organization_name', 'p.name as project_name'])
+    .select((eb) =>
+      eb
+        .selectFrom('state_versions as s')
+        .whereRef('s.id', '=', 'w.current_state_version_id')
+        .select('s.size')
+        .as('state_bytes'),
+    )
     .where('j.agent_pool_id', '=', agent.agent_pool_id)
     .where('j.status', '=', sql.lit('queued' as const))
     .where((eb) =>
