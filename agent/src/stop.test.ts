@@ -46,7 +46,7 @@ async function startSlowApply(job: { graceMs?: number; timeLimitMs?: number; lea
   return { server, agent, apply, pid }
 }
 
-async function startDeafPlan(job: { graceMs?: number; timeLimitMs?: number } = {}) {
+async function startDeafPlan(job: { graceMs?: number } = {}) {
   const server = await startServer()
   const agent = await startAgent(server, { enginePath: await deafEngine() })
   const plan = server.submit({ configuration: configuration(''), ...job })
@@ -90,12 +90,12 @@ describeWithTerraform('an apply', () => {
   })
 
   test('that takes longer than its limit is interrupted, and says so', async () => {
-    const { server, apply } = await startSlowApply({ timeLimitMs: 1_500 })
+    const { server, apply } = await startSlowApply({ timeLimitMs: 3_000 })
 
     const applied = await apply.finished
 
-    expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('time limit of 1.5 s') })
-    expect(apply.log()).toContain('time limit of 1.5 s')
+    expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('time limit of 3 s') })
+    expect(apply.log()).toContain('time limit of 3 s')
     expect(server.api.current()?.resources.map(({ name }) => name)).toContain('first')
   })
 
@@ -165,7 +165,9 @@ test('a cancel can be followed by a cancel by force', async () => {
 })
 
 test('a plan that takes longer than its limit is killed when it heeds no interrupt', async () => {
-  const { plan } = await startDeafPlan({ timeLimitMs: 500, graceMs: 200 })
+  const server = await startServer()
+  await startAgent(server, { enginePath: await deafEngine() })
+  const plan = server.submit({ configuration: configuration(''), timeLimitMs: 500, graceMs: 200 })
 
   const planned = await plan.finished
 
