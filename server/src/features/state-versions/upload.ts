@@ -98,7 +98,7 @@ async function uploadJson(ctx: Ctx, id: string, body: Readable) {
 
 /** The version, while its content may still come. */
 async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
-  const version = await store.findUpload(ctx.db, id)
+  const version = await store.findUpload(ctx.db, { id })
   if (!version) throw notFound('upload')
   if (kind === 'json' && version.status === 'finalized' && version.awaits_json) return version
   if (version.status !== 'pending' || (kind === 'json' && !version.awaits_json)) {
@@ -155,7 +155,7 @@ async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) 
 export async function downloadContent(ctx: Ctx, objectId: string) {
   const object = openObjectId(ctx, objectId)
   if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
-  const version = await store.findVersion(ctx.db, object.id)
+  const version = await store.findDownload(ctx.db, { id: object.id, kind: object.kind })
   if (!version || version.status !== 'finalized') throw notFound('object')
   const content = await openContent(ctx, version, object.kind)
   if (content === undefined) throw notFound('object')
