@@ -44,7 +44,7 @@ export function sealContent(app: App, id: string, kind: ContentKind, content: Bu
   const encoded =
     content.length < COMPRESSED_FROM
       ? Buffer.concat([PLAIN, content])
-      : Buffer.concat([ZSTD, zstdCompressSync(content, ZSTD_OPTIONS)])
+      : Buffer.concat([ZSTD, zstdCompressSync(content, { ...ZSTD_OPTIONS, pledgedSrcSize: content.length })])
   const sealed = app.secrets.seal(encoded, rowContext(id, kind))
   return { location: IN_ROW, sealed, size: content.length }
 }
