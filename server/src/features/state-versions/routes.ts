@@ -112,7 +112,11 @@ export const stateVersionRoutes: Routes = (http) => {
     `${OBJECT_PATH}/:objectId`,
     { access: 'public', prefix: '', upload: true, maxBytes: MAX_CONTENT_BYTES },
     async (req) => {
-      await uploadContent(req.ctx, req.params.objectId, req.raw.body as Readable)
+      const length = req.header('content-length')
+      await uploadContent(req.ctx, req.params.objectId, {
+        body: req.raw.body as Readable,
+        declaredBytes: length === undefined ? undefined : Number(length),
+      })
       return { status: 200 }
     },
   )
