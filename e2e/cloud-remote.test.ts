@@ -38,6 +38,9 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     const destroy = await folder.ok(['destroy', '-auto-approve', '-input=false'])
 
     expect(plan.all).toContain('terraform_data.greeting will be created')
+    expect(plan.all).toMatch(/\n\nThe run's page is (http:\S+)\n\nTerraform v/)
+    const page = await fetch(/page is (\S+)/.exec(plan.all)?.[1] ?? '')
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])
     expect(plan.code).toBe(2)
     expect(apply.all).toContain('Apply complete! Resources: 1 added, 0 changed, 0 destroyed.')
     expect(outputs.greeting.value).toBe('hello, world')

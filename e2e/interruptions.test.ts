@@ -127,7 +127,7 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     await running.done
   })
 
-  test('a server killed during an apply comes back with the workspace free and the run errored', async () => {
+  test('a server killed during an apply comes back with the workspace free, the run errored, and its agent at work', async () => {
     const folder = await slowApply('killed')
     const running = folder.start(['apply', '-auto-approve'])
     await running.saw('local-exec')
@@ -140,5 +140,6 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     expect(workspace.attributes.locked).toBe(false)
     running.child.kill('SIGKILL')
     await running.done
+    expect((await folder.ok(['plan'])).all).toMatch(/Plan: \d to add/)
   })
 })

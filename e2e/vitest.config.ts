@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     name: 'e2e',
     root: import.meta.dirname,
+    setupFiles: ['../server/src/testing/setup-file.ts'],
     include: ['**/*.test.ts'],
     pool: 'forks',
     // Each file boots a server and real engines: two at once is what two cores carry.

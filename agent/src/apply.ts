@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { readApplySummary } from './apply-summary.ts'
 import { readDeclaredVariables } from './declared-variables.ts'
-import { runEngine, uploadFile, type Workplace } from './phase.ts'
+import { lockFile, runEngine, uploadFile, type Workplace } from './phase.ts'
 import { writeVariables } from './variables.ts'
-import { downloadArtifact, initWorkplace, lockFile } from './workplace.ts'
+import { downloadArtifact, initWorkplace } from './workplace.ts'
 
 /** The file in which the engine leaves state that it could not store. */
 const ERRORED_STATE = 'errored.tfstate'

@@ -54,7 +54,11 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
   const drain = new AbortController()
   const forceful = new AbortController()
   const onSignal = () => (drain.signal.aborted ? forceful : drain).abort()
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+  const onHangup = () => drain.abort()
+  // Whoever read the log may go away before the agent does: an apply must not die of it.
+  const onLostOutput = () => {}
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup)
+  process.stdout.on('error', onLostOutput)
 
   try {
     await runAgent({
@@ -76,7 +80,8 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
     process.stderr.write(`groundstate-agent: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   } finally {
-    process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('SIGHUP', onHangup)
+    process.stdout.off('error', onLostOutput)
   }
 }
 

@@ -23,6 +23,12 @@ const AGENT_VERSION = '1.22.0'
 /** Read by the engine ahead of every command; they would break those of ours whose output we parse. */
 const TUNING = /^TF_(CLI_ARGS$|LOG)/
 
+/**
+ * For a command that needs little memory: its collector waits until the heap has grown to five times what is live. Much of
+ * the processor time of such a command is the collection of what its start has left behind (measured: a fifth).
+ */
+export const SMALL_HEAP = { GOGC: '400' }
+
 type Shared = { pluginCache: string; certificates: string | undefined }
 
 export type EngineEnvironment = {

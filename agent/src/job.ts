@@ -96,9 +96,13 @@ async function runPhase(workplace: Workplace, warm: boolean, { workDir, log }: J
   })
 }
 
-/** Exactly three lines: the command line cuts as many off the log of an apply (see its `cloud` back end). */
-function header({ engine: { product } }: AgentJob, { engine }: Awaited<ReturnType<typeof findEngine>>): string {
-  return `${engineName(product)} v${engine.version}\non ${engine.platform}\nInitializing plugins and modules...\n`
+/** For an apply exactly three lines: the command line cuts as many off its log (see its `cloud` back end). */
+function header(
+  { kind, pageUrl, engine: { product } }: AgentJob,
+  { engine }: Awaited<ReturnType<typeof findEngine>>,
+): string {
+  const page = kind === 'plan' && pageUrl !== undefined ? `The run's page is ${pageUrl}\n\n` : ''
+  return `${page}${engineName(product)} v${engine.version}\non ${engine.platform}\nInitializing plugins and modules...\n`
 }
 
 async function warnOfRefused({ environment, log }: Workplace) {

@@ -1,5 +1,5 @@
-const STX = 0x02
-const ETX = 0x03
+/** The bytes that the server puts around a log, 0x02 and 0x03: the command line takes them for its beginning and end. */
+const MARKS = [0x02, 0x03]
 const FLUSH_MS = 100
 const FLUSH_BYTES = 64 * 1024
 const LARGEST_CHUNK = 1024 * 1024
@@ -9,7 +9,7 @@ const BACKLOG = 8 * 1024 * 1024
 export type LogStream = {
   /** Takes output; a promise only when the server is behind, to be awaited before more is given. */
   write: (output: Buffer | string) => Promise<void> | void
-  /** Sends what is left and the end mark; resolves when the server has all of it. */
+  /** Sends what is left; resolves when the server has all of it. */
   close: () => Promise<void>
 }
 
@@ -21,14 +21,14 @@ type LogOptions = {
 }
 
 /**
- * The log of one phase as it goes to the server: STX, text, ETX, which the command line takes for beginning and end.
+ * The log of one phase as it goes to the server: text alone, which the server frames for its readers.
  *
  * Chunks go out one after the other, by offset, so that a repeated one does no harm: the first at once, then what has
  * gathered every 100 ms, or 64 KB if that is sooner.
  */
 export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
-  let pending: Buffer[] = [Buffer.of(STX)]
-  let pendingBytes = 1
+  let pending: Buffer[] = []
+  let pendingBytes = 0
   let taken = 0
   let offset = 0
   let lastSentAt = -FLUSH_MS
@@ -105,8 +105,6 @@ export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
     async close() {
       if (!closed) {
         closed = true
-        pending.push(Buffer.of(ETX))
-        pendingBytes += 1
         schedule()
       }
       while (isSending()) await sending
@@ -115,9 +113,9 @@ export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
   }
 }
 
-/** The engine's own STX and ETX would end the log for its reader: they become spaces. */
+/** The engine's own marks would end the log for its reader: they become spaces. */
 function withoutMarks(bytes: Buffer): Buffer {
-  for (const mark of [STX, ETX]) {
+  for (const mark of MARKS) {
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) bytes[at] = 0x20
   }
   return bytes

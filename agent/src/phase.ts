@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { AgentJob, ArtifactKind } from '@groundstate/contract/agent'
 import type { JobClient } from './client.ts'
 import type { Engine } from './engine.ts'
-import type { EngineEnvironment } from './environment.ts'
+import { SMALL_HEAP, type EngineEnvironment } from './environment.ts'
 import type { InitGate } from './init-gate.ts'
 import type { LogStream } from './log-stream.ts'
 import type { Launcher } from './launcher.ts'
@@ -72,7 +72,8 @@ export async function runEngine(
   { quiet, ...output }: EngineRun,
 ): Promise<number | null> {
   const { engine, workingFolder, environment, stop, workshop } = workplace
-  const env = quiet === true ? environment.quiet : environment.run
+  const given = quiet === true ? environment.quiet : environment.run
+  const env = (await needsLittleMemory(workplace, args)) ? { ...SMALL_HEAP, ...given } : given
   const spec = { file: engine.path, args, cwd: workingFolder, env, ...output }
   const { code, signal } = await runProcess(spec, stop, workshop)
   if (signal !== null && !stop.interrupt.aborted && !stop.kill.aborted) {
@@ -80,6 +81,13 @@ export async function runEngine(
     throw new Error(`${engine.product} ${args[0]} was ended by the signal ${signal}${hint}`)
   }
   return code
+}
+
+/** Without providers of its own an engine has no schemas to hold. What an apply starts is not ours to tune. */
+async function needsLittleMemory(workplace: Workplace, [command]: string[]): Promise<boolean> {
+  if (command === 'init') return true
+  if (command === 'apply') return false
+  return (await stat(lockFile(workplace)).catch(() => undefined)) === undefined
 }
 
 /** Runs a command whose standard output goes to a file. Throws `EngineFailed` with what it said. */
@@ -100,10 +108,14 @@ export async function uploadFile(phase: Phase, kind: ArtifactKind, path: string)
   return true
 }
 
-export const LOCK_FILE = '.terraform.lock.hcl'
+const LOCK_FILE = '.terraform.lock.hcl'
+
+export function lockFile({ workingFolder }: Pick<Workplace, 'workingFolder'>): string {
+  return join(workingFolder, LOCK_FILE)
+}
 
 /** Names the providers that a folder's lock file pins. */
 export async function lockFileDigest(workingFolder: string): Promise<string> {
-  const lock = await readFile(join(workingFolder, LOCK_FILE)).catch(() => Buffer.alloc(0))
+  const lock = await readFile(lockFile({ workingFolder })).catch(() => Buffer.alloc(0))
   return createHash('sha256').update(lock).digest('hex')
 }

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { readDeclaredVariables } from './declared-variables.ts'
 import { readPlan } from './plan-document.ts'
-import { EngineFailed, runEngine, runToFile, uploadFile, type Workplace } from './phase.ts'
+import { EngineFailed, lockFile, runEngine, runToFile, uploadFile, type Workplace } from './phase.ts'
 import { fetchSchemas, schemaFile } from './provider-schemas.ts'
 import { writeVariables } from './variables.ts'
-import { initWorkplace, lockFile } from './workplace.ts'
+import { initWorkplace } from './workplace.ts'
 
 /** Plans in a workplace that is laid out, and uploads what the plan has brought. Throws `EngineFailed` when init fails. */
 export async function runPlan(workplace: Workplace): Promise<FinishJob> {

@@ -8,7 +8,7 @@ import { unpackArchive } from './archive.ts'
 import { writeCliConfig } from './cli-config.ts'
 import { engineEnvironment } from './environment.ts'
 import { forgetEarlierState, writeOverride } from './override.ts'
-import { EngineFailed, lockFileDigest, LOCK_FILE, runEngine, type Phase, type Workplace } from './phase.ts'
+import { EngineFailed, lockFileDigest, runEngine, type Phase, type Workplace } from './phase.ts'
 import type { RunFolder } from './run-folder.ts'
 
 /** Fills a new folder with the job's configuration and everything the engine needs around it; no init yet. */
@@ -73,8 +73,4 @@ export async function downloadArtifact(workplace: Workplace, kind: ArtifactKind,
     return true
   })
   return received ?? false
-}
-
-export function lockFile(workplace: Workplace): string {
-  return join(workplace.workingFolder, LOCK_FILE)
 }

@@ -75,6 +75,8 @@ export const agentJob = z.object({
   /** The lease is lost when no heartbeat arrives for this long, in ms. */
   leaseMs: z.int(),
   runId: z.string(),
+  /** The run's page, where the command line that started the run can't know its address; a plan's log begins with it. */
+  pageUrl: z.string().optional(),
   organizationName: z.string(),
   /** Names by which configurations may call this server, in `terraform_remote_state` and module sources, without scheme. */
   hostNames: z.array(z.string()).default([]),

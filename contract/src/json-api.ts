@@ -5,6 +5,11 @@ export function toOne(type: string) {
   return z.object({ data: z.object({ type: z.literal(type), id: z.string().min(1) }) })
 }
 
+/** As `toOne`, where `{"data": null}` says that there is none. */
+export function toOneOrNone(type: string) {
+  return z.object({ data: toOne(type).shape.data.nullable() })
+}
+
 /** Related resources in a body: `{"data": [{"type": "…", "id": "…"}]}`. */
 export function toMany(type: string) {
   return z.object({ data: z.array(z.object({ type: z.literal(type), id: z.string().min(1) })) })

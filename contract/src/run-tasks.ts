@@ -71,13 +71,26 @@ export type CreateWorkspaceTask = z.infer<typeof createWorkspaceTaskBody>['data'
 export const updateWorkspaceTaskBody = requestBody('workspace-tasks', workspaceTaskAttributes.partial())
 export type UpdateWorkspaceTask = z.infer<typeof updateWorkspaceTaskBody>['data']['attributes']
 
-/** PostgreSQL stores no null characters, and a receiver's verdict must not fail over one. */
-const text = z.string().transform((value) => value.replaceAll('\0', '\u{FFFD}'))
+/**
+ * The database keeps no null characters and no halves of surrogate pairs, and a receiver's verdict must not fail over one:
+ * the replacement character takes their place.
+ */
+const text = z.string().transform((value) => value.toWellFormed().replaceAll('\0', '\u{FFFD}'))
 
-/** A link for people. What is no URL at all is harmless text; a URL that runs something is refused. */
-const link = text.pipe(z.string().max(2000)).refine((value) => !/^\s*(javascript|data|vbscript|file):/i.test(value), {
+/** What is shown wherever a run is. Whoever has more to say has the bodies of outcomes for it. */
+const MAX_LINE = 65_536
+const line = (name: string) =>
+  text.refine((value) => value.length <= MAX_LINE, `${name} is too long (maximum is ${MAX_LINE} characters)`)
+
+/** A link for people; receivers send an empty one where they have none. */
+const link = line('url').refine((value) => value === '' || isWebUrl(value), {
   error: ({ input }) => `url is ${JSON.stringify(String(input).slice(0, 100))}, it must be an http or https URL`,
 })
+
+/** As a browser reads it, so that no control character hides what it would run. */
+function isWebUrl(value: string) {
+  return ['http:', 'https:'].includes(URL.parse(value)?.protocol ?? '')
+}
 
 export const OUTCOME_BODY_BYTES = 5 * 1024 * 1024
 
@@ -93,7 +106,7 @@ const outcome = z.object({
   type: z.literal('task-result-outcomes'),
   attributes: z.object({
     'outcome-id': text.pipe(z.string().min(1, "outcome-id can't be blank").max(500)),
-    description: text,
+    description: line('description'),
     /** Markdown. */
     body: text
       .refine((body) => new TextEncoder().encode(body).length <= OUTCOME_BODY_BYTES, 'the body is larger than 5 MB')
@@ -118,7 +131,7 @@ export const taskCallbackBody = requestBody(
   ['task-results', 'task_results'],
   z.object({
     status: z.enum(['passed', 'failed', 'running']),
-    message: text.nullish(),
+    message: line('message').nullish(),
     url: link.nullish(),
   }),
   z.object({ outcomes, 'task-result-outcomes': outcomes }),

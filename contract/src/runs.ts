@@ -17,6 +17,8 @@ const attributes = z.object({
   'debugging-mode': z.boolean().nullish(),
   'target-addrs': addresses,
   'replace-addrs': addresses,
+  /** To leave them out would make a run of everything, so they are refused rather than dropped. */
+  'invoke-action-addrs': z.array(address).max(0, 'actions can not be invoked by themselves here').nullish(),
   /** Each value is an HCL expression, `"\"text\""` for a string. */
   variables: z
     .array(z.object({ key: z.string().min(1).max(255), value: z.string() }))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { requestBody, toOne } from './json-api.ts'
+import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 
 /** Moves between them: specification §3.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
@@ -34,7 +34,7 @@ const attributes = z.object({
 export const createStateVersionBody = requestBody(
   'state-versions',
   attributes,
-  z.object({ run: toOne('runs').nullish() }),
+  z.object({ run: toOneOrNone('runs').nullish() }),
 )
 export type CreateStateVersion = z.infer<typeof createStateVersionBody>['data']
 

@@ -27,6 +27,7 @@ export type OrganizationAccessInput = z.infer<typeof organizationAccess>
 
 const attributes = z.object({
   name: resourceName('Name'),
+  description: z.string().max(1000).nullish(),
   'sso-team-id': z.string().max(1000).nullish(),
   visibility: z.enum(['secret', 'organization']).optional(),
   'allow-member-token-management': z.boolean().optional(),

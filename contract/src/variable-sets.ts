@@ -23,6 +23,14 @@ const createRelationships = z.object({
 })
 
 export const createVariableSetBody = requestBody('varsets', attributes, createRelationships)
-export const updateVariableSetBody = requestBody('varsets', attributes.partial(), z.object(scope))
+/** New variables, and changes of the set's own by their ids; those that are not named stay. */
+const changedVariables = z.array(
+  z.union([
+    z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: variableAttributes.partial().optional() }),
+    z.object({ type: z.literal('vars'), id: z.undefined().optional(), attributes: variableAttributes }),
+  ]),
+)
+const updateRelationships = z.object({ ...scope, vars: z.object({ data: changedVariables }).optional() })
+export const updateVariableSetBody = requestBody('varsets', attributes.partial(), updateRelationships)
 export type CreateVariableSet = z.infer<typeof createVariableSetBody>['data']
 export type UpdateVariableSet = z.infer<typeof updateVariableSetBody>['data']

@@ -37,6 +37,13 @@ export function variableKeyProblem(category: z.infer<typeof variableCategory>, k
 
 export const variableAttributes = attributes
 export const createVariableBody = requestBody('vars', attributes)
+/** Changes of several variables at once, each with the attributes to change. */
+export const updateVariablesBody = z.object({
+  data: z.array(
+    z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: attributes.partial().optional() }),
+  ),
+})
+export type UpdateVariables = z.infer<typeof updateVariablesBody>['data']
 export const updateVariableBody = requestBody('vars', attributes.partial())
 export type CreateVariable = z.infer<typeof attributes>
 export type UpdateVariable = Partial<CreateVariable>

@@ -14,6 +14,9 @@ import * as unconfirmedAddresses from './0063-unconfirmed-addresses.ts'
 import * as sessionIdleness from './0064-session-idleness.ts'
 import * as requiredEngines from './0065-required-engines.ts'
 import * as installation from './0066-installation.ts'
+import * as taskTokens from './0067-task-tokens.ts'
+import * as teamDescriptions from './0068-team-descriptions.ts'
+import * as runTokens from './0069-run-tokens.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -33,4 +36,7 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0064-session-idleness', up: sessionIdleness.up },
   { name: '0065-required-engines', up: requiredEngines.up },
   { name: '0066-installation', up: installation.up },
+  { name: '0067-task-tokens', up: taskTokens.up },
+  { name: '0068-team-descriptions', up: teamDescriptions.up },
+  { name: '0069-run-tokens', up: runTokens.up },
 ]

@@ -53,17 +53,23 @@ export function forbidden(detail: string) {
   return new AppError('forbidden', [{ detail }])
 }
 
-export function conflict(detail: string) {
-  return new AppError('conflict', [{ detail }])
+/** What does not fit what there is; `pointer` is a JSON pointer to the part of the body, where there is one. */
+export function conflict(detail: string, pointer?: string) {
+  return new AppError('conflict', [pointed(detail, pointer)])
 }
 
-export function preconditionFailed(detail: string) {
-  return new AppError('precondition-failed', [{ detail }])
+/** As `conflict`, for what is behind. */
+export function preconditionFailed(detail: string, pointer?: string) {
+  return new AppError('precondition-failed', [pointed(detail, pointer)])
 }
 
 /** A body that can't be accepted as it stands; `pointer` is a JSON pointer into it. */
 export function invalid(detail: string, pointer?: string) {
-  return new AppError('invalid', [pointer === undefined ? { detail } : { detail, source: { pointer } }])
+  return new AppError('invalid', [pointed(detail, pointer)])
+}
+
+function pointed(detail: string, pointer: string | undefined): ErrorPart {
+  return pointer === undefined ? { detail } : { detail, source: { pointer } }
 }
 
 /** A query that can't be accepted as it stands; `parameter` names it. */

@@ -19,6 +19,14 @@ test('a folder is made with those above it, and one that is there stays, also wh
   expect((await stat(path)).mode & 0o777).toBe(0o700)
 })
 
+test('the folders above it are as open as any, so that the user of the database gets through them', async () => {
+  const parent = join(await newFolder(), 'a')
+
+  await makeFolder(join(parent, 'b'), 0o700)
+
+  expect((await stat(parent)).mode & 0o777).toBe(0o777 & ~process.umask())
+})
+
 test('a place where the system makes no folders is refused', async () => {
   await expect(makeFolder('/proc/groundstate/data')).rejects.toThrow(
     /^can't make the folder \/proc\/groundstate\/data: the system takes no new folder there; choose another folder/,

@@ -3,15 +3,16 @@ import { dirname, resolve } from 'node:path'
 import { StartError } from './start-error.ts'
 
 /**
- * Makes a folder and those above it, where they are missing. Throws a `StartError` when that can't be. One at a time:
- * Node's own recursive way never ends where the system says that a folder which is there is not, as below `/proc`.
+ * Makes a folder of `mode` and those above it, where they are missing. Throws a `StartError` when that can't be. One at
+ * a time: Node's own recursive way gives all of them the mode, which shuts the database's user out of what is above its
+ * own folder, and never ends where the system says that a folder which is there is not, as below `/proc`.
  */
 export async function makeFolder(path: string, mode = 0o777) {
   try {
     const missing: string[] = []
     for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder)) missing.unshift(folder)
     for (const folder of missing) {
-      await mkdir(folder, mode).catch(async (error: unknown) => {
+      await mkdir(folder, folder === resolve(path) ? mode : 0o777).catch(async (error: unknown) => {
         // Another process may have made it meanwhile.
         if (!(await isFolder(folder))) throw error
       })

@@ -33,7 +33,9 @@ export type Started = {
  * that are cut off are run again by whoever starts next.
  */
 export async function serve(config: Config, options: { signal: AbortSignal; onReady: (started: Started) => void }) {
-  const log = pino({ level: config.logLevel ?? (process.stderr.isTTY ? 'warn' : 'info') }, pino.destination(2))
+  // A terminal that has gone away takes no line more; that is no reason to stop.
+  const output = pino.destination(2).on('error', () => {})
+  const log = pino({ level: config.logLevel ?? (process.stderr.isTTY ? 'warn' : 'info') }, output)
   await using stack = new AsyncDisposableStack()
 
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url

@@ -1,4 +1,4 @@
-import { forbidden } from '../errors.ts'
+import { forbidden, notFound } from '../errors.ts'
 import { impliedGrant, type ProjectGrant, WORKSPACE_LEVELS, type WorkspaceGrant } from './grants.ts'
 
 /**
@@ -135,6 +135,17 @@ const DEMANDS = {
  */
 export function checkDemands({ demands }: Facts) {
   if (demands) throw forbidden(DEMANDS[demands])
+}
+
+/**
+ * What a guard throws for want of `permission` on something visible, such as `the workspace app`: to read is to see, so what
+ * may not be read does not exist (spec §5); what may not be done is forbidden.
+ */
+export function refusal(permission: string, on: string) {
+  const [noun = permission, verb] = permission.split(':', 2)
+  return verb === 'read'
+    ? notFound(noun.replaceAll('-', ' '))
+    : forbidden(`this needs the permission ${permission} ${on}`)
 }
 
 function grantPermissions(grant: WorkspaceGrant): WorkspacePermission[] {

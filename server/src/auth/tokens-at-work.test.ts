@@ -72,7 +72,7 @@ describe("a run's token", () => {
     const asRun = stateClient(app, source, job.token)
 
     expect(await readFromRun(source)).toEqual([200, 200, 200])
-    expect((await asRun.request('GET', `/workspaces/${source.id}/vars`)).status).toBe(403)
+    expect((await asRun.request('GET', `/workspaces/${source.id}/vars`)).status).toBe(404)
     expect((await asRun.lock()).status).toBe(403)
     expect((await asRun.unlock()).status).toBe(403)
     expect((await asRun.post(rawState({ serial: 2 }))).status).toBe(404)

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createBlobs } from './blobs.ts'
 import { describeBlobs } from './driver-suite.ts'
@@ -88,6 +89,34 @@ const putForever = `
   })()
 `
 
+test('a put that finds no room rejects, and its process goes on', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  // A limit on the size of a file, in blocks of 512 bytes: it refuses a write as a full disk does.
+  const limited = ['-c', 'ulimit -f 64 && exec "$0" "$@"', process.execPath, '--input-type=module', '-e', putTooMuch]
+  const child = spawn('sh', [...limited, import.meta.resolve('./blobs.ts'), root], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+
+  expect(await text(child.stdout)).toBe('EFBIG EFBIG kept\n')
+  expect(await files(root)).toHaveLength(1)
+})
+
+/** Puts a buffer and a stream that do not fit, then something that does. */
+const putTooMuch = `
+  import { randomBytes } from 'node:crypto'
+  const [module, root] = process.argv.slice(1)
+  const { createBlobs } = await import(module)
+  await using blobs = await createBlobs({ secret: randomBytes(32), store: { kind: 'disk', root } })
+  const put = (key, content) => blobs.put(key, content).then(() => 'kept', (error) => error.code)
+  const answers = [
+    await put('buffer', randomBytes(100_000)),
+    await put('stream', (async function* () { for (let n = 0; n < 40; n++) yield randomBytes(100_000) })()),
+    await put('small', randomBytes(1000)),
+  ]
+  console.log(answers.join(' '))
+`
+
 test('unfinished files of dead processes are swept at start, those of living ones are not', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
@@ -122,6 +151,7 @@ test('only the owner may read the files', async () => {
   const [file = ''] = await files(join(root, 'objects'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(join(root, 'objects'))).mode & 0o777).toBe(0o700)
+  expect((await stat(root)).mode & 0o777).toBe(0o700)
 })
 
 test('a 50 MB upload needs little memory and leaves the event loop free', async () => {

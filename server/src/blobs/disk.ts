@@ -18,7 +18,7 @@ const FOLDERS = 16
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
   const folders = Array.from({ length: FOLDERS }, (_, n) => join(objects, n.toString(16)))
-  for (const folder of folders) await makeFolder(folder, 0o700)
+  for (const folder of [root, objects, ...folders]) await makeFolder(folder, 0o700)
   for (const folder of [objects, root]) await syncFolder(folder)
   const temporary = await claimTemporaryFolder(join(root, 'tmp'))
   const syncs = await Promise.all(folders.map((folder) => FolderSync.open(folder)))
@@ -105,7 +105,7 @@ async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>):
   // One buffer is written and synced by one system call.
   const sync = Buffer.isBuffer(content) ? constants.O_DSYNC : 0
   await using handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | sync, 0o600)
-  if (Buffer.isBuffer(content)) return writeAll(handle, [content])
+  if (Buffer.isBuffer(content)) return await writeAll(handle, [content])
 
   let size = 0
   let batch: Buffer[] = []

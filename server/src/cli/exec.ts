@@ -4,6 +4,9 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClientOptions, cliConfiguration, ownCliConfiguration } from './cli-config.ts'
 
+/** Within this a signal counts as the same one: `timeout` sends it to its child, and then to the group of that. */
+const SAME_SIGNAL_MS = 500
+
 /**
  * Runs `command` with a CLI configuration for the server, and with the server as the host of `cloud` blocks that name
  * none. Returns its exit code, 128 + the signal's number when a signal ended it, 127 when it can't be started.
@@ -20,32 +23,44 @@ export async function execCommand(command: readonly string[], options: ClientOpt
   const folder = mkdtempSync(join(tmpdir(), 'groundstate-exec-'))
   const file = join(folder, 'terraform.rc')
   writeFileSync(file, `${cliConfiguration(options)}\n${ownCliConfiguration(process.env)}`, { mode: 0o600 })
+  // A terminal sends its signals to the child as well, which needs it for prompts. Away from one the child gets a group of
+  // its own and every signal from here, as a second one would make terraform drop what it does: `timeout`, systemd and CI
+  // runners signal whole groups.
+  const detached = !process.stdin.isTTY
+  const forwarded: NodeJS.Signals[] = detached ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGTERM']
+  const ignored: NodeJS.Signals[] = detached ? [] : ['SIGINT', 'SIGHUP']
   const ignore = () => {}
+  const last = new Map<string, number>()
+  let forward: NodeJS.SignalsListener = ignore
   try {
     return await new Promise<number>((resolve) => {
       const child = spawn(program, args, {
         stdio: 'inherit',
+        detached,
         env: {
           ...process.env,
           TF_CLI_CONFIG_FILE: file,
           TF_CLOUD_HOSTNAME: process.env['TF_CLOUD_HOSTNAME'] ?? options.hostName,
         },
       })
-      // The terminal sends an interrupt to the whole group: the child decides what it means.
-      process.on('SIGINT', ignore)
-      const forward = () => child.kill('SIGTERM')
-      process.on('SIGTERM', forward)
+      forward = (signal) => {
+        const before = last.get(signal) ?? -Infinity
+        last.set(signal, performance.now())
+        if (performance.now() - before > SAME_SIGNAL_MS) child.kill(signal)
+      }
+      for (const signal of forwarded) process.on(signal, forward)
+      for (const signal of ignored) process.on(signal, ignore)
       child.on('error', (error) => {
         process.stderr.write(`groundstate: ${program} can't be started: ${error.message}\n`)
         resolve(127)
       })
       child.on('close', (code, signal) => {
-        process.off('SIGTERM', forward)
         resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
       })
     })
   } finally {
-    process.off('SIGINT', ignore)
+    for (const signal of forwarded) process.off(signal, forward)
+    for (const signal of ignored) process.off(signal, ignore)
     rmSync(folder, { recursive: true, force: true })
   }
 }

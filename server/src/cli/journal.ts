@@ -1,6 +1,7 @@
 import { appendFile, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeFolder } from '../folder.ts'
+import { messageOf } from './state-api.ts'
 
 /** The complete lines of a file that is only appended to, in their places; none when it does not exist. */
 export async function readJournal(path: string): Promise<string[]> {
@@ -21,7 +22,8 @@ export async function appendToJournal(path: string, line: string) {
 async function completeText(path: string) {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
-    throw error
+    // Of a folder Node does not say which one it is.
+    throw new Error(`${path} can't be read: ${messageOf(error)}`, { cause: error })
   })
   return { text, complete: text.slice(0, text.lastIndexOf('\n') + 1) }
 }

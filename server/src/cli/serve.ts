@@ -2,7 +2,10 @@ import type { Config } from '../config.ts'
 import { serve } from '../serve.ts'
 import { greeting } from './greeting.ts'
 
-/** A second signal during the drain ends the process at once. */
+/**
+ * A second signal during the drain ends the process at once. A terminal that goes away is a signal too, and afterwards
+ * writing to it fails, which must not cut the drain off: PostgreSQL and what runs would be left behind.
+ */
 export async function serveCommand(config: Config): Promise<number> {
   const stop = new AbortController()
   const onSignal = (signal: NodeJS.Signals) => {
@@ -10,13 +13,15 @@ export async function serveCommand(config: Config): Promise<number> {
     process.stderr.write(`groundstate: ${signal}, finishing what runs (again to stop at once)\n`)
     stop.abort()
   }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
+  const onHangup = () => stop.abort()
+  const onLostOutput = () => {}
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup)
+  for (const output of [process.stdout, process.stderr]) output.on('error', onLostOutput)
   try {
     await serve(config, { signal: stop.signal, onReady: (started) => process.stdout.write(greeting(config, started)) })
     return 0
   } finally {
-    process.off('SIGTERM', onSignal)
-    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('SIGHUP', onHangup)
+    for (const output of [process.stdout, process.stderr]) output.off('error', onLostOutput)
   }
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { makeFolder } from '../folder.ts'
@@ -52,21 +52,17 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
         throw error
       })
       if (found && !found.isDirectory()) throw new Error(`${path} is no folder`)
-      if (!origin) return
-      await makeFolder(path, 0o700)
-      await checkOrigin(path, origin)
+      if (origin) {
+        await makeFolder(path, 0o700)
+        await checkOrigin(path, origin)
+        return
+      }
+      if (!found) throw new Error(`there is no folder ${path}`)
+      if ((await listHistories(path)).length === 0 && !(await isFile(join(path, ORIGIN))))
+        throw new Error(`${path} holds no exported states: no folder in it has a ${HISTORY}`)
     },
 
-    async listWorkspaces() {
-      const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
-        if (isMissing(error)) throw new Error(`there is no folder ${path}`, { cause: error })
-        throw error
-      })
-      return entries
-        .filter((entry) => entry.isDirectory())
-        .map((entry) => entry.name)
-        .toSorted()
-    },
+    listWorkspaces: () => listHistories(path),
 
     listVersions: history,
 
@@ -83,6 +79,8 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
       const folder = folderOf(workspace)
       await makeFolder(folder, 0o700)
       await mendJournal(join(folder, HISTORY))
+      // A workspace without states has a history too: it is what tells its folder from others.
+      await appendFile(join(folder, HISTORY), '', { mode: 0o600 })
       return {
         arrived: new Map((await history(workspace)).map((version) => [version.id, version.id])),
         release: async () => {},
@@ -95,6 +93,22 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
       }
     },
   }
+}
+
+/** The folders in it that an export has written, by name: whatever else lies there is nobody's workspace. */
+async function listHistories(path: string) {
+  const entries = await readdir(path, { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  const exported = await Promise.all(folders.map(async (name) => isFile(join(path, name, HISTORY))))
+  return folders.filter((_, at) => exported[at]).toSorted()
+}
+
+async function isFile(path: string) {
+  const found = await stat(path).catch((error: unknown) => {
+    if (isMissing(error)) return undefined
+    throw error
+  })
+  return found?.isFile() ?? false
 }
 
 /** Throws when the folder holds what another server or organization had. */

@@ -1,10 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../testing/factories.ts'
-import { download, lockedWorkspace, rawState, type StateClient, stateClient } from '../testing/state-versions.ts'
+import { download, lockedWorkspace, md5, rawState, type StateClient, stateClient } from '../testing/state-versions.ts'
 import { exportStates, importStates, type Progress } from './state-transfer.ts'
 
 let app: TestApp
@@ -286,6 +286,51 @@ test('with its note, too, a workspace that has moved on is left alone', async ()
 
   expect(refused).toMatchObject([{ workspace: workspace.name }])
   expect(await contents(target, workspace.name)).toHaveLength(4)
+})
+
+describe('an import from a folder', () => {
+  const refusal = async (path: string) =>
+    importStates({ from: { folder: path }, to: server(target) }).catch((error: Error) => error.message)
+  const workspaces = async () =>
+    (await app.request({ url: `/api/v2/organizations/${target}/workspaces`, token: ada.token })).json().data
+
+  test('that no export has written is refused, and makes no workspaces of the folders that lie in it', async () => {
+    await mkdir(join(folder, 'node_modules', 'zod'), { recursive: true })
+    await mkdir(join(folder, '.git'))
+    const file = join(folder, 'package.json')
+    await writeFile(file, '{}')
+
+    expect(await refusal(folder)).toBe(`${folder} holds no exported states: no folder in it has a history.jsonl`)
+    expect(await refusal(join(folder, 'nowhere'))).toBe(`there is no folder ${join(folder, 'nowhere')}`)
+    expect(await refusal(file)).toBe(`${file} is no folder`)
+    expect(await workspaces()).toEqual([])
+  })
+
+  test('passes over what others have put beside the states', async () => {
+    const { name } = await workspaceWith(history)
+    await exportStates({ from: server(source), folder })
+    await mkdir(join(folder, '.git'))
+    await mkdir(join(folder, 'notes'))
+
+    const imported = await importStates({ from: { folder }, to: server(target) })
+
+    expect(imported).toMatchObject({ workspaces: 1, versions: 3 })
+    expect(await workspaces()).toMatchObject([{ attributes: { name } }])
+  })
+})
+
+test('a state that the server refuses is told, not that its workspace can not be unlocked', async () => {
+  const { name } = await workspaceWith([rawState({ serial: 1 })])
+  await exportStates({ from: server(source), folder })
+  const journal = join(folder, name, 'history.jsonl')
+  const [line = ''] = (await readFile(journal, 'utf8')).split('\n')
+  const file = (await readdir(join(folder, name))).find((entry) => entry.endsWith('.tfstate')) ?? ''
+  await writeFile(join(folder, name, file), 'no state')
+  await writeFile(journal, `${JSON.stringify({ ...JSON.parse(line), md5: md5(Buffer.from('no state')) })}\n`)
+
+  const imported = importStates({ from: { folder }, to: server(target) })
+
+  await expect(imported).rejects.toThrow('the state is not a JSON object')
 })
 
 test('a line of the history that is broken is named', async () => {

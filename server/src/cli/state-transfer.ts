@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { messageOf } from './state-api.ts'
 import { stateFolder } from './state-folder.ts'
 import { stateServer, type StateServerOptions } from './state-server.ts'
 import { countLeftOut, identity, lackingVersions, md5Of, WorkspaceRefusal } from './state-standing.ts'
@@ -171,9 +172,16 @@ async function transferWorkspace({
       result.versions += 1
       report(position + 1, chosen.length)
     }
-  } finally {
-    await prepared.release()
+  } catch (error) {
+    // A version that was begun holds the lock. What went wrong with it matters more than that.
+    const released = await prepared.release().then(
+      () => true,
+      () => false,
+    )
+    if (released || error instanceof WorkspaceRefusal) throw error
+    throw new Error(`${messageOf(error)}; the workspace ${workspace} stays locked`, { cause: error })
   }
+  await prepared.release()
 }
 
 async function copy(source: StateSource, target: PreparedWorkspace, workspace: string, version: TransferredVersion) {

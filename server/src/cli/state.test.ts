@@ -82,6 +82,21 @@ test('where progress is noted is said once there is something to note', async ()
   expect(printed).toContain('is noted in')
 })
 
+test('a checkpoint that is a folder is named, and the workspace is not left locked', async () => {
+  const [source, target] = [await createOrganization(app, ada), await createOrganization(app, ada)]
+  const workspace = await lockedWorkspace(app, source.name, ada)
+  await workspace.create(rawState({ serial: 1 }))
+  const from = ['--from-url', url, '--from-token', ada.token, '--from-organization', source.name]
+
+  const code = await state('import', '--organization', target.name, ...from, '--checkpoint', folder)
+
+  expect(code).toBe(1)
+  expect(printed).toContain(`groundstate: ${folder} can't be read: `)
+  const path = `/api/v2/organizations/${target.name}/workspaces/${workspace.name}`
+  const { attributes } = (await app.request({ url: path, token: ada.token })).json().data
+  expect(attributes.locked).toBe(false)
+})
+
 test.each(['/dev/null/states', '/proc/groundstate/states'])('an export into %s fails with a line', async (path) => {
   const { name } = await createOrganization(app, ada)
 

@@ -496,6 +496,7 @@ export type Schema = {
     allow_member_token_management: Generated<boolean>
     created_at: Timestamp
     delegate_policy_overrides: Generated<boolean>
+    description: string | null
     id: string
     is_owners: Generated<boolean>
     manage_agent_pools: Generated<boolean>

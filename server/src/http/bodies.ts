@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest, invalid, tooLarge } from '../errors.ts'
+import { invalid, tooLarge } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
 
 declare module 'fastify' {
@@ -13,7 +13,10 @@ declare module 'fastify' {
 /** Deeper than any document of the interface; what walks a value by recursion must not run out of stack. */
 const MAX_DEPTH = 100
 
-/** Bodies are JSON, whatever type they are sent under, or a form; empty ones are undefined. */
+/**
+ * Bodies are JSON, whatever type they are sent under, or a form; empty ones are undefined. One that can't be read is malformed
+ * as one is that lacks a field: `invalid` (spec §7).
+ */
 export function parseBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
@@ -50,7 +53,7 @@ async function* limited(payload: Readable, limit: number) {
 
 function parseJson(request: FastifyRequest, body: Buffer): unknown {
   if (body.length === 0) return undefined
-  if (!isUtf8(body)) throw badRequest('the body is not valid UTF-8')
+  if (!isUtf8(body)) throw invalid('the body is not valid UTF-8', '')
   const value = readJson(body, request.routeOptions.config.base64Fields)
   // Within JSON both can stand as an escape only, so most texts needn't be looked at one by one.
   checkValue(value, body.includes('\\u') && /\\u(?:0000|d[89a-f])/i.test(body.toString('latin1')))
@@ -61,7 +64,7 @@ function readJson(body: Buffer, base64Fields: readonly string[] | undefined): un
   try {
     return base64Fields ? parseBase64Fields(body, base64Fields) : JSON.parse(body.toString())
   } catch (error) {
-    throw badRequest(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, '')
   }
 }
 
@@ -90,7 +93,7 @@ function checkValue(root: unknown, texts: boolean) {
         )
       continue
     }
-    if (depth > MAX_DEPTH) throw badRequest(`the body is nested deeper than ${MAX_DEPTH} levels`)
+    if (depth > MAX_DEPTH) throw invalid(`the body is nested deeper than ${MAX_DEPTH} levels`, '')
     const children = value as Record<string, unknown>
     for (const key in children) {
       const child = children[key]

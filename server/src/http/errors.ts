@@ -30,10 +30,17 @@ export function errorDocument(error: AppError) {
     errors: error.parts.map((part) => ({
       status: String(status),
       title,
-      detail: part.detail,
+      detail: shortened(part.detail),
       ...(part.source && { source: part.source }),
     })),
   }
+}
+
+/** A detail repeats what was sent, which may be as long as a body. */
+const MAX_DETAIL = 1000
+
+function shortened(detail: string) {
+  return detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL)}…`.toWellFormed() : detail
 }
 
 /** What is answered for a bug: the id finds the log line, and nothing else leaves the server. */

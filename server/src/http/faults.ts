@@ -39,10 +39,18 @@ export function answerFault(app: App, error: unknown, request: FastifyRequest, r
   }
 }
 
+/** What the system says of a full disk, a used-up quota and a limited file, and PostgreSQL of its own disk. */
+const OUT_OF_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
+
+function isOutOfRoom(error: unknown) {
+  return error instanceof Error && 'code' in error && OUT_OF_ROOM.has(String(error.code))
+}
+
 /** Errors of the HTTP library that are the caller's, and those of the database that are nobody's bug. */
 function translate(error: unknown, request: FastifyRequest): AppError | undefined {
   if (isRefusedValue(error)) return invalid('a value is out of the range that can be stored')
   if (isUnavailable(error)) return unavailable('the database does not answer, try again in a moment', 1000)
+  if (isOutOfRoom(error)) return unavailable('the disk of the server is full, so nothing was stored', 10_000)
   // Nobody reads this answer.
   if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   return error instanceof Error ? translateLibraryError(error, request) : undefined

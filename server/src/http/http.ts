@@ -85,7 +85,7 @@ const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
 const LARGE_BODY = 1024 * 1024
 
 /** What is rate-limited; agents, object URLs and probes are not: they come as often as the work asks for. */
-const LIMITED_PATHS = /^\/(?:api\/v2|oauth|docs)\//
+const LIMITED_PATHS = /^\/(?:api\/v2|api\/meta|oauth|docs)\//
 
 export type Scopes = {
   /** Its bodies are parsed. */

@@ -20,6 +20,16 @@ export function readBoolean(query: Record<string, unknown>, parameter: string): 
   throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be true or false`, parameter)
 }
 
+/** A moment in ISO 8601 of a year with four digits, as the database can hold it; undefined when it is absent or empty. */
+export function readTime(query: Record<string, unknown>, parameter: string): Date | undefined {
+  const text = readText(query, parameter)
+  if (text === undefined) return undefined
+  const moment = /^\d{4}-\d\d-\d\d/.test(text) ? new Date(text) : undefined
+  if (moment && !Number.isNaN(moment.getTime())) return moment
+  const example = '2030-01-31T12:00:00.000Z'
+  throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be a time such as ${example}`, parameter)
+}
+
 /** `sort`, one of `names` with or without a `-` before it. Throws `invalid` for anything else. */
 export function readSort<Name extends string>(query: Record<string, unknown>, names: readonly Name[], preset: Name) {
   const text = readText(query, 'sort') ?? preset

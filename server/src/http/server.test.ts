@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
@@ -16,6 +17,22 @@ const organization = await createOrganization(app, user)
 const workspace = await createWorkspace(app, { organization: organization.name, actor: user.actor })
 const base = new URL(await app.listen())
 const organizationUrl = `/api/v2/organizations/${organization.name}`
+
+test('a full disk is said, and that it may be tried again', async () => {
+  await sql`
+    create function refuse() returns trigger language plpgsql
+        as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`.execute(app.db)
+  await sql`
+    create trigger refuse before insert on organizations execute function refuse()`.execute(app.db)
+
+  const body = { data: { type: 'organizations', attributes: { name: 'no-room', email: 'a@example.com' } } }
+  const res = await app.request({ method: 'POST', url: '/api/v2/organizations', token: user.token, body })
+  await sql`drop function refuse cascade`.execute(app.db)
+
+  expect(res.status).toBe(503)
+  expect(res.headers['retry-after']).toBe('10')
+  expect(res.json().errors[0].detail).toBe('the disk of the server is full, so nothing was stored')
+})
 
 describe('what is no good request', () => {
   test.each([
@@ -45,7 +62,20 @@ describe('what is no good request', () => {
     const known = await app.request({ method: 'POST', url: '/api/v2/organizations', body: '{', token: user.token })
 
     expect(anonymous.status).toBe(401)
-    expect(known.status).toBe(400)
+    expect(known.status).toBe(422)
+  })
+
+  test.each([
+    ['no JSON', '{"data":', 'the body is not valid JSON: '],
+    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body is not valid UTF-8'],
+    ['nested too deep', '['.repeat(200) + ']'.repeat(200), 'the body is nested deeper than 100 levels'],
+  ])('a body that is %s is malformed as one without its fields is', async (_, body, detail) => {
+    const response = await app.request({ method: 'POST', url: '/api/v2/organizations', body, token: user.token })
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors).toEqual([
+      { status: '422', title: 'invalid attribute', detail: expect.stringContaining(detail), source: { pointer: '' } },
+    ])
   })
 
   test('a text that can not be kept is pointed at', async () => {

@@ -110,6 +110,39 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
   expect(await errorsOf(...request())).toEqual([expected])
 })
 
+test('an answer repeats no password', async () => {
+  const response = await app.request({
+    method: 'PATCH',
+    url: '/api/v2/account/password',
+    token: owner.token,
+    body: data('users', { current_password: 4711, password: 'hunter2', password_confirmation: 'hunter2' }),
+  })
+
+  const { errors } = response.json()
+  expect(response.status).toBe(422)
+  expect(response.text).not.toMatch(/4711|hunter2/)
+  expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
+    'current_password is withheld here, it must be a string',
+    expect.stringContaining('password is too short'),
+  ])
+})
+
+test('an answer repeats the beginning of a long value only', async () => {
+  const id = `team-${'x'.repeat(300_000)}`
+  const body = {
+    data: {
+      ...data('organization-memberships', { email: 'ada@example.com' }).data,
+      relationships: { teams: { data: [{ type: 'teams', id }] } },
+    },
+  }
+
+  const [[detail, pointer]] = await errorsOf(`${organizationUrl}/organization-memberships`, body)
+
+  expect(detail).toContain('there is no team team-xxx')
+  expect(detail.length).toBeLessThan(1100)
+  expect(pointer).toBe('/data/relationships/teams/data/0/id')
+})
+
 test('a body that is too large is told the limit', async () => {
   const body = data('projects', { name: 'x'.repeat(12_000_000) })
 

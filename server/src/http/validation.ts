@@ -35,8 +35,11 @@ function nameOf(path: readonly PropertyKey[]) {
   return path.slice(Math.max(0, last)).map(String).join('/') || 'body'
 }
 
+/** An answer is kept in places where secrets have no business, so it doesn't repeat them. */
+const SECRET_NAMES = /password|secret|hmac|private-key/
+
 function detail(issue: z.core.$ZodIssue, name: string) {
-  const given = shown(issue.input)
+  const given = SECRET_NAMES.test(name) ? 'withheld here' : shown(issue.input)
   if (issue.code === 'invalid_type') {
     return issue.input === undefined
       ? `${name} is missing`

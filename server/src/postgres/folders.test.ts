@@ -7,13 +7,13 @@ import { openFolders } from './folders.ts'
 
 const isRoot = process.geteuid?.() === 0
 let top: string
-let warnings: string[]
-const log = { info: () => undefined, warn: (message: string) => void warnings.push(message) }
+let messages: string[]
+const log = { info: (message: string) => void messages.push(message), warn: () => undefined }
 
 beforeEach(async () => {
   top = await mkdtemp(join(tmpdir(), 'groundstate-folders-'))
   await chmod(top, 0o755)
-  warnings = []
+  messages = []
 })
 afterEach(() => rm(top, { recursive: true, force: true }))
 
@@ -41,7 +41,7 @@ test.runIf(isRoot)('a data folder below a closed one has its database elsewhere,
   expect(await canEnter(account, first.home)).toBe(true)
   expect(second).toEqual(first)
   expect(await readFile(join(closed, 'data/postgres.location'), 'utf8')).toBe(`${first.home}\n`)
-  expect(warnings).toEqual([expect.stringContaining(`the database is kept in ${first.home}`)])
+  expect(messages).toEqual([expect.stringContaining(`the database is kept in ${first.home}`)])
 })
 
 test.runIf(isRoot)('a database of another user is refused, with what to do', async () => {

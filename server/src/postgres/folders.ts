@@ -82,7 +82,8 @@ async function findHome(dataDir: string, account: Account, log: Log, systemDir: 
   const home = await mkdtemp(join(systemDir, 'database-'))
   await writeFile(`${pointer}.new`, `${home}\n`)
   await rename(`${pointer}.new`, pointer)
-  log.warn(
+  // The greeting says it to whoever sits at a terminal, at every start.
+  log.info(
     `the user ${account.name} cannot enter ${dirname(dataDir)}: the database is kept in ${home}, not in ${dataDir}`,
   )
   return home

@@ -36,7 +36,7 @@ async function readSecret(path: string): Promise<Buffer | undefined> {
 }
 
 async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
-  await makeFolder(dataDir)
+  await makeFolder(dataDir, 0o700)
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
   const secret = randomBytes(SECRET_BYTES)
   try {

@@ -173,6 +173,11 @@ export const SETTINGS: Record<string, Change | string> = {
     const id = await w.workspace()
     return { ids: [id, await w.variable(`/workspaces/${id}`)], body: newValue }
   }),
+  'PATCH /workspaces/:workspaceId/relationships/vars': change('variable update, variable update', async (w) => {
+    const id = await w.workspace()
+    const changed = async () => ({ ...newValue.data, id: await w.variable(`/workspaces/${id}`) })
+    return { ids: [id], body: { data: [await changed(), await changed()] } }
+  }),
   'DELETE /workspaces/:workspaceId/vars/:id': change('variable destroy', async (w) => {
     const id = await w.workspace()
     return { ids: [id, await w.variable(`/workspaces/${id}`)] }

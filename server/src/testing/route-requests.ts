@@ -30,6 +30,7 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
   'POST /team-workspaces': (ids) =>
     document('team-workspaces', { access: 'write' }, { team: ['teams', ids], workspace: ['workspaces', ids] }),
   'PATCH /team-workspaces/:teamWorkspaceId': () => document('team-workspaces', { access: 'write' }),
+  'GET /runs': (ids) => ({ query: `workspace_id=${ids['workspaces']}&organization_name=${ids['organizations']}` }),
   'POST /runs': (ids) => document('runs', { 'plan-only': true }, { workspace: ['workspaces', ids] }),
   'POST /sessions': () => document('sessions', { username: 'nobody' }),
   'GET /state-versions': inWorkspace,
@@ -43,6 +44,9 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
   'PATCH /tasks/:taskId': () => document('tasks', { name: 'other' }),
   'PATCH /task-results/:id/callback': () => document('task-results', { status: 'passed' }),
   'GET /vars': inWorkspace,
+  'PATCH /workspaces/:workspaceId/relationships/vars': (ids) => ({
+    body: { data: [{ type: 'vars', id: ids['vars'], attributes: { value: 'b' } }] },
+  }),
   'POST /vars': (ids) =>
     document('vars', { key: 'zone', value: 'a', category: 'terraform' }, { workspace: ['workspaces', ids] }),
   'POST /workspaces/:workspaceId/vars': () => document('vars', { key: 'zone', value: 'a', category: 'terraform' }),

@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest'
-import { endFile } from './cleanup.ts'
+import { endFile, promiseEnd } from './cleanup.ts'
 
-// Modules outlive their test file here, so what a file has opened is closed by a hook that each file gets anew.
+// Modules may outlive their test file, so what a file has opened is closed by a hook that each file gets anew.
+promiseEnd()
 afterAll(endFile)

@@ -4,7 +4,7 @@ import type { TestApp, TestResponse } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
 import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createRunSetting, readRun, type RunSetting } from './runs.ts'
+import { createRun, createRunSetting, readRun, type RunSetting } from './runs.ts'
 
 /** A workspace that is ready to run, with an agent, a receiver, and the loop that delivers requests. */
 export type TaskSetting = RunSetting & { agent: FakeAgent; receiver: Receiver }
@@ -88,6 +88,15 @@ export async function addTask(
   return { task, workspaceTask: attached.json().data.id as string }
 }
 
+/** A run that waits for its first task, a mandatory one, and the request about it. */
+export async function askedRun(app: TestApp, options: Partial<Parameters<typeof addTask>[2]> = {}) {
+  const setting = await createTaskSetting(app)
+  await addTask(app, setting, { stages: ['pre_plan'], ...options })
+  const run = await createRun(app, setting, { message: 'Grow the \u2028 "cluster" <&>' })
+  const asked = await setting.receiver.received(1)
+  return { setting, run, asked, payload: asked.payload }
+}
+
 /** Calls back as a receiver does, with its own token. */
 export async function callBack(
   app: TestApp,
@@ -115,6 +124,10 @@ export async function callBack(
 
 export async function readResult(app: TestApp, { user }: Pick<TaskSetting, 'user'>, id: string) {
   return (await app.request({ url: `/api/v2/task-results/${id}`, token: user.token })).json().data
+}
+
+export async function outcomesOf(app: TestApp, { user }: Pick<TaskSetting, 'user'>, resultId: string) {
+  return (await app.request({ url: `/api/v2/task-results/${resultId}/outcomes`, token: user.token })).json().data
 }
 
 export async function readStages(app: TestApp, { user }: Pick<TaskSetting, 'user'>, runId: string) {

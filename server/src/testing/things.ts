@@ -99,7 +99,13 @@ export async function createThings(app: TestApp, { owner, organization, bystande
   const poolAgent = await createFakeAgent(app, { token: agentToken.attributes.token, name: 'rack' })
   const team = await make(`${inside}/teams`, 'teams', { name: 'auditors', visibility: 'organization' })
   const variable = { key: 'region', value: 'north', category: 'terraform' }
-  const variableSet = await make(`${inside}/varsets`, 'varsets', { name: 'regions', global: false })
+  const variableSet = await make(
+    `${inside}/varsets`,
+    'varsets',
+    { name: 'regions', global: false },
+    { workspaces: { data: [{ type: 'workspaces', id: workspace }] } },
+  )
+  const setVariable = await make(`/varsets/${variableSet}/relationships/vars`, 'vars', variable)
   const { relationships } = await request('GET', `/runs/${run}`)
   const [stage] = await request('GET', `/runs/${run}/task-stages`)
   const [event] = await request('GET', `/runs/${run}/run-events`)
@@ -159,7 +165,8 @@ export async function createThings(app: TestApp, { owner, organization, bystande
     ),
     vars: await make(`${at}/vars`, 'vars', variable),
     varsets: variableSet,
-    'varsets/vars': await make(`/varsets/${variableSet}/relationships/vars`, 'vars', variable),
+    'varsets/vars': setVariable,
+    'vars>:variableId': setVariable,
     tags: tag.id,
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }

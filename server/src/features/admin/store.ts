@@ -90,8 +90,11 @@ export async function listSoleOwnerships(tx: Tx, userId: string) {
     .execute()
   const others = await tx
     .selectFrom('team_members')
+    .innerJoin('users as u', 'u.id', 'user_id')
     .select('team_id')
     .distinct()
+    // A suspended account owns nothing that it could still change.
+    .where('u.suspended_at', 'is', null)
     .where(sql<boolean>`team_id = any(${owned.map((team) => team.id)}::text[])`)
     .where(sql<boolean>`user_id <> all(${[userId, ...owned.map((team) => team.service_user_id)]}::text[])`)
     .execute()

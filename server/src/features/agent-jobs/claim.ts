@@ -6,7 +6,7 @@ import { SYSTEM } from '../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
-import { HELD_WORKSPACE_COLUMNS, type HeldRun, readHeldRun } from '../runs/held.ts'
+import { HELD_WORKSPACE_COLUMNS, type HeldRun, readHeldRun, type RunRow } from '../runs/held.ts'
 import { moveRun } from '../runs/transitions.ts'
 import { SealError } from '../../secrets/secrets.ts'
 import { resolveRunVariables } from '../variables/service.ts'
@@ -48,6 +48,7 @@ export async function claimJob(
       token,
       leaseMs: LEASE_MS,
       runId: run.id,
+      ...pageUrl(ctx, picked, run),
       organizationName: picked.organization_name,
       hostNames: hostNames(ctx.baseUrl),
       projectName: picked.project_name,
@@ -87,6 +88,16 @@ export async function hasQueuedJobs(ctx: Ctx, poolId: string) {
     .limit(sql.lit(1))
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** The command line prints an https address, made of the name that a CLI configuration gives a server of plain http. */
+function pageUrl(
+  { baseUrl }: Ctx,
+  { organization_name, workspace_name }: { organization_name: string; workspace_name: string },
+  run: Pick<RunRow, 'id' | 'source'>,
+) {
+  if (run.source !== 'tfe-api' || !baseUrl.startsWith('http:')) return {}
+  return { pageUrl: `${baseUrl}/app/${organization_name}/${workspace_name}/runs/${run.id}` }
 }
 
 function timeLimit(ctx: Ctx, kind: 'plan' | 'apply') {

@@ -155,6 +155,7 @@ test('a job whose workspace is deleted is refused at once, so that its engine en
 
   expect(deleted.status).toBe(204)
   expect((await beat).status).toBe(401)
+  expect((await app.request({ url: '/api/v2/account/details', token: job.token })).status).toBe(401)
 })
 
 test('a run whose variables can not be opened ends, and holds up nobody', async () => {
@@ -182,6 +183,14 @@ test('a run whose variables can not be opened ends, and holds up nobody', async 
   const log = await readLog(setting, { run, phase: 'plan' })
   expect(String(await log.read(0, 1000))).toContain("a sensitive value can't be opened")
   expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  await job.finish({ hasChanges: false })
+})
+
+test('a job of a server of plain http knows the page of its run, of which the command line prints another address', async () => {
+  const { setting, run, job } = await startPlan({ 'plan-only': true })
+  const { name } = (await readWorkspace(app, setting)).attributes
+
+  expect(job.pageUrl).toBe(`${app.baseUrl}/app/${setting.organization}/${name}/runs/${run}`)
   await job.finish({ hasChanges: false })
 })
 

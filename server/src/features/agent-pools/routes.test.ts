@@ -1,7 +1,8 @@
 import { AGENT_API } from '@groundstate/contract/agent'
 import { describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../testing/access.ts'
 import { createTestApp } from '../../testing/app.ts'
-import { createUser, createWorkspace } from '../../testing/factories.ts'
+import { createProject, createUser, createWorkspace } from '../../testing/factories.ts'
 import { createFakeAgent } from '../../testing/fake-agent.ts'
 import { act, addWorkspace, createRun, createRunSetting, postRun, readRun, runStatus } from '../../testing/runs.ts'
 
@@ -9,6 +10,11 @@ const app = await createTestApp()
 
 async function send(token: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, data?: object) {
   return app.request({ method, url: `/api/v2${path}`, token, ...(data && { body: { data } }) })
+}
+
+async function organizationIdOf({ user, organization }: { user: { token: string }; organization: string }) {
+  const response = await send(user.token, 'GET', `/organizations/${organization}`)
+  return response.json().data.attributes['external-id'] as string
 }
 
 async function createPool(
@@ -80,6 +86,23 @@ describe('agent pools', () => {
     expect(deleted.status).toBe(204)
   })
 
+  test('in use by what the caller may not see are refused without its name', async () => {
+    const setting = await createRunSetting(app)
+    const organizationId = await organizationIdOf(setting)
+    const manager = await createUser(app)
+    const organization = { manage_agent_pools: true }
+    await createTeamWithAccess(app, { members: [manager], organizationId, organization })
+    const pool = await createPool(setting)
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+    await send(setting.user.token, 'PATCH', `/workspaces/${setting.workspaceId}`, { type: 'workspaces', attributes })
+
+    const refused = await send(manager.token, 'DELETE', `/agent-pools/${pool.id}`)
+
+    expect(refused.status).toBe(409)
+    expect(refused.json().errors[0].detail).toContain('is used by a workspace that you may not see')
+    expect(refused.text).not.toContain(setting.workspaceName)
+  })
+
   test('are created, shown, changed and deleted', async () => {
     const setting = await createRunSetting(app)
     const other = await createWorkspace(app, { organization: setting.organization, actor: setting.user.actor })
@@ -103,6 +126,59 @@ describe('agent pools', () => {
     ])
     expect((await send(setting.user.token, 'DELETE', `/agent-pools/${pool.id}`)).status).toBe(204)
     expect((await send(setting.user.token, 'GET', `/agent-pools/${pool.id}`)).status).toBe(404)
+  })
+
+  test('show a member those workspaces and projects only that the member sees, and keep the others', async () => {
+    const setting = await createRunSetting(app)
+    const { organization } = setting
+    const organizationId = await organizationIdOf(setting)
+    const project = await createProject(app, { organization, actor: setting.user.actor })
+    const hidden = await createWorkspace(app, { organization, actor: setting.user.actor })
+    const manager = await createUser(app)
+    await createTeamWithAccess(app, {
+      members: [manager],
+      organizationId,
+      organization: { manage_agent_pools: true },
+      workspaces: { [setting.workspaceId]: 'read' },
+    })
+    const workspaces = (...ids: string[]) => ({ data: ids.map((id) => ({ id, type: 'workspaces' })) })
+    const pool = await createPool(setting, 'shared', {
+      attributes: { 'organization-scoped': false },
+      relationships: {
+        'allowed-workspaces': workspaces(hidden.id, setting.workspaceId),
+        'allowed-projects': { data: [{ id: project.id, type: 'projects' }] },
+      },
+    })
+
+    const shown = (await send(manager.token, 'GET', `/agent-pools/${pool.id}`)).json().data.relationships
+    const relationships = { 'allowed-workspaces': workspaces(), 'allowed-projects': { data: [] } }
+    const changed = await send(manager.token, 'PATCH', `/agent-pools/${pool.id}`, {
+      type: 'agent-pools',
+      relationships,
+    })
+    const kept = (await send(setting.user.token, 'GET', `/agent-pools/${pool.id}`)).json().data.relationships
+
+    expect(shown['allowed-workspaces'].data).toEqual([{ id: setting.workspaceId, type: 'workspaces' }])
+    expect(shown['allowed-projects'].data).toEqual([])
+    expect(changed.status).toBe(200)
+    expect(kept['allowed-workspaces'].data).toEqual([{ id: hidden.id, type: 'workspaces' }])
+    expect(kept['allowed-projects'].data).toEqual([{ id: project.id, type: 'projects' }])
+  })
+
+  test('list their agents since a moment that there can be', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(setting)
+    const list = (since: string) =>
+      send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents?filter[last-ping-since]=${since}`)
+
+    const refused = await list('-271821-04-20T00:00:00Z')
+
+    expect((await list('2026-01-01T00:00:00Z')).status).toBe(200)
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0]).toMatchObject({
+      detail: expect.stringContaining('-271821'),
+      source: { parameter: 'filter[last-ping-since]' },
+    })
   })
 
   test('are listed by name, searched and filtered; the server’s own is not among them', async () => {

@@ -1,11 +1,11 @@
 import { createAgentPoolBody, createAgentTokenBody, updateAgentPoolBody } from '@groundstate/contract/agent-pools'
-import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { created, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { readSort, readText } from '../../http/query.ts'
 import { tokenResource } from '../tokens/resource.ts'
 import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
+import { agentPoolResource } from './resource.ts'
 import {
   type AgentPool,
   createAgentPool,
@@ -17,7 +17,8 @@ import {
   updateAgentPool,
 } from './service.ts'
 
-const INCLUDES = ['workspaces'] as const
+// Keys that an agent of the pool holds are among what clients may ask for; there are none here.
+const INCLUDES = ['workspaces', 'hyok_configurations'] as const
 
 export const agentPoolRoutes: Routes = (http) => {
   http.get('/organizations/:organization/agent-pools', { include: INCLUDES }, async (req) => {
@@ -62,31 +63,6 @@ export const agentPoolRoutes: Routes = (http) => {
     const { token, text } = await createAgentToken(req.ctx, req.params.poolId, description)
     return created(tokenResource(token, text))
   })
-}
-
-function agentPoolResource(pool: AgentPool): Resource {
-  const self = `/api/v2/agent-pools/${pool.id}`
-  const toMany = (ids: readonly string[], type: string) => ({ data: ids.map((id) => ({ id, type })) })
-  return {
-    id: pool.id,
-    type: 'agent-pools',
-    attributes: {
-      name: pool.name,
-      'created-at': pool.created_at,
-      'organization-scoped': pool.organization_scoped,
-      'agent-count': pool.agent_count,
-    },
-    relationships: {
-      organization: { data: { id: pool.organization_name, type: 'organizations' } },
-      agents: { links: { related: `${self}/agents` } },
-      'authentication-tokens': { links: { related: `${self}/authentication-tokens` } },
-      workspaces: toMany(pool.workspace_ids, 'workspaces'),
-      'allowed-workspaces': toMany(pool.allowed_workspace_ids, 'workspaces'),
-      'excluded-workspaces': toMany(pool.excluded_workspace_ids, 'workspaces'),
-      'allowed-projects': toMany(pool.allowed_project_ids, 'projects'),
-    },
-    links: { self },
-  }
 }
 
 async function included(ctx: Ctx, pools: readonly AgentPool[], includes: ReadonlySet<string>) {

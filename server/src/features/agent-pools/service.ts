@@ -11,6 +11,7 @@ import { listReadableProjects } from '../projects/service.ts'
 import { listReadableWorkspaces } from '../workspaces/service.ts'
 import * as store from './store.ts'
 
+export { agentPoolResource } from './resource.ts'
 export { createAgentToken, createBuiltInAgentToken, listAgentTokens, requireTokenPool } from './tokens.ts'
 
 /** The pool of the agents inside the server; it belongs to no organization, and no request reaches it. */
@@ -41,6 +42,16 @@ export async function requireAgentPool(
   return { ...pool, can }
 }
 
+/** Those of the pools that the actor may see, for includes. */
+export async function listReadableAgentPools(ctx: Ctx, ids: readonly string[]): Promise<AgentPool[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findAgentPools(ctx.db, ctx.actor, { ids, since: heardSince(ctx) })
+  return rows.flatMap(({ facts: column, ...pool }) => {
+    const can = organizationPermissions(readFacts(ctx.actor, { organizationId: pool.organization_key, facts: column }))
+    return can.has('agent-pools:read') ? { ...pool, can } : []
+  })
+}
+
 function heardSince(ctx: Ctx) {
   return new Date(ctx.now().getTime() - SILENCE_MS)
 }
@@ -51,7 +62,12 @@ export async function listAgentPools(
   { page, filter }: { page: Page; filter: store.PoolFilter },
 ) {
   const organization = await requireOrganization(ctx, organizationName, 'agent-pools:read')
-  const list = await store.listAgentPools(ctx.db, organization.id, { page, since: heardSince(ctx), filter })
+  const list = await store.listAgentPools(ctx.db, ctx.actor, {
+    organizationId: organization.id,
+    page,
+    since: heardSince(ctx),
+    filter,
+  })
   return { rows: list.rows.map((row) => ({ ...row, can: organization.can })), total: list.total }
 }
 
@@ -105,7 +121,7 @@ export async function updateAgentPool(ctx: Ctx, id: string, input: UpdateAgentPo
 export async function deleteAgentPool(ctx: Ctx, id: string) {
   const pool = await requireAgentPool(ctx, id, 'agent-pools:manage')
   await transact(ctx, async (ctx) => {
-    const users = await store.listUsers(ctx.db, id)
+    const users = await store.listUsers(ctx.db, ctx.actor, id)
     if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
     await store.deleteAgentPool(ctx.db, id)
     await recordAudit(ctx, {
@@ -133,13 +149,13 @@ async function replaceScope(
     const ids = relation.data.map((workspace) => workspace.id)
     const known = await listReadableWorkspaces(ctx, ids)
     requireAll(ids, known, { organizationId: pool.organizationId, noun: 'workspace', relation: `${rule}-workspaces` })
-    await store.replaceWorkspaces(ctx.db, pool.id, { rule, ids })
+    await store.replaceWorkspaces(ctx.db, ctx.actor, { poolId: pool.id, rule, ids })
   }
   if (projects) {
     const ids = projects.data.map((project) => project.id)
     const known = await listReadableProjects(ctx, ids)
     requireAll(ids, known, { organizationId: pool.organizationId, noun: 'project', relation: 'allowed-projects' })
-    await store.replaceProjects(ctx.db, pool.id, ids)
+    await store.replaceProjects(ctx.db, ctx.actor, { poolId: pool.id, ids })
   }
 }
 

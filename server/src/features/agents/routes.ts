@@ -1,10 +1,9 @@
 import { AGENT_API, registerAgentBody } from '@groundstate/contract/agent'
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { invalidParameter } from '../../errors.ts'
 import { json, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { readSort, readText } from '../../http/query.ts'
+import { readSort, readTime } from '../../http/query.ts'
 import {
   type Agent,
   agentStatus,
@@ -20,7 +19,7 @@ export const agentRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total } = await listAgents(req.ctx, req.params.poolId, {
       page,
-      since: readDate(req.query, 'filter[last-ping-since]'),
+      since: readTime(req.query, 'filter[last-ping-since]'),
       sort: readSort(req.query, ['created-at', 'name'] as const, 'created-at'),
     })
     return listPage({ url: req.url, page }, { rows: rows.map((agent) => agentResource(req.ctx, agent)), total })
@@ -57,13 +56,4 @@ function agentResource(ctx: Pick<Ctx, 'now'>, agent: Agent): Resource {
     relationships: { 'agent-pool': { data: { id: agent.agent_pool_id, type: 'agent-pools' } } },
     links: { self: `/api/v2/agents/${agent.id}` },
   }
-}
-
-function readDate(query: Record<string, unknown>, parameter: string) {
-  const text = readText(query, parameter)
-  if (text === undefined) return undefined
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime()))
-    throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be an ISO 8601 time`, parameter)
-  return date
 }

@@ -114,7 +114,7 @@ test("only the organization's tokens read it, and its owners by name", async () 
   expect((await trail('', owner.token)).status).toBe(404)
   expect((await trail('', foreign.text)).text).not.toContain('audited')
   expect([await byName(owner.token), await byName(own.text)]).toEqual([200, 200])
-  expect([await byName(member.token), await byName(other.token), await byName(foreign.text)]).toEqual([403, 404, 404])
+  expect([await byName(member.token), await byName(other.token), await byName(foreign.text)]).toEqual([404, 404, 404])
   expect((await app.request({ url: `/api/v2/organizations/${organization.name}`, token })).status).toBe(404)
 })
 

@@ -6,6 +6,8 @@ import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import * as store from './store.ts'
 
+export { type PolicyColumn, policyColumn, policyIdentifier } from './identifier.ts'
+
 /** Whose policy: an organization by its name, or a workspace by its id. */
 export type PolicyOwner = { organization: string } | { workspaceId: string }
 

@@ -17,8 +17,13 @@ const SERVICES = {
   },
 }
 
+/** By purpose. Where a server that people run themselves sits, and what leaves with which address, it does not know. */
+const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] }
+
 export const discoveryRoutes: Routes = (http) => {
   http.get('/.well-known/terraform.json', { access: 'public', prefix: '' }, async () => json(SERVICES))
+
+  http.get('/ip-ranges', { access: 'public', prefix: '/api/meta' }, async () => json(IP_RANGES))
 
   // Its status and body are ignored by clients, which read the headers that every response carries.
   http.get('/ping', { access: 'public' }, async () => noContent())

@@ -148,7 +148,7 @@ describe('the list', () => {
     await addMember(app, organization.id, user)
     const id = await ownId(user)
 
-    expect((await list('', user.token)).status).toBe(403)
+    expect((await list('', user.token)).status).toBe(404)
     expect((await list('', stranger.token)).status).toBe(404)
     expect((await show(id, user.token, '?include=user,teams')).status).toBe(200)
     expect((await show(id, stranger.token)).status).toBe(404)

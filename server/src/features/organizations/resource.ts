@@ -1,4 +1,5 @@
 import type { Resource } from '@groundstate/contract/json-api'
+import { policyIdentifier } from '../data-retention/service.ts'
 import { entitlements } from './entitlements.ts'
 import type { Organization } from './service.ts'
 
@@ -17,7 +18,7 @@ export function organizationResource(organization: Organization): Resource {
       'session-timeout': organization.session_timeout,
       'session-remember': organization.session_remember,
       'collaborator-auth-policy': organization.collaborator_auth_policy,
-      'two-factor-conformant': true,
+      'two-factor-conformant': organization.facts.demands !== 'second-factor',
       'plan-expired': false,
       'plan-expires-at': null,
       'plan-is-trial': false,
@@ -57,7 +58,10 @@ export function organizationResource(organization: Organization): Resource {
         data: { id: organization.id, type: 'entitlement-sets' },
         links: { related: `${self}/entitlement-set` },
       },
+      subscription: { data: null },
+      'data-retention-policy': policyIdentifier(organization.retention_policy),
       'authentication-token': { links: { related: `${self}/authentication-token` } },
+      'audit-trails-authentication-token': { links: { related: `${self}/authentication-token?token=audit-trails` } },
       'oauth-tokens': { links: { related: `${self}/oauth-tokens` } },
     },
     links: { self, 'self-html': `/app/${name}` },

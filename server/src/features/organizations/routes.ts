@@ -9,7 +9,8 @@ import { createOrganization, deleteOrganization, updateOrganization } from './ch
 import { entitlementSetResource, organizationResource } from './resource.ts'
 import { listOrganizations, type Organization, requireOrganization } from './service.ts'
 
-const INCLUDES = ['entitlement_set', 'default-project'] as const
+// Subscriptions are among what clients may ask for; none is sold here.
+const INCLUDES = ['entitlement_set', 'default-project', 'subscription'] as const
 
 export const organizationRoutes: Routes = (http) => {
   http.get('/organizations', { include: INCLUDES }, async (req) => {

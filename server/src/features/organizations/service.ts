@@ -5,8 +5,9 @@ import {
   type Facts,
   type OrganizationPermission,
   organizationPermissions,
+  refusal,
 } from '../../auth/permissions.ts'
-import { forbidden, invalid, notFound } from '../../errors.ts'
+import { invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
 import * as store from './store.ts'
 
@@ -14,11 +15,11 @@ export { createOrganization } from './changes.ts'
 export { organizationResource } from './resource.ts'
 
 /** An organization that the actor may see, with what it may do there. */
-export type Organization = store.OrganizationRow & { can: ReadonlySet<OrganizationPermission>; facts: Facts }
+export type Organization = Omit<Found, 'facts'> & { can: ReadonlySet<OrganizationPermission>; facts: Facts }
 
 /**
  * Loads the organization of that name and checks `permission` in one query. Throws `not-found` when the actor may not
- * see it, `forbidden` when it sees it but lacks the permission.
+ * see it, or what the permission is to read, `forbidden` when it lacks a permission to do something.
  */
 export async function requireOrganization(
   ctx: Ctx,
@@ -43,7 +44,7 @@ function authorised(ctx: Ctx, row: Found | undefined, permission: OrganizationPe
   if (!organization) throw notFound('organization')
   checkDemands(organization.facts)
   if (!organization.can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} in the organization ${organization.name}`)
+    throw refusal(permission, `in the organization ${organization.name}`)
   }
   return organization
 }

@@ -5,6 +5,7 @@ import { containing } from '../../db/like.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
+import { policyColumn } from '../data-retention/service.ts'
 
 export type OrganizationRow = Selectable<Schema['organizations']>
 
@@ -53,6 +54,7 @@ function selectOrganizations(db: Db, actor: Asker) {
     .selectFrom('organizations as o')
     .selectAll('o')
     .select(factsColumn(actor, { organizationId: sql`o.id` }).as('facts'))
+    .select(policyColumn('organization_id', sql`o.id`).as('retention_policy'))
 }
 
 /** Those of the organizations that the actor may see. */

@@ -30,7 +30,11 @@ export function applyResource(ctx: UrlCtx, apply: Phase): Resource {
   return {
     id: apply.id,
     type: 'applies',
-    attributes: phaseAttributes(ctx, apply),
+    attributes: {
+      ...phaseAttributes(ctx, apply),
+      'action-invocations': null,
+      'action-failures': null,
+    },
     relationships: {
       'state-versions': { data: apply.state_version_ids.map((id) => ({ id, type: 'state-versions' })) },
     },

@@ -96,6 +96,38 @@ test('a member lists the projects that teams grant, and the rest does not exist'
   expect((await create({ name: 'mine' }, {}, member.token)).status).toBe(403)
 })
 
+test('a list is limited to projects in which the caller may do something', async () => {
+  const [read, maintained, administered, custom] = [
+    await newProject('p-read'),
+    await newProject('p-maintained'),
+    await newProject('p-administered'),
+    await newProject('p-custom'),
+  ]
+  const member = await createUser(app)
+  await createTeamWithAccess(app, {
+    members: [member],
+    organizationId: acme.id,
+    projects: { [read.id]: 'read', [maintained.id]: 'maintain', [administered.id]: 'admin', [custom.id]: 'custom' },
+  })
+  await app.db
+    .updateTable('team_projects')
+    .set({ project_settings: 'update' })
+    .where('project_id', '=', custom.id)
+    .execute()
+  const list = async (query: string, token = member.token) => {
+    const { data, meta } = (await app.request({ url: `${url}?q=p-&${query}`, token })).json()
+    expect(meta.pagination['total-count']).toBe(data.length)
+    return data.map((project: { attributes: { name: string } }) => project.attributes.name)
+  }
+  const all = ['p-administered', 'p-custom', 'p-maintained', 'p-read']
+
+  expect(await list('filter[permissions][update]=true')).toEqual(['p-administered', 'p-custom'])
+  expect(await list('filter[permissions][create-workspace]=true')).toEqual(['p-administered', 'p-maintained'])
+  expect(await list('filter[permissions][update]=false')).toEqual(all)
+  expect(await list('filter[permissions][update]=true', owner.token)).toEqual(all)
+  expect((await app.request({ url: `${url}?filter[permissions][update]=x`, token: owner.token })).status).toBe(422)
+})
+
 test('a project with workspaces stays until they are moved; the default project stays for good', async () => {
   const [from, to] = [await newProject(), await newProject()]
   const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor, projectId: from.id })

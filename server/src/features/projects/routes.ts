@@ -2,7 +2,7 @@ import { identifiersBody } from '@groundstate/contract/json-api'
 import { createProjectBody, updateProjectBody } from '@groundstate/contract/projects'
 import { created, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { readList, readSort, readText } from '../../http/query.ts'
+import { readBoolean, readList, readSort, readText } from '../../http/query.ts'
 import { projectDocuments } from './includes.ts'
 import { moveWorkspaces } from './move.ts'
 import { projectResource } from './resource.ts'
@@ -17,6 +17,10 @@ export const projectRoutes: Routes = (http) => {
       page,
       names: readList(req.query, 'filter[names]'),
       q: readText(req.query, 'q'),
+      permissions: [
+        ...(readBoolean(req.query, 'filter[permissions][update]') ? (['project:update'] as const) : []),
+        ...(readBoolean(req.query, 'filter[permissions][create-workspace]') ? (['workspaces:create'] as const) : []),
+      ],
       descending: readSort(req.query, ['name'], 'name').descending,
     })
     const { resources, included } = await projectDocuments(req.ctx, rows, req.includes)

@@ -1,7 +1,13 @@
 import type { CreateProject, UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkDemands, type Facts, type ProjectPermission, projectPermissions } from '../../auth/permissions.ts'
+import {
+  checkDemands,
+  type Facts,
+  type ProjectPermission,
+  projectPermissions,
+  refusal,
+} from '../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
@@ -27,7 +33,7 @@ export async function requireProject(ctx: Ctx, id: string, permission: ProjectPe
   if (!project) throw notFound('project')
   checkDemands(project.facts)
   if (!project.can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the project ${project.name}`)
+    throw refusal(permission, `on the project ${project.name}`)
   }
   return project
 }
@@ -89,7 +95,14 @@ export async function insertDefaultProject(ctx: Ctx & { db: Tx }, organizationId
   return row.id
 }
 
-export type ListProjects = { page: Page; names?: string[] | undefined; q?: string | undefined; descending: boolean }
+export type ListProjects = {
+  page: Page
+  names?: string[] | undefined
+  q?: string | undefined
+  /** Only projects in which the actor may do each of these. */
+  permissions: readonly store.GrantedPermission[]
+  descending: boolean
+}
 
 export async function listProjects(ctx: Ctx, organizationName: string, query: ListProjects): Promise<Paged<Project>> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
@@ -99,12 +112,18 @@ export async function listProjects(ctx: Ctx, organizationName: string, query: Li
     (['manage_projects', 'manage_workspaces', 'read_projects', 'read_workspaces'] as const).some((name) =>
       access.has(name),
     )
+  // What holds for the whole organization needs no grant; without a user there are none.
+  const everywhere = projectPermissions(organization.facts)
+  const asked = query.permissions.filter((permission) => !everywhere.has(permission))
+  const { actor } = ctx
+  if (asked.length > 0 && actor.kind !== 'user') return { rows: [], total: 0 }
   const { rows, total } = await store.listProjects(
     ctx.db,
     ctx.actor,
     {
       organizationId: organization.id,
       userId: seesAll || ctx.actor.kind !== 'user' ? undefined : ctx.actor.userId,
+      granted: actor.kind === 'user' ? asked.map((permission) => ({ userId: actor.userId, permission })) : [],
       names: query.names,
       q: query.q,
     },

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn } from '../../auth/facts.ts'
+import { factsColumn, visibleProject } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
 import { containing } from '../../db/like.ts'
 import type { Schema } from '../../db/schema.gen.ts'
@@ -46,6 +46,8 @@ export type ProjectFilter = {
   userId: string | undefined
   names: readonly string[] | undefined
   q: string | undefined
+  /** The user must be granted each of these on the project itself. */
+  granted: readonly { userId: string; permission: GrantedPermission }[]
 }
 
 /** One page of the projects that the filter leaves, and how many there are. */
@@ -56,6 +58,7 @@ export async function listProjects(
   { limit, offset, descending }: { limit: number; offset: number; descending: boolean },
 ) {
   const matches = sql<boolean>`p.organization_id = ${filter.organizationId}
+    ${actor.kind === 'run' ? sql`and ${visibleProject(actor)}` : sql``}
     ${
       filter.userId === undefined
         ? sql``
@@ -63,6 +66,10 @@ export async function listProjects(
       select g.project_id from team_projects g join team_members m on m.team_id = g.team_id
        where m.user_id = ${filter.userId})`
     }
+    ${sql.join(
+      filter.granted.map(({ userId, permission }) => sql`and ${grants(userId, permission)}`),
+      sql` `,
+    )}
     ${filter.names === undefined ? sql`` : sql`and lower(p.name) = any(${filter.names.map((name) => name.toLowerCase())})`}
     ${filter.q === undefined ? sql`` : sql`and p.name ilike ${containing(filter.q)}`}`
   const direction = descending ? 'desc' : 'asc'
@@ -83,6 +90,20 @@ export async function listProjects(
   ])
   return { rows, total: count.total }
 }
+
+const GRANTING = {
+  'project:update': sql`g.access = 'admin' or (g.access = 'custom' and g.project_settings <> 'read')`,
+  'workspaces:create': sql`g.access in ('admin', 'maintain') or (g.access = 'custom' and g.workspace_create)`,
+} as const
+
+/** SQL condition: a team of the user grants that on the project `p`; as `projectPermissions` has it. */
+function grants(userId: string, permission: GrantedPermission) {
+  return sql`exists (select from team_projects g join team_members m on m.team_id = g.team_id
+    where g.project_id = p.id and m.user_id = ${userId} and (${GRANTING[permission]}))`
+}
+
+/** What a list of projects may be limited to. */
+export type GrantedPermission = keyof typeof GRANTING
 
 export async function insertProject(db: Db, row: Insertable<Schema['projects']>) {
   return db.insertInto('projects').values(row).returningAll().executeTakeFirstOrThrow()

@@ -41,3 +41,14 @@ export async function checkGlobalQuota(ctx: Tctx, organization: Planned) {
     )
   }
 }
+
+/** As `checkTaskQuota`, for one more workspace of an organization that may have a task for every workspace. */
+export async function checkNewWorkspaceQuota(ctx: Tctx, organization: Planned) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  const task = await store.findGlobalTask(ctx.db, organization.id)
+  if (!task || (await store.countWorkspaces(ctx.db, organization.id)) < FREE_WORKSPACES) return
+  throw invalid(
+    `the free plan has run tasks in ${FREE_WORKSPACES} workspaces, and the task ${task.name} is one for every workspace: attach it to some of them instead`,
+  )
+}

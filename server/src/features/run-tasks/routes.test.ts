@@ -3,7 +3,6 @@ import { createTestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../testing/factories.ts'
 import { hmac, type Received, startReceiver } from '../../testing/receiver.ts'
 import { attachTask, createTask, postTask } from '../../testing/task-runs.ts'
-import { transact } from '../../db/db.ts'
 
 const app = await createTestApp()
 
@@ -305,40 +304,5 @@ describe('a workspace task', () => {
 
     expect(await ids(`/api/v2/workspaces/${setting.workspaceId}/tasks`)).toEqual([id])
     expect(await ids(`/api/v2/tasks/${task}/relationships/workspace-tasks`)).toEqual([id])
-  })
-})
-
-describe('§8 the free plan', () => {
-  async function freeSetting() {
-    const setting = await setUp()
-    await transact(app.as(), async ({ db }) =>
-      db.updateTable('organizations').set({ plan: 'free' }).where('id', '=', setting.organizationId).execute(),
-    )
-    return setting
-  }
-
-  test('has one run task', async () => {
-    const setting = await freeSetting()
-    await createTask(app, setting)
-
-    const second = await postTask(app, setting, { url: setting.receiver.url })
-
-    expect(second.status).toBe(422)
-    expect(second.json().errors[0].detail).toContain('the free plan has 1 run task')
-  })
-
-  test('has it in ten workspaces', async () => {
-    const setting = await freeSetting()
-    const task = await createTask(app, setting)
-    const { organization, user } = setting
-    for (let index = 0; index < 10; index += 1) {
-      const { id } = await createWorkspace(app, { organization, actor: user.actor })
-      expect((await attachTask(app, { user, workspaceId: id }, { task })).status).toBe(201)
-    }
-
-    const eleventh = await attachTask(app, setting, { task })
-
-    expect(eleventh.status).toBe(422)
-    expect(eleventh.json().errors[0].detail).toContain('in 10 workspaces')
   })
 })

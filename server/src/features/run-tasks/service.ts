@@ -15,6 +15,7 @@ import * as store from './store.ts'
 import { checkReceiver, type Receiver, type Verification, verifyReceiver } from './verification.ts'
 
 export { type TaskRequest, taskHeaders, taskRequest, taskSignature, type TaskSubject } from './request.ts'
+export { checkNewWorkspaceQuota } from './quota.ts'
 export { exchangeWords } from './verification.ts'
 
 export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>

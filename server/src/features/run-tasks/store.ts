@@ -88,6 +88,18 @@ export async function countWorkspaces(db: Db, organizationId: string) {
   return count
 }
 
+/** A task for every workspace of the organization, if it has one. */
+export async function findGlobalTask(db: Db, organizationId: string) {
+  return db
+    .selectFrom('tasks')
+    .select('name')
+    .where('organization_id', '=', organizationId)
+    .where('global_enabled', '=', sql.lit(true))
+    .orderBy('name')
+    .limit(1)
+    .executeTakeFirst()
+}
+
 /** Orders what counts against the limits of an organization's plan. */
 export async function lockOrganization(tx: Tx, id: string) {
   await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute()

@@ -10,6 +10,7 @@ export type HeldWorkspace = Pick<
   | 'id'
   | 'organization_id'
   | 'active_run_id'
+  | 'current_run_id'
   | 'waiting_runs'
   | 'run_count'
   | 'locked_by_type'
@@ -101,6 +102,7 @@ export const HELD_WORKSPACE_COLUMNS = [
   'id',
   'organization_id',
   'active_run_id',
+  'current_run_id',
   'waiting_runs',
   'run_count',
   'locked_by_type',

@@ -60,3 +60,19 @@ test('a second page of runs begins where the first one ends', async () => {
     expect([...first, ...second].map(({ id }) => id)).toEqual(created)
   }
 })
+
+test('the runs of a workspace are listed by the names of both, too', async () => {
+  const setting = await createRunSetting(app)
+  const run = await createRun(app, setting)
+  const ask = (query: string) => app.request({ url: `/api/v2/runs?${query}`, token: setting.user.token })
+  const workspace = `workspace_id=${setting.workspaceId}`
+
+  const runs = await list(setting.user, `/runs?${workspace}&organization_name=${setting.organization}`)
+  const other = await ask(`${workspace}&organization_name=another`)
+  const incomplete = await ask(workspace)
+
+  expect(runs.map(({ id }) => id)).toEqual([run])
+  expect(other.status).toBe(404)
+  expect(incomplete.status).toBe(422)
+  expect(incomplete.json().errors[0].source.parameter).toBe('organization_name')
+})

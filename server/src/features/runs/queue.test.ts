@@ -67,6 +67,20 @@ describe('the line of a workspace', () => {
     expect((await readWorkspace(app, setting)).attributes).toMatchObject({ locked: false, 'waiting-reason': null })
   })
 
+  test('the first in line behind a person is the current run, by which terraform knows for whom it waits', async () => {
+    const setting = await createRunSetting(app)
+    const current = async () => (await readWorkspace(app, setting)).relationships['current-run'].data
+    await lock(setting, 'lock')
+
+    const first = await createRun(app, setting)
+    const second = await createRun(app, setting)
+
+    expect(await current()).toEqual({ id: first, type: 'runs' })
+    await act(app, setting, { run: first, action: 'cancel' })
+    expect(await current()).toEqual({ id: second, type: 'runs' })
+    await act(app, setting, { run: second, action: 'cancel' })
+  })
+
   test('a run that is taken out of the line leaves the others in order', async () => {
     const setting = await createRunSetting(app)
     const [first, second, third] = [

@@ -20,6 +20,7 @@ export const RUN_INCLUDES = [
   'configuration_version.ingress_attributes',
   'workspace',
   'task_stages',
+  'tf_policy_evaluations',
 ] as const
 
 /** A run as the public API has it. */
@@ -44,6 +45,9 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): Resource {
       message: run.message,
       permissions: permissionsBlock(run),
       'plan-only': run.plan_only,
+      // Neither is taken with a run: policies are not evaluated here, and the engine invokes no single actions.
+      'policy-paths': [],
+      'invoke-action-addrs': [],
       refresh: run.refresh,
       'refresh-only': run.refresh_only,
       'replace-addrs': run.replace_addrs,
@@ -82,6 +86,7 @@ function relationships(run: Run, self: string): Record<string, Relationship> {
     'triggering-source': toOne(run.triggering_workspace_id, 'workspaces'),
     // Costs are not estimated here; clients take any other value for an estimate that is still to come.
     'cost-estimate': { data: null },
+    'tf-policy-evaluations': { data: [] },
     'policy-checks': { data: [], links: { related: `${self}/policy-checks` } },
     'task-stages': {
       data: (run.task_stages?.ids ?? []).map((id) => ({ id, type: 'task-stages' })),

@@ -200,6 +200,15 @@ describe('a run', () => {
     expect(response.text).toContain('has not been uploaded yet')
   })
 
+  test('of single actions is refused: it would be one of everything', async () => {
+    const setting = await createRunSetting(app)
+
+    const response = await postRun(app, setting, { 'invoke-action-addrs': ['action.local_command.a'] })
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.pointer).toBe('/data/attributes/invoke-action-addrs')
+  })
+
   test('a destroy is refused where the workspace allows none', async () => {
     const setting = await createRunSetting(app, { 'allow-destroy-plan': false })
 

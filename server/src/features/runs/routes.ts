@@ -5,7 +5,15 @@ import type { Routes } from '../../http/http.ts'
 import type { Page } from '../../http/pagination.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
 import { RUN_INCLUDES, runDocuments, runResource } from './resource.ts'
-import { createRun, listOrganizationRuns, listQueue, listWorkspaceRuns, readCapacity, requireRun } from './service.ts'
+import {
+  createRun,
+  listNamedWorkspaceRuns,
+  listOrganizationRuns,
+  listQueue,
+  listWorkspaceRuns,
+  readCapacity,
+  requireRun,
+} from './service.ts'
 
 export const runRoutes: Routes = (http) => {
   http.post('/runs', { body: createRunBody }, async (req) => {
@@ -24,6 +32,12 @@ export const runRoutes: Routes = (http) => {
     return ok(resources[0] ?? runResource(req.ctx, run), included)
   })
 
+  http.get('/runs', { include: RUN_INCLUDES }, async (req) => {
+    const page = req.page()
+    const { rows, total } = await listNamedWorkspaceRuns(req.ctx, { page, query: req.query })
+    const { resources, included } = await runDocuments(req.ctx, rows, req.includes)
+    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+  })
   http.get('/workspaces/:workspaceId/runs', { include: RUN_INCLUDES }, async (req) => {
     const page = req.page()
     const { rows, total } = await listWorkspaceRuns(req.ctx, req.params.workspaceId, { page, query: req.query })

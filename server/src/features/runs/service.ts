@@ -2,8 +2,9 @@ import type { Ctx } from '../../app.ts'
 import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../auth/facts.ts'
 import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
-import { notFound } from '../../errors.ts'
+import { invalidParameter, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
+import { readText } from '../../http/query.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import { readRunFilter } from './filters.ts'
@@ -74,6 +75,20 @@ export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, q
   const filter = readRunFilter(query, now)
   const list = await store.listWorkspaceRuns(ctx.db, { workspaceId: workspace.id, page, filter, now })
   return { rows: list.rows.map((row) => present(row, workspace.facts)), total: list.total }
+}
+
+/** As `listWorkspaceRuns`, of the workspace that parameters name along with its organization. Throws `invalid` without both. */
+export async function listNamedWorkspaceRuns(ctx: Ctx, { page, query }: ListInput) {
+  const [workspaceId, organization] = [requireText(query, 'workspace_id'), requireText(query, 'organization_name')]
+  const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
+  if (workspace.organization_name.toLowerCase() !== organization.toLowerCase()) throw notFound('workspace')
+  return listWorkspaceRuns(ctx, workspaceId, { page, query })
+}
+
+function requireText(query: Record<string, unknown>, parameter: string) {
+  const text = readText(query, parameter)
+  if (text === undefined) throw invalidParameter(`${parameter} is missing`, parameter)
+  return text
 }
 
 /** Runs of the workspaces that the actor may see; `isLast` when there is no further page. */

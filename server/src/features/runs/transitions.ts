@@ -45,8 +45,12 @@ export async function advanceQueue(ctx: Tctx, workspaceId: string) {
   if (workspace) await startNext(ctx, workspace)
 }
 
+/**
+ * Behind somebody's lock the first in line only becomes the current run: of a locked workspace whose current run is
+ * pending, the command line says that it waits for the lock, and of any other that it waits for runs.
+ */
 async function startNext(ctx: Tctx, workspace: HeldWorkspace) {
-  if (workspace.active_run_id !== null || workspace.locked_by_type !== null || workspace.waiting_runs === 0) return
+  if (workspace.active_run_id !== null || workspace.waiting_runs === 0) return
   const next = await ctx.db
     .selectFrom('runs')
     .select('id')
@@ -55,7 +59,13 @@ async function startNext(ctx: Tctx, workspace: HeldWorkspace) {
     .orderBy('queue_order')
     .limit(sql.lit(1))
     .executeTakeFirst()
-  const held = next && (await holdRun(ctx.db, { id: next.id, workspaceId: workspace.id }))
+  if (!next) return
+  if (workspace.locked_by_type !== null) {
+    if (next.id !== workspace.current_run_id)
+      await ctx.db.updateTable('workspaces').set({ current_run_id: next.id }).where('id', '=', workspace.id).execute()
+    return
+  }
+  const held = await holdRun(ctx.db, { id: next.id, workspaceId: workspace.id })
   if (held) await moveRun(ctx, held)
 }
 

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../app.ts'
-import { readFacts } from '../../auth/facts.ts'
-import { workspacePermissions } from '../../auth/permissions.ts'
+import { checkDemands } from '../../auth/permissions.ts'
+import { readAccess } from '../../auth/workspace-access.ts'
 import { notFound, unavailable } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
 import { extractVersion, outputContext, requireStateVersion, requireStateWorkspace } from '../state-versions/service.ts'
@@ -24,12 +24,9 @@ export type Output = {
 export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Output> {
   const row = await store.findOutput(ctx.db, ctx.actor, id)
   if (!row || row.status !== 'finalized') throw notFound('state version output')
-  const facts = readFacts(ctx.actor, {
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    facts: row.facts,
-  })
-  if (!workspacePermissions(facts).has('state-outputs:read')) throw notFound('state version output')
+  const { facts, can } = readAccess(ctx.actor, row)
+  if (can.size > 0) checkDemands(facts)
+  if (!can.has('state-outputs:read')) throw notFound('state version output')
   return opened(ctx, row)
 }
 

@@ -3,7 +3,7 @@ import { type Tx, transact } from '../../db/db.ts'
 import { badRequest, notFound } from '../../errors.ts'
 import { recordAudit } from '../audit-trail/service.ts'
 import { deleteContent } from './content.ts'
-import { requireStateVersion } from './service.ts'
+import { requireStateVersion, type StateVersion } from './service.ts'
 import * as store from './store.ts'
 
 const DAY_MS = 86_400_000
@@ -11,13 +11,16 @@ const DAY_MS = 86_400_000
 export const GRACE_MS = 7 * DAY_MS
 
 /**
- * Marks the content of a version for the garbage collection, which takes it after `days`; until then it can be restored,
- * and can't be read. These actions are for owners, and for the self-managed edition (spec §4.4).
+ * Marks the content of a version for the garbage collection, which takes it after the days that `readDays` parses from the
+ * body, once the caller is known to be allowed; until then it can be restored, and can't be read. These actions are for
+ * owners, and for the self-managed edition (spec §4.4).
  *
  * Each throws `not-found` for everyone else, and `bad-request` for a transition that the status does not allow.
  */
-export async function softDeleteBackingData(ctx: Ctx, id: string, days?: number) {
-  const version = await transition(ctx, id, 'backing_data_soft_deleted', async (ctx, version) => {
+export async function softDeleteBackingData(ctx: Ctx, id: string, readDays: () => number | undefined) {
+  const found = await requireOwned(ctx, id)
+  const days = readDays()
+  const version = await transition(ctx, found, 'backing_data_soft_deleted', async (ctx, version) => {
     const now = ctx.now()
     await store.updateStateVersion(ctx.db, version.id, {
       status: 'backing_data_soft_deleted',
@@ -29,13 +32,14 @@ export async function softDeleteBackingData(ctx: Ctx, id: string, days?: number)
 }
 
 export async function restoreBackingData(ctx: Ctx, id: string) {
-  return transition(ctx, id, 'finalized', async (ctx, version) => {
+  return transition(ctx, await requireOwned(ctx, id), 'finalized', async (ctx, version) => {
     await store.updateStateVersion(ctx.db, version.id, { status: 'finalized', soft_deleted_at: null, purge_at: null })
   })
 }
 
 export async function permanentlyDeleteBackingData(ctx: Ctx, id: string) {
-  return transition(ctx, id, 'backing_data_permanently_deleted', async (ctx, version) => {
+  const found = await requireOwned(ctx, id)
+  return transition(ctx, found, 'backing_data_permanently_deleted', async (ctx, version) => {
     await store.purgeStateVersion(ctx.db, version.id)
   })
 }
@@ -54,23 +58,31 @@ const ACTIONS = {
   backing_data_permanently_deleted: 'permanently_delete_backing_data',
 } as const satisfies Record<Target, string>
 
-async function transition(
-  ctx: Ctx,
-  id: string,
-  to: Target,
-  change: (ctx: Ctx & { db: Tx }, version: store.PresentedRow) => Promise<void>,
-) {
+async function requireOwned(ctx: Ctx, id: string) {
   if (ctx.config.edition === 'hosted') throw notFound('state version')
   const found = await requireStateVersion(ctx, id)
   if (found.facts.standing !== 'owner' && found.facts.standing !== 'system') throw notFound('state version')
+  return found
+}
 
+async function transition(
+  ctx: Ctx,
+  found: StateVersion,
+  to: Target,
+  change: (ctx: Ctx & { db: Tx }, version: store.PresentedRow) => Promise<void>,
+) {
+  const { id } = found
   const { before, after } = await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceOf(ctx.db, id)
     const before = await store.findVersion(ctx.db, id)
     if (!locked || !before) throw notFound('state version')
-    const isNeeded = id === locked.current_state_version_id || id === locked.latest_state_version_id
+    const isCurrent = id === locked.current_state_version_id
+    const isNeeded = isCurrent || id === locked.latest_state_version_id
     if (before.status !== FROM[to] || (isNeeded && to !== 'finalized')) {
-      const reason = isNeeded ? 'it is the current state version' : `it is ${before.status}`
+      const needed = isCurrent
+        ? 'it is the current state version'
+        : 'it becomes the current state version with the unlock'
+      const reason = isNeeded ? needed : `it is ${before.status}`
       throw badRequest(`transition not allowed: ${id} can't become ${to}, ${reason}`)
     }
     await change(ctx, before)

@@ -47,7 +47,7 @@ export async function createStateVersion(ctx: Ctx, workspaceId: string, read: ()
   const surroundings = surroundingsOf(workspace)
   const known = await checkNewState(ctx, workspace, state)
   if (known) return { version: known, surroundings }
-  const runId = await checkRun(ctx, workspace.id, input.relationships.run?.data.id)
+  const runId = await checkRun(ctx, workspace.id, input.relationships.run?.data?.id)
 
   const id = ctx.newId('sv')
   const { raw, json } = state

@@ -28,9 +28,18 @@ export function inferredType(value: unknown): CtyType {
   return 'dynamic'
 }
 
-const OUTPUT_TYPES: Record<string, string> = { list: 'array', set: 'array', tuple: 'array', map: 'object' }
+const OUTPUT_TYPES: Record<string, string> = {
+  bool: 'boolean',
+  list: 'array',
+  set: 'array',
+  tuple: 'array',
+  map: 'object',
+}
 
-/** The `type` of an output in the public interface, which speaks of JSON: a list and a tuple are an `array`. */
+/**
+ * The `type` of an output in the public interface, which speaks of JSON: a list and a tuple are an `array`, and a bool is a
+ * `boolean`, which is what HashiCorp's Kubernetes operator looks for.
+ */
 export function outputType(type: CtyType): string {
   const kind = typeof type === 'string' ? type : type[0]
   return OUTPUT_TYPES[kind] ?? kind

@@ -67,7 +67,7 @@ describe('extractState of format 4', () => {
       tuple: ['array', ['tuple', ['string', 'string']]],
       list: ['array', ['list', 'string']],
       object: ['object', ['object', { a: 'number', b: 'string' }]],
-      flag: ['bool', 'bool'],
+      flag: ['boolean', 'bool'],
       number: ['number', 'number'],
     })
     expect(outputs.find(({ name }) => name === 'secret')).toMatchObject({

@@ -68,7 +68,7 @@ export function extractJsonState(parsed: unknown): Extraction {
 
 /** Of a parsed `json-state-outputs`; a missing type is inferred from the value. Throws `invalid`. */
 export function outputsFromJson(parsed: unknown): ExtractedOutput[] {
-  if (!isRecord(parsed)) throw invalid('must be an object of outputs by name, each with sensitive, type and value')
+  if (!isRecord(parsed)) throw invalid('it must be an object of outputs by name, each with sensitive, type and value')
   return outputsOf(parsed).map(extractedOutput)
 }
 

@@ -15,23 +15,33 @@ export async function stateVersionDocuments(
   surroundings: Surroundings & { echoedDays?: number | undefined },
   includes: ReadonlySet<string> = new Set(),
 ): Promise<{ resources: Resource[]; included: Resource[] | undefined }> {
-  const shown: Shown = {
-    seesBilling: seesBilling(surroundings),
-    mayUpload: workspacePermissions(surroundings.facts).has('state-versions:write'),
-    deleteOlderThanDays: surroundings.echoedDays,
-    commit: surroundings.vcs_repo === null ? undefined : { sha: null, url: null },
-  }
+  const shown = { ...shownIn(surroundings), deleteOlderThanDays: surroundings.echoedDays }
   const [resources, included] = await Promise.all([
-    stateVersionResources(ctx, versions, shown),
+    stateVersionResources(ctx, versions, () => shown),
     includedWith(ctx, versions, includes),
   ])
   return { resources, included }
 }
 
-export async function stateVersionResources(ctx: Ctx, versions: readonly PresentedRow[], shown: Shown = {}) {
+export async function stateVersionResources(
+  ctx: Ctx,
+  versions: readonly PresentedRow[],
+  shownOf: (version: PresentedRow) => Shown,
+) {
   const lists = await resourceLists(ctx, versions)
   // A version that was deleted since its row was read has no list any more.
-  return versions.map((version) => stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, shown))
+  return versions.map((version) =>
+    stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, shownOf(version)),
+  )
+}
+
+/** What the versions of a workspace show the caller, by whatever door they are read. */
+export function shownIn(surroundings: Surroundings): Shown {
+  return {
+    seesBilling: seesBilling(surroundings),
+    mayUpload: workspacePermissions(surroundings.facts).has('state-versions:write'),
+    commit: surroundings.vcs_repo === null ? undefined : { sha: null, url: null },
+  }
 }
 
 const NO_LIST = new RawJson(Buffer.from('[]'))

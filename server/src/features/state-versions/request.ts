@@ -114,7 +114,13 @@ function decoded(text: string, name: string): Buffer {
   if (content.length === base64Bytes(text)) return content
   const bare = text.replaceAll(/\s+/g, '')
   if (content.length === base64Bytes(bare)) return content
-  throw invalid(`${name} is not valid base64`, `${ATTRIBUTES}/${name}`)
+  const at = bare.search(/[^A-Za-z0-9+/_=-]/)
+  const fault = at === -1 ? 'it ends within a byte, or goes on after its padding' : `it has ${shownCharacter(bare, at)}`
+  throw invalid(`${name} is not valid base64: ${fault}`, `${ATTRIBUTES}/${name}`)
+}
+
+function shownCharacter(text: string, at: number) {
+  return JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))
 }
 
 function base64Bytes(text: string) {
@@ -134,7 +140,7 @@ function readOutputs(ctx: Ctx, content: Buffer) {
   try {
     return sealOutputs(ctx, parsed === null ? [] : outputsFromJson(parsed))
   } catch (error) {
-    if (error instanceof AppError) throw invalid(`json-state-outputs ${error.message}`, pointer)
+    if (error instanceof AppError) throw invalid(`json-state-outputs: ${error.message}`, pointer)
     if (error instanceof RangeError) throw invalid('json-state-outputs is nested too deep', pointer)
     throw error
   }

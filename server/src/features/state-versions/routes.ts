@@ -91,8 +91,9 @@ export const stateVersionRoutes: Routes = (http) => {
     return ok(stateDiffResource(await diffStateVersion(req.ctx, req.params.id, readText(req.query, 'from'))))
   })
 
-  http.post('/state-versions/:id/actions/soft_delete_backing_data', { body: softDeleteBody }, async (req) => {
-    return shown(req.ctx, await softDeleteBackingData(req.ctx, req.params.id, req.body))
+  http.post('/state-versions/:id/actions/soft_delete_backing_data', { body: unparsed(softDeleteBody) }, async (req) => {
+    const readDays = () => parseBody(softDeleteBody, req.body)
+    return shown(req.ctx, await softDeleteBackingData(req.ctx, req.params.id, readDays))
   })
 
   http.post('/state-versions/:id/actions/restore_backing_data', async (req) => {
@@ -125,7 +126,8 @@ export const stateVersionRoutes: Routes = (http) => {
 
   http.get(`${OBJECT_PATH}/:objectId`, { access: 'public', prefix: '' }, async (req) => {
     const { content, size } = await downloadContent(req.ctx, req.params.objectId)
-    return bytes(content, 'application/octet-stream', size)
+    // A state holds secrets, and once its version is deleted softly no copy may go on being read.
+    return { ...bytes(content, 'application/octet-stream', size), headers: { 'cache-control': 'no-store' } }
   })
 }
 

@@ -22,7 +22,18 @@ describe('rewriteSerial', () => {
     )
   })
 
-  test.each(['{"version":4}', '{"serial":null}', '{"serial":"1"}', '{"serial":1', 'x'])(
+  test.each([
+    ['{"version":4}', '{"serial":7,"version":4}'],
+    [' {\n  "version": 4}', ' {"serial":7,\n  "version": 4}'],
+    ['{}', '{"serial":7}'],
+    ['{"serial":null}', '{"serial":7}'],
+    ['{"serial":1.0,"version":4}', '{"serial":7,"version":4}'],
+    ['{"serial":1e2}', '{"serial":7}'],
+  ])('%s becomes %s', (text, result) => {
+    expect(rewritten(text, 7)).toBe(result)
+  })
+
+  test.each(['{"serial":"1"}', '{"serial":true}', '{"serial":{}}', '{"serial":1', 'x'])(
     '%s has no serial to rewrite',
     (text) => {
       expect(() => rewritten(text, 1)).toThrow(expect.objectContaining({ kind: 'invalid' }))

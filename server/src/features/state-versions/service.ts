@@ -1,12 +1,12 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
+import { checkDemands, type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
 import type { Tx } from '../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
-import { requireWorkspaceByName } from '../workspaces/service.ts'
+import { requireWorkspaceByName, type Workspace } from '../workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
-import { stateVersionResources } from './presentation.ts'
+import { shownIn, stateVersionResources } from './presentation.ts'
 import * as store from './store.ts'
 
 export { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
@@ -48,7 +48,9 @@ function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permissi
   if (!row) throw notFound('state version')
   const { organization_id: organizationId, workspace_id: workspaceId } = row
   const facts = readFacts(ctx.actor, { organizationId, workspaceId, facts: row.facts })
-  if (!workspacePermissions(facts).has(permission)) throw notFound('state version')
+  const can = workspacePermissions(facts)
+  if (can.size > 0) checkDemands(facts)
+  if (!can.has(permission)) throw notFound('state version')
   return { ...row, facts }
 }
 
@@ -72,7 +74,8 @@ export async function listStateVersions(
 
 function requiredFilter(name: string, value: unknown) {
   if (typeof value === 'string' && value !== '') return value
-  throw invalidParameter(`${name} is missing: it must name one`, name)
+  const given = Array.isArray(value) ? `is given ${value.length} times` : 'is missing'
+  throw invalidParameter(`${name} ${given}: it must name one`, name)
 }
 
 const LISTED = ['pending', 'finalized', 'discarded'] as const
@@ -112,7 +115,10 @@ export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Rele
   await store.promoteLatest(ctx.db, workspace.id)
 }
 
-/** Versions as resources, for the includes of workspaces whose state the caller has been authorised to read. */
-export async function includedStateVersions(ctx: Ctx, ids: readonly string[]) {
-  return stateVersionResources(ctx, await store.findVersions(ctx.db, ids))
+/** The current versions of workspaces as resources, for includes: of workspaces whose state the caller may read. */
+export async function includedStateVersions(ctx: Ctx, workspaces: readonly Workspace[]) {
+  const ids = workspaces.flatMap((workspace) => workspace.current_state_version_id ?? [])
+  const shown = new Map(workspaces.map((workspace) => [workspace.id, shownIn(surroundingsOf(workspace))]))
+  const versions = await store.findVersions(ctx.db, ids)
+  return stateVersionResources(ctx, versions, (version) => shown.get(version.workspace_id) ?? {})
 }

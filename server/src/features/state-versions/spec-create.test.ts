@@ -355,7 +355,7 @@ test('the content of whoever may not write is not even read', async () => {
     app.request({ method: 'POST', url: `/api/v2/workspaces/${workspace.id}/state-versions`, token, body }),
   )
 
-  expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([404, 400])
+  expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([404, 422])
 })
 
 test('inline content that is no state, and a lineage that is another one, are pointed at', async () => {

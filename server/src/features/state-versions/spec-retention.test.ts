@@ -69,6 +69,23 @@ describe('a data retention policy', () => {
     }
   })
 
+  test('is named by the resource that it is set on, with the type that clients must read', async () => {
+    const organization = await newOrganization()
+    const workspace = await lockedWorkspace(app, organization, ada)
+
+    for (const resource of [`/organizations/${organization}`, `/workspaces/${workspace.id}`]) {
+      const named = async () =>
+        (await workspace.request('GET', resource)).json().data.relationships['data-retention-policy'].data
+      const path = `${resource}/relationships/data-retention-policy`
+      expect(await named()).toBeNull()
+      const { id } = (await workspace.request('POST', path, policy('data-retention-policy-delete-olders', 60))).json()
+        .data
+      expect(await named()).toEqual({ id, type: 'data-retention-policy-delete-olders' })
+      await workspace.request('POST', path, policy('data-retention-policy-dont-deletes'))
+      expect(await named()).toEqual({ id, type: 'data-retention-policy-dont-deletes' })
+    }
+  })
+
   test('needs a whole number of days above zero', async () => {
     const path = `/organizations/${await newOrganization()}/relationships/data-retention-policy`
 

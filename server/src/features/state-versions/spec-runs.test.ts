@@ -121,6 +121,14 @@ describe("a run's token", () => {
     await apply.finish()
   })
 
+  test('rolls nothing back', async () => {
+    const { engine, apply, runId } = await applying()
+    const id = await store(engine, rawState({ serial: 1 }), runId)
+
+    expect((await engine.rollBack(id)).status).toBe(404)
+    await apply.finish()
+  })
+
   test('names no other run', async () => {
     const { engine, apply } = await applying()
     const foreign = await applying()

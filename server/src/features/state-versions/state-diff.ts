@@ -1,5 +1,5 @@
 import type { Ctx } from '../../app.ts'
-import { invalid, notFound } from '../../errors.ts'
+import { invalid, invalidParameter, notFound } from '../../errors.ts'
 import { type Located, readContent } from './content.ts'
 import type { StateDiff } from './diff.ts'
 import { requireStateVersion } from './service.ts'
@@ -22,10 +22,9 @@ export type ComparedVersions = { fromId: string | null; toId: string; diff: Stat
 export async function diffStateVersion(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
   const to = await requireStateVersion(ctx, id)
   const from = await earlier(ctx, to, fromId)
-  for (const version of [from, to]) {
-    if (version && version.status !== 'finalized')
-      throw invalid(`${version.id} is ${version.status}, it has no content`)
-  }
+  if (from && from.status !== 'finalized')
+    throw invalidParameter(`from is ${from.id}, which is ${from.status}: it has no content`, 'from')
+  if (to.status !== 'finalized') throw invalid(`${to.id} is ${to.status}, it has no content`)
   const key = { fromId: from?.id ?? null, toId: to.id }
   const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
   const known = await findDiff(ctx.db, { ...key, revision: REVISION })

@@ -4,6 +4,7 @@ import { type Tx, transact } from '../../db/db.ts'
 import { conflict, unauthorized } from '../../errors.ts'
 import { recordAudit } from '../audit-trail/service.ts'
 import { settleStage } from '../task-stages/service.ts'
+import { longestWait } from './deadlines.ts'
 import { mergeOutcomes, type NewOutcome } from './outcomes-store.ts'
 import * as store from './store.ts'
 
@@ -29,7 +30,11 @@ export async function callBack(ctx: Ctx, id: string, { attributes, relationships
 
   await transact(ctx, async (ctx) => {
     if (status === 'running') {
-      const open = await store.noteProgress(ctx.db, id, { ...word, timeoutMs: ctx.config.runTaskTimeout })
+      const open = await store.noteProgress(ctx.db, id, {
+        ...word,
+        timeoutMs: ctx.config.runTaskTimeout,
+        longestMs: longestWait(ctx),
+      })
       if (!open) await refuse(ctx, id)
       if (rows.length > 0) await mergeOutcomes(ctx.db, id, { rows, now: ctx.now() })
       await recordCallback(ctx, id, status)

@@ -8,6 +8,11 @@ import * as store from './store.ts'
 const BATCH = 500
 const AT_ONCE = 4
 
+/** How long a result stays open in all, in ms: running callbacks put its deadline off up to here. */
+export function longestWait(ctx: Pick<Ctx, 'config'>) {
+  return 6 * ctx.config.runTaskTimeout
+}
+
 /** Ends results as errored, and moves their run when that decides its stage. What has ended already stays as it is. */
 export async function endResults(ctx: Ctx, runId: string, ends: readonly { id: string; message: string }[]) {
   await transact(ctx, async (ctx) => {
@@ -33,7 +38,10 @@ export async function endOverdueResults(ctx: Ctx) {
       await endResults(
         ctx,
         runId,
-        rows.map((row) => ({ id: row.id, message: overdueMessage(row, deliveries.get(row.id)) })),
+        rows.map((row) => ({
+          id: row.id,
+          message: overdueMessage(row, { last: deliveries.get(row.id), longestMs: longestWait(ctx) }),
+        })),
       )
     }
   }
@@ -43,9 +51,12 @@ export async function endOverdueResults(ctx: Ctx) {
 type Overdue = Awaited<ReturnType<typeof store.listOverdue>>[number]
 type Last = Awaited<ReturnType<typeof listLastDeliveries>>[number]
 
-function overdueMessage(row: Overdue, last: Last | undefined) {
-  const since = row.called_back_at ?? row.started_at
-  const waited = duration((row.deadline_at?.getTime() ?? 0) - (since?.getTime() ?? 0))
+function overdueMessage(row: Overdue, { last, longestMs }: { last: Last | undefined; longestMs: number }) {
+  const until = (since: Date | null) => (row.deadline_at?.getTime() ?? 0) - (since?.getTime() ?? 0)
+  if (row.called_back_at && until(row.started_at) >= longestMs) {
+    return `no verdict came within ${duration(longestMs)}, which is the longest that running callbacks put it off`
+  }
+  const waited = duration(until(row.called_back_at ?? row.started_at))
   if (row.called_back_at) return `no further callback came within ${waited} after the last one`
   if (row.delivered_at) return `no callback came within ${waited}`
   const why = last?.response_status ? `it was answered with ${last.response_status}` : (last?.error ?? 'no answer came')

@@ -1,4 +1,5 @@
 import type { Ctx } from '../../app.ts'
+import { isForeignKeyViolation } from '../../db/db.ts'
 import type { Exchange } from '../../outbound/outbound.ts'
 import { taskHeaders, taskReceiver, taskRequest, taskSignature } from '../run-tasks/service.ts'
 import { backoff } from './backoff.ts'
@@ -36,7 +37,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   const exchange = await ctx.outbound.post({ url, headers, body, timeoutMs, ca, signal })
 
   const next = nextAttempt(ctx, claim, { exchange, deadline: claim.deadline_at, stopped: signal.aborted })
-  return store.recordDelivery(ctx.db, claim, {
+  const recorded = store.recordDelivery(ctx.db, claim, {
     deliveredAt: exchange.answer?.status === 200 ? ctx.now() : null,
     row: {
       id: ctx.newId('taskdel'),
@@ -52,6 +53,10 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
       error: deliveryError(exchange),
       next_attempt_at: next,
     },
+  })
+  await recorded.catch((error: unknown) => {
+    // The result has gone with its workspace while the request was on its way: there is nothing left to record it for.
+    if (!isForeignKeyViolation(error)) throw error
   })
 }
 

@@ -26,8 +26,8 @@ const { rows } = await sql<{ name: string }>`select current_database() as name`.
 const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
 
 /** Another replica on the same database, at work until it is disposed. */
-async function startReplica() {
-  const options = { databaseUrl: url, baseUrl: app.baseUrl, log: pino({ level: 'silent' }), works: false }
+async function startReplica(log = pino({ level: 'silent' })) {
+  const options = { databaseUrl: url, baseUrl: app.baseUrl, log, works: false }
   const replica = await createApp(app.config, options, { now: app.clock.now })
   const deliveries = startTaskDeliveries({ ...replica, actor: SYSTEM })
   return {
@@ -154,4 +154,23 @@ test('two processes send every request once, and none is late at the deadline', 
   await Promise.all(runs.map(async (run) => runReaches(app, setting, { run, status: 'errored' })))
 
   expect(performance.now() - since).toBeLessThan(2000)
+})
+
+test('an answer to a request whose workspace is gone is no error', async () => {
+  const lines: string[] = []
+  const { setting } = await waitingRun()
+  const deleted: number[] = []
+  setting.receiver.onRequest = async (_, response) => {
+    const path = `/api/v2/workspaces/${setting.workspaceId}`
+    deleted.push((await app.request({ method: 'DELETE', url: path, token: setting.user.token })).status)
+    response.end('ok')
+  }
+
+  const replica = await startReplica(pino({ level: 'error' }, { write: (line) => lines.push(line) }))
+  await setting.receiver.received(1)
+  await eventually(async () => deleted.length > 0)
+  await replica[Symbol.asyncDispose]()
+
+  expect(deleted).toEqual([204])
+  expect(lines).toEqual([])
 })

@@ -74,6 +74,6 @@ function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown
   } catch (error) {
-    throw invalid(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, '')
   }
 }

@@ -176,16 +176,21 @@ export async function endErrored(tx: Tx, ends: readonly { id: string; message: s
   return rows.map((row) => row.task_stage_id)
 }
 
+/** `timeoutMs` from now on there is time for the next callback, and `longestMs` from the start for all of them. */
+type Progress = {
+  message?: string | null
+  url?: string | null
+  now: Date
+  timeoutMs: number
+  longestMs: number
+}
+
 /** Notes that a receiver is at work; undefined when the result has ended. Its request needs no further delivery. */
-export async function noteProgress(
-  tx: Tx,
-  id: string,
-  { message, url, now, timeoutMs }: { message?: string | null; url?: string | null; now: Date; timeoutMs: number },
-) {
+export async function noteProgress(tx: Tx, id: string, { message, url, now, timeoutMs, longestMs }: Progress) {
   const { rows } = await sql<{ id: string }>`update task_results
        set message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url), called_back_at = ${now},
            delivery_due_at = null, updated_at = ${now},
-           deadline_at = least(${new Date(now.getTime() + timeoutMs)}, started_at + ${`${6 * timeoutMs} ms`}::interval)
+           deadline_at = least(${new Date(now.getTime() + timeoutMs)}, started_at + ${`${longestMs} ms`}::interval)
      where id = ${id} and status = 'running'
     returning id`.execute(tx)
   return rows[0]

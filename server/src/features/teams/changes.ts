@@ -136,6 +136,7 @@ export async function deleteTeam(ctx: Ctx, id: string) {
 
 function settingColumns(input: UpdateTeam) {
   return {
+    ...(input.description !== undefined && { description: input.description || null }),
     ...(input['sso-team-id'] !== undefined && { sso_team_id: input['sso-team-id'] || null }),
     ...(input.visibility !== undefined && { visibility: input.visibility }),
     ...(input['allow-member-token-management'] !== undefined && {

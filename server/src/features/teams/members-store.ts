@@ -19,17 +19,21 @@ export async function listMembers(db: Db, teamIds: readonly string[]): Promise<T
   return rows
 }
 
+/** Suspended accounts don't count: they can do nothing for the team. */
 export async function countMembers(db: Db, teamId: string) {
   const { rows } = await sql<{ total: number }>`
-    select count(*) as total from team_members tm join teams t on t.id = tm.team_id
-     where tm.team_id = ${teamId} and tm.user_id <> t.service_user_id`.execute(db)
+    select count(*) as total from team_members tm join teams t on t.id = tm.team_id join users u on u.id = tm.user_id
+     where tm.team_id = ${teamId} and tm.user_id <> t.service_user_id and u.suspended_at is null`.execute(db)
   return rows[0]?.total ?? 0
 }
 
+/** As `countMembers`, without that user. */
 export async function hasOtherMembers(db: Db, teamId: string, userId: string) {
   const { rows } = await sql`
-    select from team_members tm join teams t on t.id = tm.team_id
-     where tm.team_id = ${teamId} and tm.user_id <> all(array[t.service_user_id, ${userId}]) limit 1`.execute(db)
+    select from team_members tm join teams t on t.id = tm.team_id join users u on u.id = tm.user_id
+     where tm.team_id = ${teamId} and u.suspended_at is null and tm.user_id <> all(array[t.service_user_id, ${userId}]) limit 1`.execute(
+    db,
+  )
   return rows.length > 0
 }
 

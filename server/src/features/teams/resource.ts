@@ -17,6 +17,7 @@ export function teamResource(team: Team, { users, memberships }: TeamRelations):
     type: 'teams',
     attributes: {
       name: team.name,
+      description: team.description,
       'sso-team-id': team.sso_team_id,
       'users-count': team.users_count,
       'non-service-users-count': team.users_count,

@@ -102,6 +102,16 @@ describe('a team', () => {
     })
   })
 
+  test('has a description, which can be changed and taken away', async () => {
+    const created = (await create({ name: 'described', description: 'looks after the network' })).json().data
+    const renamed = await update(created.id, { name: 'described-2' })
+    const cleared = await update(created.id, { description: null })
+
+    expect(created.attributes.description).toBe('looks after the network')
+    expect(renamed.json().data.attributes.description).toBe('looks after the network')
+    expect(cleared.json().data.attributes.description).toBeNull()
+  })
+
   test('takes its tokens along when it is deleted', async () => {
     const id = await createTeam(app, organization.id)
     const token = await createTeamToken(app, id)
@@ -192,6 +202,18 @@ describe('the owners team', () => {
     await users('DELETE', ownersId, [member.username])
 
     expect([last.status, replaced.status]).toEqual([403, 204])
+  })
+
+  test('is not kept by a suspended account', async () => {
+    const suspended = await createUser(app)
+    await addMember(app, organization.id, suspended)
+    await users('POST', ownersId, [suspended.username])
+    await app.db.updateTable('users').set({ suspended_at: app.now() }).where('id', '=', suspended.id).execute()
+
+    const last = await users('DELETE', ownersId, [owner.username])
+    const other = await users('DELETE', ownersId, [suspended.username])
+
+    expect([last.status, other.status]).toEqual([403, 204])
   })
 
   test('keeps one member when two owners remove each other at once', async () => {

@@ -11,7 +11,8 @@ import * as store from './store.ts'
 export type OrganizationTokenKind = 'organization' | 'audit-trails'
 
 export async function showOrganizationToken(ctx: Ctx, name: string, kind: OrganizationTokenKind) {
-  const organization = await requireOrganization(ctx, name, 'tokens:manage')
+  const organization = await requireOrganization(ctx, name, 'organization:read')
+  if (!organization.can.has('tokens:manage')) throw notFound('token')
   const token = await store.findOrganizationToken(ctx.db, organization.id, kind)
   if (!token) throw notFound('token')
   return token

@@ -15,10 +15,10 @@ export { TEAM_TOKEN_SORTS, type TeamTokenSort } from './team-token-store.ts'
 
 /**
  * A team whose tokens the actor may manage: owners those of all teams, who manages teams those of all but the owners', and
- * members those of their own team where it lets them. A team's token can't make others of its kind: it would outlive its
- * own revocation. Throws `not-found` for a team that the actor may not see, else `forbidden`.
+ * members in person those of their own team where it lets them: a team's token that could would outlive its own
+ * revocation, so one can only where its team manages teams. Throws `not-found` for a team that the actor may not see, else what `refuse` makes of the team's name.
  */
-export async function requireTeamForTokens(ctx: Ctx, teamId: string) {
+export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = forbidTokens) {
   const team = await store.findTeam(ctx.db, ctx.actor, teamId)
   if (!team) throw notFound('team')
   const facts = readFacts(ctx.actor, { organizationId: team.organization_id, facts: team.facts })
@@ -31,8 +31,17 @@ export async function requireTeamForTokens(ctx: Ctx, teamId: string) {
   })
   if (!can.has('team:read')) throw notFound('team')
   checkDemands(facts)
-  if (!can.has('tokens:manage')) throw forbidden(`you may not manage the tokens of the team ${team.name}`)
+  if (!can.has('tokens:manage')) throw refuse(team.name)
   return { ...team, facts }
+}
+
+function forbidTokens(team: string) {
+  return forbidden(`you may not manage the tokens of the team ${team}`)
+}
+
+/** To whoever may not manage a team's tokens there are none. */
+function hideTokens() {
+  return notFound('token')
 }
 
 /** As `requireTeamForTokens`, to make one: whoever has a token of a team may do all that the team may. */
@@ -55,7 +64,7 @@ function subject(team: Team) {
 
 /** The team's one token without a name. */
 export async function showLegacyTeamToken(ctx: Ctx, teamId: string) {
-  const team = await requireTeamForTokens(ctx, teamId)
+  const team = await requireTeamForTokens(ctx, teamId, hideTokens)
   const token = await store.findLegacyToken(ctx.db, team.id)
   if (!token) throw notFound('token')
   return token
@@ -93,7 +102,7 @@ export async function createTeamToken(ctx: Ctx, teamId: string, input: CreateTok
 export type ListTeamTokens = Pick<store.TeamTokenQuery, 'q' | 'expiry' | 'sort' | 'descending'> & { page: Page }
 
 export async function listTokensOfTeam(ctx: Ctx, teamId: string, { page, ...query }: ListTeamTokens) {
-  const team = await requireTeamForTokens(ctx, teamId)
+  const team = await requireTeamForTokens(ctx, teamId, hideTokens)
   const scope = { all: true, owners: true, memberId: undefined }
   const where = { organizationId: team.organization_id, teamId: team.id, scope, now: ctx.now() }
   return store.listTeamTokens(ctx.db, { ...query, ...where }, page)

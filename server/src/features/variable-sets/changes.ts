@@ -1,12 +1,12 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract/variable-sets'
 import type { Ctx } from '../../app.ts'
-import { isUniqueViolation, transact } from '../../db/db.ts'
+import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
 import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { listReadableProjects, requireProjectIn } from '../projects/service.ts'
-import { insertVariable } from '../variables/service.ts'
+import { changeVariable, insertVariable, listVariables } from '../variables/service.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces } from '../workspaces/service.ts'
 import { requireVariableSet, type VariableSet } from './service.ts'
 import * as store from './store.ts'
@@ -17,7 +17,7 @@ export async function createVariableSet(
   organizationName: string,
   { attributes, relationships }: CreateVariableSet,
 ): Promise<VariableSet> {
-  const organization = await requireOrganization(ctx, organizationName, 'variable-sets:read')
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const owner = await requireOwner(ctx, organization, relationships.parent?.data)
   return unique(() =>
     transact(ctx, async (ctx) => {
@@ -69,7 +69,10 @@ async function requireOwner(
   return null
 }
 
-/** Changes a set; workspaces or projects in the body take the place of those where it applies. */
+/**
+ * Changes a set; workspaces or projects in the body take the place of those where it applies, variables are added to its
+ * own.
+ */
 export async function updateVariableSet(
   ctx: Ctx,
   id: string,
@@ -86,10 +89,27 @@ export async function updateVariableSet(
         updated_at: ctx.now(),
       })
       await setScope(ctx, set, relationships)
-      await recordAudit(ctx, setAudit(set, 'update', { changes: { ...attributes, ...relationships } }))
+      await setVariables(ctx, id, relationships.vars?.data ?? [])
+      const { vars: _, ...scope } = relationships
+      await recordAudit(ctx, setAudit(set, 'update', { changes: { ...attributes, ...scope } }))
       return requireVariableSet(ctx, id, 'read')
     }),
   )
+}
+
+type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
+
+/** Adds variables to the set, and changes those that are named by their id. */
+async function setVariables(ctx: Ctx & { db: Tx }, variableSetId: string, changes: readonly VariableChange[]) {
+  const known = new Set((await listVariables(ctx.db, { variableSetId })).map(({ id }) => id))
+  for (const [index, change] of changes.entries()) {
+    const place = `/data/relationships/vars/data/${index}`
+    const pointer = `${place}/attributes`
+    if (change.id === undefined) await insertVariable(ctx, { variableSetId }, { input: change.attributes, pointer })
+    else if (!known.has(change.id)) throw invalid(`the set has no variable ${change.id}`, `${place}/id`)
+    else if (change.attributes)
+      await changeVariable(ctx, { variableSetId }, { id: change.id, input: change.attributes, pointer })
+  }
 }
 
 export async function deleteVariableSet(ctx: Ctx, id: string) {
@@ -134,7 +154,7 @@ type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
 async function setScope(
   ctx: Ctx & { db: Parameters<typeof store.deleteVisibleWorkspaces>[0] },
   set: Scoped,
-  { workspaces, projects }: UpdateVariableSet['relationships'],
+  { workspaces, projects }: Pick<UpdateVariableSet['relationships'], 'workspaces' | 'projects'>,
 ) {
   if (workspaces) {
     const pointer = '/data/relationships/workspaces/data'

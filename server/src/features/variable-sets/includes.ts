@@ -5,7 +5,8 @@ import { listVariablesOfSets, variableResource } from '../variables/service.ts'
 import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
 import type { VariableSet } from './service.ts'
 
-export const INCLUDES = ['workspaces', 'projects', 'vars'] as const
+// Stacks are among what clients may ask for; there are none here.
+export const INCLUDES = ['workspaces', 'projects', 'stacks', 'vars'] as const
 
 /** What `includes` adds to a document of variable sets; undefined when nothing is asked for. */
 export async function included(ctx: Ctx, sets: readonly VariableSet[], includes: ReadonlySet<string>) {
@@ -22,7 +23,7 @@ export async function included(ctx: Ctx, sets: readonly VariableSet[], includes:
   }
   if (includes.has('vars')) {
     const ids = sets.map((set) => set.id)
-    resources.push(...(await listVariablesOfSets(ctx.db, ids)).map(variableResource))
+    resources.push(...(await listVariablesOfSets(ctx.db, ids)).map((row) => variableResource(row)))
   }
   return resources
 }

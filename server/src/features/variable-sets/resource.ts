@@ -30,6 +30,7 @@ export function variableSetResource(set: VariableSet): Resource {
       vars: all(set.variable_ids, 'vars'),
       workspaces: all(set.workspace_ids, 'workspaces'),
       projects: all(set.project_ids, 'projects'),
+      stacks: all([], 'stacks'),
     },
     links: { self: `/api/v2/varsets/${set.id}` },
   }

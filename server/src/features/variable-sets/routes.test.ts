@@ -113,6 +113,75 @@ test('variables of a set are created, listed, changed and deleted', async () => 
   expect(listed.text).not.toContain('s3cret')
 })
 
+test('in a workspace, a variable of a set names what it overwrites and what overwrites it', async () => {
+  const workspace = await newWorkspace()
+  const own = (
+    await send('POST', `workspaces/${workspace.id}/vars`, {
+      data: { type: 'vars', attributes: { key: 'zone', value: 'own', category: 'env' } },
+    })
+  ).json().data.id
+  const variable = (key: string) => ({ type: 'vars', attributes: { key, value: 'set', category: 'env' } })
+  const weak = await newSet({}, { vars: { data: [variable('zone')] }, ...to('workspaces', workspace.id) })
+  const strong = await newSet(
+    { priority: true },
+    { vars: { data: [variable('zone')] }, ...to('workspaces', workspace.id) },
+  )
+  const elsewhere = await newSet({}, { vars: { data: [variable('zone')] } })
+  const idOf = (set: typeof weak) => set.relationships.vars.data[0].id
+  const ask = (set: typeof weak, rest = '') =>
+    app.request({
+      url: `/api/v2/workspaces/${workspace.id}/varsets/${set.id}/relationships/vars${rest}`,
+      token: owner.token,
+    })
+
+  const overwritten = (await ask(weak)).json().data
+  const overwriting = (await ask(strong, `/${idOf(strong)}`)).json().data
+
+  expect(overwritten.map(({ id }: { id: string }) => id)).toEqual([idOf(weak)])
+  expect(overwritten[0].relationships).toMatchObject({
+    overwriter: { data: { id: idOf(strong), type: 'vars' } },
+    overwritten: { data: [] },
+  })
+  expect(overwriting.relationships).toMatchObject({
+    overwriter: { data: null },
+    overwritten: { data: [own, idOf(weak)].map((id) => ({ id, type: 'vars' })) },
+  })
+  expect([(await ask(elsewhere)).status, (await ask(weak, `/${own}`)).status]).toEqual([404, 404])
+})
+
+test('variables in the body of a change are added, and changed by their ids', async () => {
+  const set = await newSet({}, vars({ zone: 'a' }))
+  const id = set.relationships.vars.data[0].id
+  const change = async (...data: object[]) =>
+    send('PATCH', `varsets/${set.id}`, { data: { type: 'varsets', relationships: { vars: { data } } } })
+  const added = { type: 'vars', attributes: { key: 'size', value: 'xl', category: 'terraform' } }
+
+  const done = await change({ type: 'vars', id, attributes: { value: 'b' } }, added)
+  const taken = await change(added)
+  const unknown = await change({ type: 'vars', id: 'var-0000000000000000' })
+  const incomplete = await change({ type: 'vars', attributes: { key: 'bare' } })
+  const list = await app.request({ url: `/api/v2/varsets/${set.id}/relationships/vars`, token: owner.token })
+
+  expect(done.status).toBe(200)
+  expect(done.json().data.attributes['var-count']).toBe(2)
+  expect(list.json().data.map(({ attributes: { key, value } }: any) => [key, value])).toEqual([
+    ['size', 'xl'],
+    ['zone', 'b'],
+  ])
+  expect(taken.json().errors[0].source.pointer).toBe('/data/relationships/vars/data/0/attributes/key')
+  expect(unknown.json().errors[0].source.pointer).toBe('/data/relationships/vars/data/0/id')
+  expect(incomplete.status).toBe(422)
+})
+
+test('the organization lists its own sets without those of its projects', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const own = await newSet({ name: 'scope-own' })
+  await newSet({ name: 'scope-project' }, { parent: { data: { type: 'projects', id: project.id } } })
+
+  expect(await names(`organizations/${acme.name}/varsets?q=scope-`)).toEqual(['scope-own', 'scope-project'])
+  expect(await names(`organizations/${acme.name}/varsets?q=scope-&scope=owned`)).toEqual([own.attributes.name])
+})
+
 test('sets reach workspaces by themselves, by their project and globally', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const [inside, outside] = [await newWorkspace(project.id), await newWorkspace()]

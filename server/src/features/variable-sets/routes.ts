@@ -21,14 +21,20 @@ import {
   createSetVariable,
   deleteSetVariable,
   listSetVariables,
+  listSetVariablesIn,
   showSetVariable,
+  showSetVariableIn,
   updateSetVariable,
 } from './variables.ts'
 
 export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', { include: INCLUDES }, async (req) => {
     const page = req.page()
-    const filter = { q: readText(req.query, 'q'), global: readBoolean(req.query, 'filter[global]') }
+    const filter = {
+      q: readText(req.query, 'q'),
+      global: readBoolean(req.query, 'filter[global]'),
+      ownedByOrganization: readText(req.query, 'scope') === 'owned',
+    }
     const { rows, total } = await listOrganizationSets(req.ctx, req.params.organization, { page, filter })
     const list = { rows: rows.map(variableSetResource), total }
     return listPage({ url: req.url, page }, list, await included(req.ctx, rows, req.includes))
@@ -100,7 +106,7 @@ export const variableSetScopeRoutes: Routes = (http) => {
 export const variableSetVariableRoutes: Routes = (http) => {
   const path = '/varsets/:variableSetId/relationships/vars'
   http.get(path, async (req) => {
-    return listAll((await listSetVariables(req.ctx, req.params.variableSetId)).map(variableResource))
+    return listAll((await listSetVariables(req.ctx, req.params.variableSetId)).map((row) => variableResource(row)))
   })
   http.post(path, { body: createVariableBody }, async (req) => {
     const variable = await createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
@@ -111,6 +117,16 @@ export const variableSetVariableRoutes: Routes = (http) => {
   })
   http.patch(`${path}/:id`, { body: updateVariableBody }, async (req) => {
     return ok(variableResource(await updateSetVariable(req.ctx, req.params, req.body.data.attributes)))
+  })
+  const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
+  http.get(inWorkspace, async (req) => {
+    const { workspaceId, variableSetId } = req.params
+    const variables = await listSetVariablesIn(req.ctx, workspaceId, variableSetId)
+    return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
+  })
+  http.get(`${inWorkspace}/:variableId`, async (req) => {
+    const { row, overwrites } = await showSetVariableIn(req.ctx, req.params)
+    return ok(variableResource(row, overwrites))
   })
   http.delete(`${path}/:id`, async (req) => {
     await deleteSetVariable(req.ctx, req.params)

@@ -41,7 +41,12 @@ export type VariableSetScope =
   /** Owned by the project. */
   | { kind: 'owned'; projectId: string }
 
-export type VariableSetFilter = { q?: string | undefined; global?: boolean | undefined }
+export type VariableSetFilter = {
+  q?: string | undefined
+  global?: boolean | undefined
+  /** Leaves out the sets that projects own. */
+  ownedByOrganization?: boolean
+}
 
 export async function listVariableSets(
   db: Db,
@@ -55,6 +60,7 @@ export async function listVariableSets(
     inScope(scope),
   ]
   if (filter.q !== undefined) conditions.push(sql`s.name ilike ${containing(filter.q)}`)
+  if (filter.ownedByOrganization) conditions.push(sql`s.project_id is null`)
   if (filter.global !== undefined) conditions.push(sql`s.is_global = ${filter.global}`)
   const matches = sql<boolean>`(${sql.join(conditions, sql` and `)})`
   const [rows, count] = await Promise.all([

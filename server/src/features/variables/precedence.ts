@@ -7,19 +7,22 @@ export type VariableSource =
 const SCOPES = { workspace: 0, project: 1, global: 2 }
 type Scope = keyof typeof SCOPES
 
+/** The variables that are in force, each key of a category once; see `byPrecedence`. */
+export function inForce<V extends Sourced>(variables: readonly V[]) {
+  return [...byPrecedence(variables).values()].flatMap(([first]) => first ?? [])
+}
+
+type Sourced = { key: string; category: string; source: VariableSource }
+
 /**
- * The variables that are in force, each key of a category once. The highest first: priority sets, the run's own variables,
+ * The variables by category and key, each list with the one in force first. The highest: priority sets, the run's own variables,
  * the workspace's, then the other sets. Among sets of a kind the narrower scope wins, except that priority sets go the
  * other way, so that nobody below can override what an organization enforces; within a scope the name that comes first
  * wins (public documentation: variables, precedence).
  */
-export function inForce<V extends { key: string; category: string; source: VariableSource }>(variables: readonly V[]) {
-  const chosen = new Map<string, V>()
-  for (const variable of variables.toSorted((a, b) => compare(a.source, b.source))) {
-    const name = `${variable.category}/${variable.key}`
-    if (!chosen.has(name)) chosen.set(name, variable)
-  }
-  return [...chosen.values()]
+export function byPrecedence<V extends Sourced>(variables: readonly V[]): Map<string, V[]> {
+  const sorted = variables.toSorted((a, b) => compare(a.source, b.source))
+  return Map.groupBy(sorted, (variable) => `${variable.category}/${variable.key}`)
 }
 
 function compare(a: VariableSource, b: VariableSource) {

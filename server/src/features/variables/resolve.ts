@@ -1,7 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { listSetsForRun } from '../variable-sets/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
-import { inForce, type VariableSource } from './precedence.ts'
+import { byPrecedence, inForce, type VariableSource } from './precedence.ts'
 import * as store from './store.ts'
 import { openValue } from './values.ts'
 
@@ -55,6 +55,24 @@ export async function listAllWorkspaceVariables(ctx: Ctx, workspaceId: string) {
   })
   return inForce(variables).toSorted((a, b) => (a.key < b.key ? -1 : 1))
 }
+
+/**
+ * What each variable in reach of a workspace (by id) gives way to, or takes the place of. The caller has authorised the
+ * workspace.
+ */
+export async function listOverwrites(
+  ctx: Ctx,
+  scope: { workspaceId: string; projectId: string; organizationId: string },
+): Promise<Map<string, Overwrites>> {
+  const overwrites = new Map<string, Overwrites>()
+  for (const [first, ...rest] of byPrecedence(await listWithSources(ctx, scope)).values()) {
+    if (!first) continue
+    overwrites.set(first.id, { overwriter: null, overwritten: rest.map(({ id }) => id) })
+    for (const { id } of rest) overwrites.set(id, { overwriter: first.id, overwritten: [] })
+  }
+  return overwrites
+}
+export type Overwrites = { overwriter: string | null; overwritten: readonly string[] }
 
 async function listWithSources(
   ctx: Ctx,

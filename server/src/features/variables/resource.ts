@@ -1,8 +1,9 @@
 import type { Resource } from '@groundstate/contract/json-api'
+import type { Overwrites } from './resolve.ts'
 import type { VariableRow } from './store.ts'
 
-/** The value of a sensitive variable is never told again. */
-export function variableResource(row: VariableRow): Resource {
+/** The value of a sensitive variable is never told again. `overwrites` is told where a workspace is what was asked for. */
+export function variableResource(row: VariableRow, overwrites?: Overwrites): Resource {
   const self =
     row.workspace_id === null
       ? `/api/v2/varsets/${row.variable_set_id}/relationships/vars/${row.id}`
@@ -20,15 +21,20 @@ export function variableResource(row: VariableRow): Resource {
       'created-at': row.created_at,
       'version-id': row.version_id,
     },
-    relationships:
-      row.workspace_id === null
+    relationships: {
+      ...(row.workspace_id === null
         ? { varset: { data: { id: row.variable_set_id ?? '', type: 'varsets' } } }
         : {
             configurable: {
               data: { id: row.workspace_id, type: 'workspaces' },
               links: { related: `/api/v2/workspaces/${row.workspace_id}` },
             },
-          },
+          }),
+      ...(overwrites && {
+        overwriter: { data: overwrites.overwriter === null ? null : { id: overwrites.overwriter, type: 'vars' } },
+        overwritten: { data: overwrites.overwritten.map((id) => ({ id, type: 'vars' })) },
+      }),
+    },
     links: { self },
   }
 }

@@ -188,3 +188,59 @@ test('the older interface names the workspace in the body and in filters', async
   expect(listed.json().data.map((item: any) => item.attributes.key)).toEqual(['old'])
   expect([created.status, missing.status, deleted.status]).toEqual([201, 422, 204])
 })
+
+test('the variables of a workspace do not exist for those who may not read them', async () => {
+  const workspace = await newWorkspace()
+  const id = (await create(workspace.id, { key: 'zone', value: 'a', category: 'env' })).json().data.id
+  const member = await createUser(app)
+  // The rest of custom access is what it begins with: runs may be read, variables may not.
+  await createTeamWithAccess(app, {
+    members: [member],
+    organizationId: acme.id,
+    workspaces: { [workspace.id]: 'custom' },
+  })
+  await app.db
+    .updateTable('team_workspaces')
+    .set({ variables: 'none' })
+    .where('workspace_id', '=', workspace.id)
+    .execute()
+  const status = async (method: 'GET' | 'DELETE', url: string) =>
+    (await app.request({ method, url: `/api/v2/${url}`, token: member.token })).status
+  const own = `workspaces/${workspace.id}`
+
+  expect(await status('GET', own)).toBe(200)
+  for (const url of [`${own}/vars`, `${own}/all-vars`, `${own}/varsets`, `${own}/vars/${id}`])
+    expect(await status('GET', url)).toBe(404)
+  expect((await patch(`${own}/vars/${id}`, { value: 'b' }, member.token)).status).toBe(404)
+  expect(await status('DELETE', `${own}/vars/${id}`)).toBe(404)
+  expect((await create(workspace.id, { key: 'k', category: 'env' }, member.token)).status).toBe(403)
+})
+
+test('several variables are changed at once, all or none', async () => {
+  const workspace = await newWorkspace()
+  const make = async (key: string) =>
+    (await create(workspace.id, { key, value: 'old', category: 'env' })).json().data.id
+  const [first, second] = [await make('first'), await make('second')]
+  const change = (...changes: object[]) =>
+    app.request({
+      method: 'PATCH',
+      url: `/api/v2/workspaces/${workspace.id}/relationships/vars`,
+      token: owner.token,
+      body: { data: changes.map((item) => ({ type: 'vars', ...item })) },
+    })
+  const values = async () => {
+    const list = await app.request({ url: `/api/v2/workspaces/${workspace.id}/vars`, token: owner.token })
+    return list.json().data.map(({ attributes }: { attributes: { value: string } }) => attributes.value)
+  }
+
+  const one = { id: first, attributes: { value: 'new' } }
+  const unknown = await change(one, { id: 'var-0000000000000000', attributes: { value: 'x' } })
+  const taken = await change(one, { id: second, attributes: { key: 'first' } })
+  expect(await values()).toEqual(['old', 'old'])
+  const done = await change(one, { id: second, attributes: { value: 'newer' } })
+
+  expect(unknown.json().errors[0]).toMatchObject({ status: '422', source: { pointer: '/data/1/id' } })
+  expect(taken.json().errors[0]).toMatchObject({ status: '422', source: { pointer: '/data/1/attributes/key' } })
+  expect(done.status).toBe(204)
+  expect(await values()).toEqual(['new', 'newer'])
+})

@@ -1,4 +1,9 @@
-import { createLegacyVariableBody, createVariableBody, updateVariableBody } from '@groundstate/contract/variables'
+import {
+  createLegacyVariableBody,
+  createVariableBody,
+  updateVariableBody,
+  updateVariablesBody,
+} from '@groundstate/contract/variables'
 import { created, listAll, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { readText } from '../../http/query.ts'
@@ -11,15 +16,18 @@ import {
   listWorkspaceVariables,
   showWorkspaceVariable,
   updateWorkspaceVariable,
+  updateWorkspaceVariables,
 } from './service.ts'
 
 /** Lists are whole: the command lines read the first page only. */
 export const variableRoutes: Routes = (http) => {
   http.get('/workspaces/:workspaceId/vars', async (req) => {
-    return listAll((await listWorkspaceVariables(req.ctx, req.params.workspaceId)).map(variableResource))
+    return listAll((await listWorkspaceVariables(req.ctx, req.params.workspaceId)).map((row) => variableResource(row)))
   })
   http.get('/workspaces/:workspaceId/all-vars', async (req) => {
-    return listAll((await listAllWorkspaceVariables(req.ctx, req.params.workspaceId)).map(variableResource))
+    return listAll(
+      (await listAllWorkspaceVariables(req.ctx, req.params.workspaceId)).map((row) => variableResource(row)),
+    )
   })
   http.post('/workspaces/:workspaceId/vars', { body: createVariableBody }, async (req) => {
     return created(
@@ -37,12 +45,17 @@ export const variableRoutes: Routes = (http) => {
     return noContent()
   })
 
+  http.patch('/workspaces/:workspaceId/relationships/vars', { body: updateVariablesBody }, async (req) => {
+    await updateWorkspaceVariables(req.ctx, req.params.workspaceId, req.body.data)
+    return noContent()
+  })
+
   http.get('/vars', async (req) => {
     const variables = await listVariablesByNames(req.ctx, {
       organization: readText(req.query, 'filter[organization][name]'),
       workspace: readText(req.query, 'filter[workspace][name]'),
     })
-    return listAll(variables.map(variableResource))
+    return listAll(variables.map((row) => variableResource(row)))
   })
   http.post('/vars', { body: createLegacyVariableBody }, async (req) => {
     const { attributes, relationships } = req.body.data

@@ -1,6 +1,7 @@
-import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
+import type { CreateVariable, UpdateVariable, UpdateVariables } from '@groundstate/contract/variables'
 import type { Ctx } from '../../app.ts'
-import { forbidden, invalidParameter, notFound } from '../../errors.ts'
+import { transact } from '../../db/db.ts'
+import { badRequest, forbidden, invalid, invalidParameter, notFound } from '../../errors.ts'
 import { audited } from '../audit-trail/service.ts'
 import {
   listReadableWorkspaces,
@@ -13,7 +14,7 @@ import { changeVariable, destroyVariable, insertVariable, variableAudit } from '
 
 export { findVariable, listVariables, listVariablesOfSets, listVariablesOfWorkspaces } from './store.ts'
 export type { VariableRow } from './store.ts'
-export { resolveRunVariables } from './resolve.ts'
+export { listOverwrites, resolveRunVariables } from './resolve.ts'
 export { variableResource } from './resource.ts'
 export { changeVariable, destroyVariable, insertVariable, variableAudit } from './values.ts'
 
@@ -61,16 +62,43 @@ export async function updateWorkspaceVariable(
   return audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId: workspace.id }, { id: key.id, input }))
 }
 
+/** More than this many changes are no request of a person's any more. */
+const MAX_CHANGES = 1000
+
+/** Changes several variables, all or none. Throws `bad-request` for too many, `invalid` for one that the workspace has not. */
+export async function updateWorkspaceVariables(ctx: Ctx, workspaceId: string, changes: UpdateVariables) {
+  const workspace = await requireVariableWorkspace(ctx, { workspaceId, id: '' })
+  if (changes.length > MAX_CHANGES)
+    throw badRequest(`these are ${changes.length} variables, at most ${MAX_CHANGES} are taken`)
+  await transact(ctx, async (ctx) => {
+    const ids = changes.map(({ id }) => id)
+    const known = new Set(await store.lockVariables(ctx.db, { workspaceId }, ids))
+    for (const [index, { id, attributes = {} }] of changes.entries()) {
+      if (!known.has(id)) throw invalid(`the workspace has no variable ${id}`, `/data/${index}/id`)
+      const change = { id, input: attributes, pointer: `/data/${index}/attributes` }
+      const event = variableAudit(workspace.organization_id, 'update', attributes)
+      await audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId }, change))
+    }
+  })
+}
+
 export async function deleteWorkspaceVariable(ctx: Ctx, key: { workspaceId?: string; id: string }) {
   const workspace = await requireVariableWorkspace(ctx, key)
   await destroyVariable(ctx, { workspaceId: workspace.id }, { id: key.id, organizationId: workspace.organization_id })
 }
 
 async function requireVariableWorkspace(ctx: Ctx, key: { workspaceId?: string; id: string }): Promise<Workspace> {
-  if (key.workspaceId !== undefined) return requireWorkspace(ctx, key.workspaceId, 'variables:write')
+  if (key.workspaceId !== undefined) {
+    const workspace = await requireWorkspace(ctx, key.workspaceId, 'variables:read')
+    return requireWritable(workspace)
+  }
   const variable = await store.findWorkspaceVariable(ctx.db, key.id)
   const [workspace] = variable?.workspace_id ? await listReadableWorkspaces(ctx, [variable.workspace_id]) : []
   if (!workspace?.can.has('variables:read')) throw notFound('variable')
+  return requireWritable(workspace)
+}
+
+function requireWritable(workspace: Workspace) {
   if (workspace.can.has('variables:write')) return workspace
   throw forbidden(`this needs the permission variables:write on the workspace ${workspace.name}`)
 }

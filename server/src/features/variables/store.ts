@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Db } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
 export type VariableRow = Selectable<Schema['variables']>
@@ -61,6 +61,19 @@ export async function updateVariable(db: Db, id: string, changes: Updateable<Sch
 
 export async function lockVariable(db: Db, owner: VariableOwner, id: string) {
   return db.selectFrom('variables').selectAll().where('id', '=', id).where(of(owner)).forUpdate().executeTakeFirst()
+}
+
+/** Takes the rows in the order of their ids, so that two who change many never wait for each other. Returns the ids found. */
+export async function lockVariables(tx: Tx, owner: VariableOwner, ids: readonly string[]) {
+  const rows = await tx
+    .selectFrom('variables')
+    .select('id')
+    .where(sql<boolean>`id = any(${ids})`)
+    .where(of(owner))
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  return rows.map(({ id }) => id)
 }
 
 export async function deleteVariable(db: Db, owner: VariableOwner, id: string) {

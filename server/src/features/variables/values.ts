@@ -41,9 +41,8 @@ export async function insertVariable(
 export async function changeVariable(
   ctx: Ctx,
   owner: store.VariableOwner,
-  { id, input }: { id: string; input: UpdateVariable },
+  { id, input, pointer = '/data/attributes' }: { id: string; input: UpdateVariable; pointer?: string },
 ) {
-  const pointer = '/data/attributes'
   return unique(input.key ?? '', pointer, () =>
     transact(ctx, async (ctx) => {
       const current = await store.lockVariable(ctx.db, owner, id)

@@ -5,6 +5,7 @@ import { forbidden, invalid } from '../../errors.ts'
 import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization, requirePoolFor } from '../organizations/service.ts'
 import { requireDefaultProject, requireProjectIn } from '../projects/service.ts'
+import { checkNewWorkspaceQuota } from '../run-tasks/service.ts'
 import { addFlatTags, replaceTagBindings } from '../tags/service.ts'
 import { changeExecution } from './execution.ts'
 import { requireWorkspace, requireWorkspaceBy, type Workspace } from './service.ts'
@@ -40,6 +41,7 @@ export async function createWorkspace(
   }
 
   return transact(ctx, async (ctx) => {
+    await checkNewWorkspaceQuota(ctx, organization)
     const now = ctx.now()
     const id = ctx.newId('ws')
     const { engine_version, ...columns } = settingColumns(input.attributes, clientEngine)

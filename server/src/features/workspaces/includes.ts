@@ -1,5 +1,6 @@
 import type { Relationship, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
+import { agentPoolResource, listReadableAgentPools } from '../agent-pools/service.ts'
 import { configurationVersionResource, findConfigurationVersions } from '../configuration-versions/service.ts'
 import { listReadableOrganizations, organizationResource } from '../organizations/service.ts'
 import { listReadableProjects, projectResource } from '../projects/service.ts'
@@ -9,6 +10,7 @@ import { includedStateVersions } from '../state-versions/service.ts'
 import { effectiveTagBindingResource, listEffectiveTagBindings } from '../tags/service.ts'
 import { includedUsers } from '../users/service.ts'
 import { listVariablesOfWorkspaces, variableResource } from '../variables/service.ts'
+import { effectiveExecution } from './execution.ts'
 import { workspaceOutputResource, workspaceResource } from './resource.ts'
 import type { Workspace } from './service.ts'
 
@@ -36,7 +38,11 @@ const LOADERS = {
   },
   current_state_version: async (ctx, workspaces) => {
     const readable = workspaces.filter((workspace) => workspace.can.has('state-versions:read'))
-    return { resources: await includedStateVersions(ctx, ids(readable, 'current_state_version_id')) }
+    return { resources: await includedStateVersions(ctx, readable) }
+  },
+  agent_pool: async (ctx, workspaces) => {
+    const poolIds = new Set(workspaces.flatMap((workspace) => effectiveExecution(workspace).agentPoolId ?? []))
+    return { resources: (await listReadableAgentPools(ctx, [...poolIds])).map(agentPoolResource) }
   },
   locked_by: async (ctx, workspaces) => {
     const by = (type: 'user' | 'run') => workspaces.filter((workspace) => workspace.locked_by_type === type)
@@ -68,7 +74,7 @@ const LOADERS = {
         { vars: { data: (byWorkspace.get(id) ?? []).map((variable) => ({ id: variable.id, type: 'vars' })) } },
       ]),
     )
-    return { resources: variables.map(variableResource), relationships }
+    return { resources: variables.map((row) => variableResource(row)), relationships }
   },
   effective_tag_bindings: async (ctx, workspaces) => {
     const bindings = await listEffectiveTagBindings(ctx, ids(workspaces, 'id'))
@@ -95,6 +101,8 @@ export const INCLUDES = [
   ...Object.keys(LOADERS),
   ...OF_RUN.flatMap((name) => [`current_run.${name}`, `latest_run.${name}`]),
   'current_configuration_version.ingress_attributes',
+  // An attribute, which the state version has anyway.
+  'current_state_version.resources_processed',
 ]
 
 async function includedRuns(ctx: Ctx, runIds: readonly string[], nested: ReadonlySet<string>): Promise<Inclusion> {

@@ -1,4 +1,5 @@
 import type { Identifier, Relationship, Resource } from '@groundstate/contract/json-api'
+import { policyIdentifier } from '../data-retention/service.ts'
 import { effectiveExecution } from './execution.ts'
 import type { Workspace } from './service.ts'
 
@@ -95,6 +96,7 @@ export function workspaceResource(
       outputs: { links: { related: `${self}/current-state-version-outputs` } },
       vars: { links: { related: `${self}/vars` } },
       'remote-state-consumers': { links: { related: `${self}/relationships/remote-state-consumers` } },
+      'data-retention-policy': policyIdentifier(workspace.retention_policy),
       'tag-bindings': { links: { related: `${self}/tag-bindings` } },
       'effective-tag-bindings': { links: { related: `${self}/effective-tag-bindings` } },
       ...relationships,

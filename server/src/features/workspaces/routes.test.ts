@@ -249,7 +249,7 @@ test('includes bring what the caller may read, and an unknown one is refused', a
 
   const full = await app.request({ url: `${path}?include=organization,project,locked_by,outputs`, token: owner.token })
   const partial = await app.request({ url: `${path}?include=organization,project`, token: reader.token })
-  const names = 'current_run.plan,latest_run,current_configuration_version,current-state-version,vars,readme'
+  const names = 'current_run.plan,latest_run,current_configuration_version,current-state-version,vars,readme,agent_pool'
   const empty = await app.request({ url: `${path}?include=${names}`, token: owner.token })
   const unknown = await app.request({ url: `${path}?include=nonsense`, token: owner.token })
 
@@ -259,6 +259,30 @@ test('includes bring what the caller may read, and an unknown one is refused', a
   expect(empty.json().included).toEqual([])
   expect(unknown.status).toBe(400)
   expect(unknown.json().errors[0].detail).toContain('Invalid include parameter')
+})
+
+test('the agent pool is included to members of the organization', async () => {
+  const workspace = await newWorkspace()
+  const pool = await app.request({
+    method: 'POST',
+    url: `/api/v2/organizations/${acme.name}/agent-pools`,
+    token: owner.token,
+    body: { data: { type: 'agent-pools', attributes: { name: 'included' } } },
+  })
+  const { id } = pool.json().data
+  const attributes = { 'execution-mode': 'agent', 'agent-pool-id': id }
+  await app.request({
+    method: 'PATCH',
+    url: `/api/v2/workspaces/${workspace.id}`,
+    token: owner.token,
+    body: { data: { type: 'workspaces', attributes } },
+  })
+  const reader = await member('read', workspace.id)
+
+  const shown = await app.request({ url: `/api/v2/workspaces/${workspace.id}?include=agent_pool`, token: reader.token })
+
+  expect(shown.json().data.relationships['agent-pool'].data).toEqual({ id, type: 'agent-pools' })
+  expect(shown.json().included).toMatchObject([{ id, type: 'agent-pools', attributes: { name: 'included' } }])
 })
 
 test('a read by name takes one query to authenticate and one for the workspace', async () => {

@@ -1,7 +1,13 @@
 import type { Ctx } from '../../app.ts'
 import { readFacts } from '../../auth/facts.ts'
-import { checkDemands, type Facts, type WorkspacePermission, workspacePermissions } from '../../auth/permissions.ts'
-import { forbidden, notFound } from '../../errors.ts'
+import {
+  checkDemands,
+  type Facts,
+  refusal,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../auth/permissions.ts'
+import { notFound } from '../../errors.ts'
 import * as store from './store.ts'
 
 export { lockWorkspaceRow } from './store.ts'
@@ -18,8 +24,8 @@ type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
 export type Workspace = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
 
 /**
- * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, and
- * `forbidden` when it sees it but lacks the permission.
+ * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what the
+ * permission is to read, and `forbidden` when it sees it but lacks a permission to do something.
  */
 export async function requireWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<Workspace> {
   return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { id }), permission)
@@ -44,7 +50,7 @@ function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermi
   if (!workspace) throw notFound('workspace')
   checkDemands(workspace.facts)
   if (!workspace.can.has(permission)) {
-    throw forbidden(`this needs the permission ${permission} on the workspace ${workspace.name}`)
+    throw refusal(permission, `on the workspace ${workspace.name}`)
   }
   return workspace
 }

@@ -4,6 +4,7 @@ import { type Asker, userInSql, workspaceFactsColumn } from '../../auth/facts.ts
 import type { Db, Tx } from '../../db/db.ts'
 import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
+import { policyColumn } from '../data-retention/service.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
 
@@ -27,14 +28,15 @@ export function selectWorkspaces(db: Db) {
       'p.default_execution_mode as project_execution_mode',
       'p.default_agent_pool_id as project_agent_pool_id',
     ])
-    .select(
+    .select([
       // A tag with a value has no place in a list of names.
       sql<
         string[]
       >`array(select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`.as(
         'tag_names',
       ),
-    )
+      policyColumn('workspace_id', sql`w.id`).as('retention_policy'),
+    ])
 }
 
 /** As `selectWorkspaces`, with the facts about each for `actor`. */

@@ -1,0 +1,27 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { AgentPool } from './service.ts'
+
+export function agentPoolResource(pool: AgentPool): Resource {
+  const self = `/api/v2/agent-pools/${pool.id}`
+  const toMany = (ids: readonly string[], type: string) => ({ data: ids.map((id) => ({ id, type })) })
+  return {
+    id: pool.id,
+    type: 'agent-pools',
+    attributes: {
+      name: pool.name,
+      'created-at': pool.created_at,
+      'organization-scoped': pool.organization_scoped,
+      'agent-count': pool.agent_count,
+    },
+    relationships: {
+      organization: { data: { id: pool.organization_name, type: 'organizations' } },
+      agents: { links: { related: `${self}/agents` } },
+      'authentication-tokens': { links: { related: `${self}/authentication-tokens` } },
+      workspaces: toMany(pool.workspace_ids, 'workspaces'),
+      'allowed-workspaces': toMany(pool.allowed_workspace_ids, 'workspaces'),
+      'excluded-workspaces': toMany(pool.excluded_workspace_ids, 'workspaces'),
+      'allowed-projects': toMany(pool.allowed_project_ids, 'projects'),
+    },
+    links: { self },
+  }
+}
