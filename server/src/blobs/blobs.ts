@@ -7,7 +7,7 @@ import type { BlobDriver, StoredBlob } from './driver.ts'
 import { blobSecret, FrameReader, FrameWriter, isStreamed } from './frames.ts'
 import { openS3Driver } from './s3.ts'
 import type { S3Config } from './s3-requests.ts'
-import { PASSING_CHUNK, sealBuffer, sealPieces, unsealBuffer, unsealPieces, WHOLE_CHUNK, ZSTD_OPTIONS } from './seal.ts'
+import { sealBuffer, sealPieces, unsealBuffer, unsealPieces, ZSTD_OPTIONS } from './seal.ts'
 
 export type BlobsConfig = {
   /** 32 bytes. */
@@ -66,7 +66,7 @@ export async function createBlobs(config: BlobsConfig): Promise<Blobs> {
 function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
   const secret = blobSecret(secretBytes)
 
-  const openStored = async (key: string, stored: Buffer | Readable, chunkSize: number) => {
+  const openStored = async (key: string, stored: Buffer | Readable) => {
     const reader = new FrameReader(secret, key)
     const pieces = unsealPieces(reader, Buffer.isBuffer(stored) ? [stored] : stored)
     // The first frame tells the encoding, and most kinds of damage before the caller has sent a header of its own.
@@ -75,7 +75,7 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
     if (!Buffer.isBuffer(stored)) content.once('close', () => stored.destroy())
     if (reader.encoding === 'plain') return content
     // The last stream carries every error to its reader.
-    return pipeline(content, createZstdDecompress({ chunkSize }), () => {})
+    return pipeline(content, createZstdDecompress({ chunkSize: ZSTD_OPTIONS.chunkSize }), () => {})
   }
 
   return {
@@ -105,7 +105,7 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
     async open(key) {
       checkKey(key)
       const stored = await driver.read(key)
-      if (!Buffer.isBuffer(stored) || isStreamed(stored)) return openStored(key, stored, PASSING_CHUNK)
+      if (!Buffer.isBuffer(stored) || isStreamed(stored)) return openStored(key, stored)
       return Readable.from([unsealBuffer(secret, key, stored)], { objectMode: false })
     },
 
@@ -113,7 +113,7 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
       checkKey(key)
       const stored = await driver.read(key)
       if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secret, key, stored)
-      return Buffer.concat(await (await openStored(key, stored, WHOLE_CHUNK)).toArray())
+      return Buffer.concat(await (await openStored(key, stored)).toArray())
     },
 
     async stat(key) {

@@ -3,17 +3,10 @@ import { BlobCorruptError } from './errors.ts'
 import { type BlobSecret, FrameReader, FrameWriter } from './frames.ts'
 
 /** Level 1: on state it is several times faster than gzip, and smaller. Big chunks save trips to the thread pool. */
-export const WHOLE_CHUNK = 512 * 1024
 export const ZSTD_OPTIONS: ZstdOptions = {
   params: { [constants.ZSTD_c_compressionLevel]: 1 },
-  chunkSize: WHOLE_CHUNK,
+  chunkSize: 512 * 1024,
 }
-
-/**
- * Of what is decompressed only to be sent on: a chunk of 256 KB or more would be memory fresh from the system each time,
- * which costs more than the trips. What is kept to the end is better off there, since it goes back to the system whole.
- */
-export const PASSING_CHUNK = 192 * 1024
 
 /**
  * Compresses and seals content in one go, on the calling thread: for small content only (200 KB take half a ms).
