@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import type { App } from '../app.ts'
-import { batched } from '../db/batch.ts'
+import { lookup } from '../db/lookup.ts'
 import { forbidden, unauthorized } from '../errors.ts'
 import { type Actor, ANONYMOUS, type UserActor } from './actor.ts'
 import { tokenHash } from './tokens.ts'
@@ -73,9 +73,9 @@ function isOwnOrigin(app: Pick<App, 'baseUrl'>, origin: string, host: string | u
   return origin === new URL(app.baseUrl).origin || new URL(origin).host === host
 }
 
-/** By the hex text of their hashes. */
-const findToken = batched(async (db, hashes) => {
-  const rows = await db
+/** By the hex text of its hash. */
+const findToken = lookup(['hash'], (db, { hash }) =>
+  db
     .selectFrom('tokens as t')
     .leftJoin('users as u', 'u.id', 't.user_id')
     .select([
@@ -89,16 +89,13 @@ const findToken = batched(async (db, hashes) => {
       't.task_result_id',
     ])
     .select(['t.last_used_at', 't.expires_at', 'u.id as user_id', 'u.username', 'u.is_site_admin', 'u.suspended_at'])
-    .select(sql<string>`encode(t.hash, 'hex')`.as('hash'))
-    .where(sql<boolean>`t.hash = any(${hashes.map((hash) => Buffer.from(hash, 'hex'))}::bytea[])`)
-    .execute()
-  return new Map(rows.map((row) => [row.hash, row]))
-})
+    .where('t.hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
+)
 
 /** The actor of a token's text; undefined when there is no such token, or no longer. */
 export async function findTokenActor(app: App, text: string): Promise<Actor | undefined> {
   const now = app.now()
-  const row = await findToken(app.db, tokenHash(text).toString('hex'))
+  const row = await findToken(app.db, { hash: tokenHash(text).toString('hex') })
   if (!row || (row.expires_at && row.expires_at <= now) || row.suspended_at) return undefined
   if (!row.last_used_at || now.getTime() - row.last_used_at.getTime() >= LAST_USED_INTERVAL_MS) {
     await touchToken(app, row.id)

@@ -19,9 +19,13 @@ export type FactsColumn = {
   session_limits?: [number | null, number | null] | null
 } | null
 
-/** A user of whom the id alone is known, which is all that SQL takes of one: for queries that are prepared once for all. */
-export function userOf(userId: string): UserActor {
-  return { kind: 'user', userId, username: '', isSiteAdmin: false, teamId: undefined, tokenId: undefined }
+/** A user whose id a statement finds by itself, for one that is about several users. */
+type UserInSql = { kind: 'user'; userId: RawBuilder<string> }
+/** For whom SQL finds facts: of a user it takes the id alone. */
+export type Asker = Actor | UserInSql
+
+export function userInSql(userId: RawBuilder<string>): UserInSql {
+  return { kind: 'user', userId }
 }
 
 /** SQL of ids from outside; the aliases inside are `me`, `my_…`, `mine` and `source`, so that none of these is hidden. */
@@ -36,7 +40,7 @@ type Subject = {
  * SQL of the facts about `subject` for `actor`, to be selected beside the resource, so that loading and authorising are
  * one query. `null` where the actor itself already says all.
  */
-export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsColumn> {
+export function factsColumn(actor: Asker, subject: Subject): RawBuilder<FactsColumn> {
   if (actor.kind === 'run' && subject.workspaceId) {
     return sql<FactsColumn>`(select jsonb_build_object('consumer',
         source.global_remote_state
@@ -81,7 +85,7 @@ export function factsColumn(actor: Actor, subject: Subject): RawBuilder<FactsCol
 }
 
 /** The facts about the workspace that a query has joined as `w`. */
-export function workspaceFactsColumn(actor: Actor) {
+export function workspaceFactsColumn(actor: Asker) {
   return factsColumn(actor, {
     organizationId: sql`w.organization_id`,
     projectId: sql`w.project_id`,
@@ -103,7 +107,7 @@ export function grantsColumn(
 }
 export type GrantsColumn = { projects: ProjectGrant[] | null; workspaces: WorkspaceGrant[] | null } | null
 
-function projectGrants(actor: UserActor, projectId: RawBuilder<unknown>) {
+function projectGrants(actor: UserActor | UserInSql, projectId: RawBuilder<unknown>) {
   return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
       'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
       'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking,
@@ -114,7 +118,7 @@ function projectGrants(actor: UserActor, projectId: RawBuilder<unknown>) {
     where my_grant.project_id = ${projectId})`
 }
 
-function workspaceGrants(actor: UserActor, workspaceId: RawBuilder<unknown>) {
+function workspaceGrants(actor: UserActor | UserInSql, workspaceId: RawBuilder<unknown>) {
   return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
       'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
       'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking))

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { batched } from './batch.ts'
@@ -6,19 +5,27 @@ import { batched } from './batch.ts'
 const { db } = await createTestApp()
 
 test('what is asked for at once is found by one query', async () => {
-  const loads: string[][] = []
-  const find = batched(async (db, keys) => {
+  const loads: (readonly string[])[][] = []
+  const find = batched(async (_, keys) => {
     loads.push([...keys])
-    const { rows } = await sql<{ key: string }>`select key from unnest(${keys}::text[]) key where key <> 'c'`.execute(
-      db,
-    )
-    return new Map(rows.map((row) => [row.key, row]))
+    return keys.map(([key]) => (key === 'c' ? undefined : { key }))
   })
 
-  const found = await Promise.all(['a', 'b', 'a', 'c'].map((key) => find(db, key)))
+  const found = await Promise.all(['a', 'b', 'a', 'c'].map((key) => find(db, [key])))
 
-  expect(loads).toEqual([['a', 'b', 'c']])
+  expect(loads).toEqual([[['a'], ['b'], ['c']]])
   expect(found).toEqual([{ key: 'a' }, { key: 'b' }, { key: 'a' }, undefined])
+})
+
+test('keys of several parts are told apart', async () => {
+  const find = batched(async (_, keys) => keys.map((key) => key))
+
+  const found = await Promise.all([find(db, ['ab', 'c']), find(db, ['a', 'bc'])])
+
+  expect(found).toEqual([
+    ['ab', 'c'],
+    ['a', 'bc'],
+  ])
 })
 
 test('what is asked for once a query is under way is not answered by it', async () => {
@@ -29,13 +36,13 @@ test('what is asked for once a query is under way is not answered by it', async 
     const read = value
     sent.resolve()
     await answered.promise
-    return new Map(keys.map((key) => [key, read]))
+    return keys.map(() => read)
   })
-  const early = find(db, 'a')
+  const early = find(db, ['a'])
   await sent.promise
   value = 'after'
 
-  const late = find(db, 'a')
+  const late = find(db, ['a'])
   answered.resolve()
 
   expect([await early, await late]).toEqual(['before', 'after'])
@@ -45,12 +52,23 @@ test('a query that fails, fails for all who asked, and not for the next ones', a
   let broken = true
   const find = batched(async (_, keys) => {
     if (broken) throw new Error('no database')
-    return new Map(keys.map((key) => [key, key]))
+    return keys.map(([key]) => key)
   })
 
-  const results = await Promise.allSettled([find(db, 'a'), find(db, 'b')])
+  const results = await Promise.allSettled([find(db, ['a']), find(db, ['b'])])
   broken = false
 
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  expect(await find(db, 'a')).toBe('a')
+  expect(await find(db, ['a'])).toBe('a')
+})
+
+test('a key that is refused fails for nobody else', async () => {
+  const find = batched(async (_, keys) => {
+    if (keys.some(([key]) => key === 'bad')) throw new Error('refused')
+    return keys.map(([key]) => key)
+  })
+
+  const results = await Promise.allSettled([find(db, ['good']), find(db, ['bad'])])
+
+  expect(results).toMatchObject([{ status: 'fulfilled', value: 'good' }, { status: 'rejected' }])
 })

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { type Shapes, Statement } from './statement.ts'
 
 // A timestamp is a Date, a count a number: nothing that is counted here comes near 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -18,17 +19,20 @@ function statementName(text: string) {
 
 /**
  * A client that prepares each parameterised statement once per connection. kysely sends text and values only; naming the
- * statement spares PostgreSQL the parse and the plan of every repetition.
+ * statement spares PostgreSQL the parse and the plan of every repetition, and the description of its rows.
  */
 export class NamedStatementClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
     const query = this.query.bind(this) as (...args: unknown[]) => unknown
+    const shapes: Shapes = new Map()
     const named = (...args: unknown[]) => {
-      const [text, values, ...rest] = args
-      if (typeof text !== 'string' || !Array.isArray(values)) return query(...args)
-      const name = statementName(text)
-      return query(name === undefined ? { text, values } : { name, text, values }, ...rest)
+      const [text, values] = args
+      const name = typeof text === 'string' && Array.isArray(values) ? statementName(text) : undefined
+      if (name === undefined) return query(...args)
+      const statement = new Statement({ name, text: String(text), values: values as unknown[] }, shapes)
+      query(statement)
+      return statement.result
     }
     this.query = named as typeof this.query // pg's overloads can't be restated one by one
   }

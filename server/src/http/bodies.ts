@@ -2,6 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid, tooLarge } from '../errors.ts'
+import { parseBase64Fields } from './base64-fields.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    base64Fields?: readonly string[]
+  }
+}
 
 /** Deeper than any document of the interface; what walks a value by recursion must not run out of stack. */
 const MAX_DEPTH = 100
@@ -15,12 +22,14 @@ export function parseBodies(scope: FastifyInstance) {
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer' },
-    async (_: unknown, body: Buffer) =>
+    async (request: FastifyRequest, body: Buffer) =>
       // The type is also what curl sends along with JSON when it is not told another one.
-      /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(body) : parseForm(body),
+      /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(request, body) : parseForm(body),
   )
   // Clients send JSON under several types, and a type without a body; what is no JSON at all is refused as such.
-  scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => parseJson(body))
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
+    parseJson(request, body),
+  )
 }
 
 /** Bodies stay streams; one without a declared length ends in `too-large` at the limit of its route. */
@@ -42,19 +51,18 @@ async function* limited(payload: Readable, limit: number) {
   }
 }
 
-function parseJson(body: Buffer): unknown {
+function parseJson(request: FastifyRequest, body: Buffer): unknown {
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw invalid('the body is not valid UTF-8', '')
-  const text = body.toString()
-  const value = readJson(text)
+  const value = readJson(body, request.routeOptions.config.base64Fields)
   // Within JSON both can stand as an escape only, so most texts needn't be looked at one by one.
-  checkValue(value, text.includes('\\u') && /\\u(?:0000|d[89a-f])/i.test(text))
+  checkValue(value, body.includes('\\u') && /\\u(?:0000|d[89a-f])/i.test(body.toString('latin1')))
   return value
 }
 
-function readJson(text: string): unknown {
+function readJson(body: Buffer, base64Fields: readonly string[] | undefined): unknown {
   try {
-    return JSON.parse(text)
+    return base64Fields ? parseBase64Fields(body, base64Fields) : JSON.parse(body.toString())
   } catch (error) {
     throw invalid(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, '')
   }
@@ -93,7 +101,7 @@ function checkValue(root: unknown, texts: boolean) {
         throw invalid('a key is __proto__, or has the character U+0000 or half of a surrogate pair', pointer(place))
       }
       const isOpen = typeof child === 'string' ? texts : typeof child === 'object' && child !== null
-      if (isOpen) open.push({ value: child, parent: place, key, depth: depth + 1 })
+      if (isOpen && !Buffer.isBuffer(child)) open.push({ value: child, parent: place, key, depth: depth + 1 })
     }
   }
 }

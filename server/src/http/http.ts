@@ -34,6 +34,8 @@ export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
   include?: readonly string[]
   /** The largest body, in bytes. */
   maxBytes?: number
+  /** Fields whose texts are base64: of a long one the handler gets the bytes that it stands for. */
+  base64Fields?: readonly string[]
   /** Asked before a large body is read; throws for a sender whose request comes to nothing whatever the body says. */
   beforeLargeBody?: (ctx: Ctx, params: Record<string, string>) => Promise<unknown>
   /** The body is not parsed: the handler reads `req.raw.body`, a stream. */
@@ -109,6 +111,7 @@ export function createHttp(
       method,
       url,
       bodyLimit: maxBytes,
+      config: options.base64Fields ? { base64Fields: options.base64Fields } : {},
       // Before the body: nothing is read of one whose sender has no right to send it.
       onRequest: async (raw, reply) => {
         if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')

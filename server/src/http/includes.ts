@@ -5,7 +5,8 @@ import { badRequest } from '../errors.ts'
  * `bad-request` for one that the endpoint does not offer; clients look for the words `Invalid include parameter`.
  */
 export function readIncludes<Name extends string>(query: Record<string, unknown>, offered: readonly Name[]): Set<Name> {
-  const given = [query['include'] ?? []].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
+  if (query['include'] === undefined) return new Set()
+  const given = [query['include']].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
   const names = given.map((name) => name.trim().replaceAll('-', '_')).filter((name) => name !== '')
   const byName = new Map(offered.map((name) => [name.replaceAll('-', '_'), name]))
   return new Set(

@@ -6,13 +6,21 @@ const raw = (text: string) => new RawJson(Buffer.from(text))
 test('raw parts stand in the document as they are, byte for byte', () => {
   const document = { a: raw('[1, 2]'), b: { c: 'plain', d: [raw('{"ü":null}'), raw('[]')] } }
 
-  expect(serialise(document).toString()).toBe('{"a":[1, 2],"b":{"c":"plain","d":[{"ü":null},[]]}}')
+  expect(serialise(document).content.toString()).toBe('{"a":[1, 2],"b":{"c":"plain","d":[{"ü":null},[]]}}')
 })
 
 test('a document without raw parts is what JSON.stringify makes of it', () => {
-  expect(serialise({ a: [1, 'ü', undefined] }).toString()).toBe('{"a":[1,"ü",null]}')
+  expect(serialise({ a: [1, 'ü', undefined] }).content.toString()).toBe('{"a":[1,"ü",null]}')
 })
 
 test('a raw part that is serialised by others is its value', () => {
   expect(JSON.stringify({ a: raw('[1, 2]') })).toBe('{"a":[1,2]}')
+})
+
+test('documents have one digest as long as they say the same', () => {
+  const digest = (...parts: [string, string]) => serialise({ first: raw(parts[0]), second: raw(parts[1]) }).digest()
+
+  expect(digest('[1]', '[2]')).toBe(digest('[1]', '[2]'))
+  expect(digest('[1]', '[2]')).not.toBe(digest('[2]', '[1]'))
+  expect(digest('[1]', '[2]')).not.toBe(serialise({ first: raw('[1]'), third: raw('[2]') }).digest())
 })

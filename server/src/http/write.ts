@@ -4,7 +4,7 @@ import type { Log } from '../app.ts'
 import type { Answer } from './answers.ts'
 import { entityTag, isMatched } from './etag.ts'
 import { JSON_API_TYPE } from './headers.ts'
-import { serialise } from './raw-json.ts'
+import { digestOf, serialise } from './raw-json.ts'
 import { loggedError } from './request-log.ts'
 
 /** Sends what a handler returned. Documents and texts carry an ETag when they are read; streams are passed on. */
@@ -12,13 +12,16 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
   reply.code(answer.status)
   if (answer.headers) reply.headers(answer.headers)
   if (answer.document !== undefined) {
-    return writeContent(request, reply, { type: JSON_API_TYPE, content: serialise(answer.document) })
+    return writeContent(request, reply, { type: JSON_API_TYPE, ...serialise(answer.document) })
   }
   if (!answer.content) return reply.send()
 
   const { type, data, size } = answer.content
   // As bytes: to the type of a text Fastify adds a charset, which that of JSON:API must not have.
-  if (typeof data === 'string') return writeContent(request, reply, { type, content: Buffer.from(data) })
+  if (typeof data === 'string') {
+    const content = Buffer.from(data)
+    return writeContent(request, reply, { type, content, digest: () => digestOf(content) })
+  }
   reply.header('content-type', type)
   if (size !== undefined) reply.header('content-length', size)
   if (!(data instanceof Readable)) return reply.send(data)
@@ -37,11 +40,11 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
 function writeContent(
   request: FastifyRequest,
   reply: FastifyReply,
-  { type, content }: { type: string; content: Buffer },
+  { type, content, digest }: { type: string; content: Buffer; digest: () => string },
 ) {
   const isRead = reply.statusCode === 200 && (request.method === 'GET' || request.method === 'HEAD')
   if (isRead && reply.getHeader('cache-control') !== 'no-store') {
-    const tag = entityTag(content)
+    const tag = entityTag(digest())
     reply.header('etag', tag)
     // Without it, browsers guess for how long an answer stays good.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')

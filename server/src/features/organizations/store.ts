@@ -1,9 +1,9 @@
-import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { factsColumn, userOf } from '../../auth/facts.ts'
+import { type Asker, factsColumn, userInSql } from '../../auth/facts.ts'
 import { containing } from '../../db/like.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { prepared } from '../../db/prepared.ts'
+import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { policyColumn } from '../data-retention/service.ts'
 
@@ -13,22 +13,19 @@ type OrganizationKey = { id: string } | { name: string }
 
 export async function findOrganization(db: Db, actor: Actor, key: OrganizationKey) {
   const lower = 'id' in key ? key : { name: key.name.toLowerCase() }
-  if (actor.kind === 'user' && 'name' in lower) {
-    const rows = await findForUserByName(db, { userId: actor.userId, ...lower })
-    return rows[0]
-  }
+  if (actor.kind === 'user' && 'name' in lower) return findForUserByName(db, { userId: actor.userId, ...lower })
   return selectOrganization(db, actor, lower).executeTakeFirst()
 }
 
-function selectOrganization(db: Db, actor: Actor, lower: OrganizationKey) {
+function selectOrganization(db: Db, actor: Asker, lower: { id: string } | { name: string | RawBuilder<string> }) {
   return selectOrganizations(db, actor).where((eb) =>
     'id' in lower ? eb('o.id', '=', lower.id) : eb(sql`lower(o.name)`, '=', lower.name),
   )
 }
 
 // Every list within an organization begins with it.
-const findForUserByName = prepared(['userId', 'name'], (db, { userId, name }) =>
-  selectOrganization(db, userOf(userId), { name }),
+const findForUserByName = lookup(['userId', 'name'], (db, { userId, name }) =>
+  selectOrganization(db, userInSql(userId), { name }),
 )
 
 /** SQL condition: the actor may see the organization `o`. */
@@ -52,7 +49,7 @@ function visible(actor: Actor) {
   }
 }
 
-function selectOrganizations(db: Db, actor: Actor) {
+function selectOrganizations(db: Db, actor: Asker) {
   return db
     .selectFrom('organizations as o')
     .selectAll('o')

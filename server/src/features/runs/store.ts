@@ -1,8 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { type GrantsColumn, grantsColumn, userOf, visibleWorkspace, workspaceFactsColumn } from '../../auth/facts.ts'
+import {
+  type Asker,
+  type GrantsColumn,
+  grantsColumn,
+  userInSql,
+  visibleWorkspace,
+  workspaceFactsColumn,
+} from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
-import { prepared } from '../../db/prepared.ts'
+import { lookup } from '../../db/lookup.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 import type { RunFilter } from './filters.ts'
 
@@ -17,7 +24,7 @@ function heardSince(now: Date) {
 }
 
 /** Runs `r` with what their resource shows, in workspaces `w`; `heard` is `heardSince`. */
-function selectRuns(db: Db, heard: string) {
+function selectRuns(db: Db, heard: string | RawBuilder<string>) {
   return db
     .selectFrom('runs as r')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -42,7 +49,7 @@ function selectRuns(db: Db, heard: string) {
 }
 
 /** As `selectRuns`, with the facts about the workspace of each for `actor`. */
-function selectRunsFor(db: Db, actor: Actor, heard: string) {
+function selectRunsFor(db: Db, actor: Asker, heard: string | RawBuilder<string>) {
   return selectRuns(db, heard).select(workspaceFactsColumn(actor).as('facts'))
 }
 
@@ -56,7 +63,7 @@ const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string
     end`
 
 /** What holds a run back, read only for runs that wait, or that an agent has under way. */
-function waitingColumn(heard: string) {
+function waitingColumn(heard: string | RawBuilder<string>) {
   return sql<WaitingFacts | null>`case
     when r.waits then (select jsonb_build_object(
         'lockedBy', case w.locked_by_type
@@ -76,7 +83,7 @@ function waitingColumn(heard: string) {
         'poolName', p.name,
         'poolIsBuiltIn', p.organization_id is null,
         'agentsOnline', (select count(*) from agents a
-                          where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}),
+                          where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}::timestamptz),
         'jobsAhead', (select count(*) from agent_jobs j
                        where j.agent_pool_id = p.id and j.status = 'queued'
                          and j.seq < (select mine.seq from agent_jobs mine
@@ -128,13 +135,12 @@ export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds:
 export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
   const heard = heardSince(now)
   if (actor.kind !== 'user') return selectRunsFor(db, actor, heard).where('r.id', '=', id).executeTakeFirst()
-  const rows = await findForUser(db, { userId: actor.userId, heard, id })
-  return rows[0]
+  return findForUser(db, { userId: actor.userId, heard, id })
 }
 
 // Whoever waits for a run asks for it again and again.
-const findForUser = prepared(['userId', 'heard', 'id'], (db, { userId, heard, id }) =>
-  selectRunsFor(db, userOf(userId), heard).where('r.id', '=', id),
+const findForUser = lookup(['userId', 'heard', 'id'], (db, { userId, heard, id }) =>
+  selectRunsFor(db, userInSql(userId), heard).where('r.id', '=', id),
 )
 
 export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {

@@ -1,7 +1,8 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { type FactsColumn, workspaceFactsColumn } from '../../auth/facts.ts'
+import { type Asker, type FactsColumn, userInSql, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db } from '../../db/db.ts'
+import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 
@@ -9,17 +10,21 @@ export type OutputRow = Selectable<Schema['state_version_outputs']>
 
 /** An output, and the facts about its workspace for the actor. */
 export async function findOutput(db: Db, actor: Actor, id: string) {
-  const facts = workspaceFactsColumn(actor)
-  const { rows } = await sql<
-    OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }
-  >`
-    select o.*, sv.status, w.id as workspace_id, w.organization_id, ${facts} as facts
+  if (actor.kind === 'user') return findForUser(db, { userId: actor.userId, id })
+  const { rows } = await selectOutput(actor, id).execute(db)
+  return rows[0]
+}
+
+function selectOutput(actor: Asker, id: string | RawBuilder<string>) {
+  return sql<OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }>`
+    select o.*, sv.status, w.id as workspace_id, w.organization_id, ${workspaceFactsColumn(actor)} as facts
       from state_version_outputs o
       join state_versions sv on sv.id = o.state_version_id
       join workspaces w on w.id = sv.workspace_id
-     where o.id = ${id}`.execute(db)
-  return rows[0]
+     where o.id = ${id}`
 }
+
+const findForUser = lookup(['userId', 'id'], (_, { userId, id }) => selectOutput(userInSql(userId), id))
 
 /** The outputs of one version by name; all of them, or one page. */
 export async function listOutputs(db: Db, stateVersionId: string, page?: Page): Promise<OutputRow[]> {

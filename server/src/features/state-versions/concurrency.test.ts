@@ -171,7 +171,7 @@ describe('sixteen clients at once', () => {
 
 test('a snapshot that becomes current while it is extracted brings the count of its resources along', async () => {
   const workspace = await lockedWorkspace(app, organization, ada)
-  const raw = rawState({ resources: ['one', 'two', 'three'], padding: 50_000 })
+  const raw = rawState({ resources: ['one', 'two', 'three'], padding: 200_000 })
   const { id } = await workspace.create(raw, { intermediate: true })
 
   const unlocked = await transact(app.as(), async (ctx) => {

@@ -44,7 +44,7 @@ export function sealContent(app: App, id: string, kind: ContentKind, content: Bu
   const encoded =
     content.length < COMPRESSED_FROM
       ? Buffer.concat([PLAIN, content])
-      : Buffer.concat([ZSTD, zstdCompressSync(content, ZSTD_OPTIONS)])
+      : Buffer.concat([ZSTD, zstdCompressSync(content, { ...ZSTD_OPTIONS, pledgedSrcSize: content.length })])
   const sealed = app.secrets.seal(encoded, rowContext(id, kind))
   return { location: IN_ROW, sealed, size: content.length }
 }
@@ -66,7 +66,13 @@ function rowContext(id: string, kind: ContentKind) {
   return `${BLOB_PREFIX}${id}/${kind}`
 }
 
-export type Located = { id: string; raw_location: string | null; json_location: string | null }
+export type Located = {
+  id: string
+  raw_location: string | null
+  json_location: string | null
+  /** What the row of this kind of content holds, where that was read along. */
+  sealed?: Buffer | null
+}
 
 /** The content of a version as a buffer or a stream; undefined when it has none. Verified while it is read. */
 export async function openContent(
@@ -77,7 +83,7 @@ export async function openContent(
   const location = kind === 'raw' ? version.raw_location : version.json_location
   if (location === null) return undefined
   if (location !== IN_ROW) return app.blobs.open(location)
-  return readRow(app, version.id, kind)
+  return readRow(app, version, kind)
 }
 
 /** As `openContent`, in memory. */
@@ -85,11 +91,11 @@ export async function readContent(app: App, version: Located, kind: ContentKind)
   const location = kind === 'raw' ? version.raw_location : version.json_location
   if (location === null) return undefined
   if (location !== IN_ROW) return app.blobs.read(location)
-  return readRow(app, version.id, kind)
+  return readRow(app, version, kind)
 }
 
-async function readRow(app: App, id: string, kind: ContentKind) {
-  const sealed = await store.findContent(app.db, id, kind)
+async function readRow(app: App, { id, ...read }: Located, kind: ContentKind) {
+  const sealed = read.sealed ?? (await store.findContent(app.db, id, kind))
   if (!sealed) return undefined
   const encoded = app.secrets.open(sealed, rowContext(id, kind))
   const content = encoded.subarray(1)

@@ -1,4 +1,3 @@
-import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import type { Facts } from '../../auth/permissions.ts'
@@ -12,7 +11,7 @@ import { dropRefused, storeContent } from './content.ts'
 import { extractSmall, unprocessed } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
 import { checkHoldsLock } from './lock.ts'
-import { type NewState, readNewState } from './request.ts'
+import { type NewState, type NewVersionInput, readNewState } from './request.ts'
 import { checkSerial, type StateIdentity } from './serial.ts'
 import * as store from './store.ts'
 
@@ -41,7 +40,7 @@ export type StateOfWorkspace = Pick<
  * Throws `invalid` for a body that contradicts itself, `conflict` without the lock, `precondition-failed` for a serial
  * that is behind, `conflict` for another content or lineage.
  */
-export async function createStateVersion(ctx: Ctx, workspaceId: string, read: () => CreateStateVersion) {
+export async function createStateVersion(ctx: Ctx, workspaceId: string, read: () => NewVersionInput) {
   const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
   const input = read()
   const state = readNewState(ctx, input)
@@ -155,7 +154,7 @@ export function latestState(workspace: StateOfWorkspace): StateIdentity | undefi
  * The engine does not say which states are snapshots. What it stores while it works for a run is one until the run lets
  * go of the workspace; a client that knows says so itself.
  */
-function isIntermediate(ctx: Ctx, input: CreateStateVersion) {
+function isIntermediate(ctx: Ctx, input: NewVersionInput) {
   return ctx.actor.kind === 'run' || (input.attributes.intermediate ?? false)
 }
 

@@ -1,12 +1,37 @@
-import type { CreateStateVersion } from '@groundstate/contract/state-versions'
+import { type CreateStateVersion, createStateVersionBody } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../app.ts'
 import { AppError, invalid } from '../../errors.ts'
+import { parseBody } from '../../http/validation.ts'
 import { md5Of } from './content.ts'
+import { isRecord } from './cty.ts'
 import { type SealedOutput, sealOutputs } from './extract.ts'
 import { outputsFromJson } from './extraction.ts'
 import { jsonObjectFault, readStateHeader, type StateHeader } from './state-file.ts'
 
 const ATTRIBUTES = '/data/attributes'
+
+/** The attributes that hold a content, as base64. */
+export const CONTENT_FIELDS = ['state', 'json-state', 'json-state-outputs'] as const
+type ContentField = (typeof CONTENT_FIELDS)[number]
+
+/** A request for a new version; of long contents the bytes, which stand in the place of their texts. */
+export type NewVersionInput = CreateStateVersion & { contents: Partial<Record<ContentField, Buffer>> }
+
+/** Parses the body of such a request, in which a long content may be the bytes that it stands for already. */
+export function parseNewVersion(body: unknown): NewVersionInput {
+  const contents: NewVersionInput['contents'] = {}
+  const attributes = isRecord(body) && isRecord(body.data) ? body.data.attributes : undefined
+  if (isRecord(attributes)) {
+    for (const name of CONTENT_FIELDS) {
+      const content = attributes[name]
+      if (!Buffer.isBuffer(content)) continue
+      contents[name] = content
+      // For the schema, which knows texts.
+      attributes[name] = 'AA=='
+    }
+  }
+  return { ...parseBody(createStateVersionBody, body).data, contents }
+}
 
 /** What a request for a new version carries, decoded and checked against itself. */
 export type NewState = {
@@ -21,14 +46,15 @@ export type NewState = {
 }
 
 /** Throws `invalid`, with a pointer, where the request contradicts itself or its content. */
-export function readNewState(ctx: Ctx, { attributes }: CreateStateVersion): NewState {
+export function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput): NewState {
   const state = { serial: attributes.serial, md5: attributes.md5, lineage: attributes.lineage ?? null }
   if (attributes.state === '') throw invalid('state is empty', `${ATTRIBUTES}/state`)
-  const content = typeof attributes.state === 'string' ? decoded(attributes.state, 'state') : undefined
+  const given = (name: ContentField, text: string) => contents[name] ?? decoded(text, name)
+  const content = typeof attributes.state === 'string' ? given('state', attributes.state) : undefined
   // An empty text is what the command line sends when it has no JSON state.
-  const json = attributes['json-state'] ? decoded(attributes['json-state'], 'json-state') : undefined
+  const json = attributes['json-state'] ? given('json-state', attributes['json-state']) : undefined
   const outputs = attributes['json-state-outputs']
-    ? decoded(attributes['json-state-outputs'], 'json-state-outputs')
+    ? given('json-state-outputs', attributes['json-state-outputs'])
     : undefined
   if (json) checkJsonState(json, `${ATTRIBUTES}/json-state`)
   const raw = content && { content, header: checkContent(ctx, content, md5Of(content), state, ATTRIBUTES) }

@@ -10,6 +10,7 @@ import { stateDiffResource } from './diff-resource.ts'
 import { INCLUDES } from './includes.ts'
 import { OBJECT_PATH } from './objects.ts'
 import { stateVersionDocuments } from './presentation.ts'
+import { CONTENT_FIELDS, parseNewVersion } from './request.ts'
 import { workspaceResourceResource } from './resource.ts'
 import {
   createStateVersion,
@@ -29,7 +30,7 @@ import {
   uploadContent,
 } from './service.ts'
 
-/** The largest body with the content in it: it is parsed on the event loop, a second for 64 MB. What is larger is uploaded. */
+/** The largest body with the content in it: it is read on the event loop, half a second for 64 MB. What is larger is uploaded. */
 const MAX_INLINE_BYTES = 128 * 1024 * 1024
 
 /**
@@ -44,11 +45,12 @@ export const stateVersionRoutes: Routes = (http) => {
     {
       body: unparsed(createStateVersionBody),
       maxBytes: MAX_INLINE_BYTES,
+      base64Fields: CONTENT_FIELDS,
       beforeLargeBody: async (ctx, { workspaceId = '' }) =>
         requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
     },
     async (req) => {
-      const read = () => parseBody(createStateVersionBody, req.body).data
+      const read = () => parseNewVersion(req.body)
       const { version, surroundings } = await createStateVersion(req.ctx, req.params.workspaceId, read)
       const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)
       return { ...created(first(resources)), headers: SNAPSHOTS }
@@ -113,7 +115,11 @@ export const stateVersionRoutes: Routes = (http) => {
     `${OBJECT_PATH}/:objectId`,
     { access: 'public', prefix: '', upload: true, maxBytes: MAX_CONTENT_BYTES },
     async (req) => {
-      await uploadContent(req.ctx, req.params.objectId, req.raw.body as Readable)
+      const length = req.header('content-length')
+      await uploadContent(req.ctx, req.params.objectId, {
+        body: req.raw.body as Readable,
+        declaredBytes: length === undefined ? undefined : Number(length),
+      })
       return { status: 200 }
     },
   )

@@ -1,7 +1,8 @@
-import { type Selectable, sql, type Updateable } from 'kysely'
+import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { type FactsColumn, workspaceFactsColumn } from '../../auth/facts.ts'
+import { type Asker, type FactsColumn, userInSql, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
 
@@ -32,6 +33,8 @@ const OUTPUT_IDS = sql.raw(
 /** A version as it is presented: with the ids of its outputs. */
 export type PresentedRow = StateVersionRow & { output_ids: string[] }
 
+type InSql = string | RawBuilder<string>
+
 /** A version, its workspace and the facts about that for the actor: loading and authorising are one query. */
 export type FoundStateVersion = PresentedRow & {
   organization_id: string
@@ -43,20 +46,33 @@ export type FoundStateVersion = PresentedRow & {
 }
 
 export async function findStateVersion(db: Db, actor: Actor, key: { id: string } | { currentOf: string }) {
+  if (actor.kind === 'user') {
+    const { userId } = actor
+    return 'id' in key ? findForUserById(db, { userId, ...key }) : findForUserByWorkspace(db, { userId, ...key })
+  }
+  const { rows } = await selectStateVersion(actor, key).execute(db)
+  return rows[0]
+}
+
+function selectStateVersion(actor: Asker, key: { id: InSql } | { currentOf: InSql }) {
   const source =
     'id' in key
       ? sql`state_versions sv join workspaces w on w.id = sv.workspace_id
             join organizations og on og.id = w.organization_id where sv.id = ${key.id}`
       : sql`workspaces w join state_versions sv on sv.id = w.current_state_version_id
             join organizations og on og.id = w.organization_id where w.id = ${key.currentOf}`
-  const { rows } = await sql<FoundStateVersion>`
+  return sql<FoundStateVersion>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
            w.current_state_version_id, og.plan, ${workspaceFactsColumn(actor)} as facts
-      from ${source}`.execute(db)
-  return rows[0]
+      from ${source}`
 }
 
-/** A version by its id alone, for what is authorised otherwise: signed URLs, jobs. */
+const findForUserById = lookup(['userId', 'id'], (_, { userId, id }) => selectStateVersion(userInSql(userId), { id }))
+const findForUserByWorkspace = lookup(['userId', 'currentOf'], (_, { userId, currentOf }) =>
+  selectStateVersion(userInSql(userId), { currentOf }),
+)
+
+/** A version by its id alone, for what is authorised otherwise: jobs, and what else has seen its workspace. */
 export async function findVersion(db: Db, id: string): Promise<PresentedRow | undefined> {
   const { rows } = await sql<PresentedRow>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = ${id}`.execute(db)
@@ -78,8 +94,9 @@ export async function findResourceLists(db: Db, ids: readonly string[]) {
 }
 
 /** A version and the state of its workspace, for an upload. */
-export async function findUpload(db: Db, id: string) {
-  const { rows } = await sql<
+export const findUpload = lookup(
+  ['id'],
+  (_, { id }) => sql<
     StateVersionRow & {
       state_revision: number
       pending_state_version_id: string | null
@@ -89,9 +106,19 @@ export async function findUpload(db: Db, id: string) {
   >`
     select ${COLUMNS}, w.state_revision, w.pending_state_version_id, w.locked_by_id, w.locked_by_type
       from state_versions sv join workspaces w on w.id = sv.workspace_id
-     where sv.id = ${id}`.execute(db)
-  return rows[0]
-}
+     where sv.id = ${id}`,
+)
+
+/** Where the content of a version is, for a download; the content itself where that is a row. */
+export const findDownload = lookup(
+  ['id', 'kind'],
+  (_, { id, kind }) => sql<
+    Pick<StateVersionRow, 'id' | 'status' | 'size' | 'raw_location' | 'json_location'> & { sealed: Buffer | null }
+  >`
+    select sv.id, sv.status, sv.size, sv.raw_location, sv.json_location, c.sealed
+      from state_versions sv left join state_contents c on c.state_version_id = sv.id and c.kind = ${kind}
+     where sv.id = ${id}`,
+)
 
 export async function listStateVersions(
   db: Db,

@@ -8,12 +8,16 @@ import { finalizeStateVersion } from './append.ts'
 import { type ContentKind, dropRefused, md5Of, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
 import { extractSmall } from './extract.ts'
 import { EXTRACT } from './extract-job.ts'
+import { Gathered } from './gathered.ts'
 import { openObjectId } from './objects.ts'
 import { checkContent, checkJsonState } from './request.ts'
 import * as store from './store.ts'
 
 /** The largest content that is taken, in bytes. */
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
+
+/** Content on its way, and the size that was announced for it. */
+export type Upload = { body: Readable; declaredBytes: number | undefined }
 
 /**
  * Takes the content of a pending version from its upload URL, which is its own authorisation; the version is finalized
@@ -23,11 +27,11 @@ export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
  * Throws `not-found` for a URL that is not ours or too old, `conflict` for a second upload or a superseded version,
  * `invalid` for content that is not what was declared.
  */
-export async function uploadContent(ctx: Ctx, objectId: string, body: Readable) {
+export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) {
   const object = openObjectId(ctx, objectId)
   try {
-    if (object?.kind === 'raw-upload') return await uploadRaw(ctx, object.id, body)
-    if (object?.kind === 'json-upload') return await uploadJson(ctx, object.id, body)
+    if (object?.kind === 'raw-upload') return await uploadRaw(ctx, object.id, upload)
+    if (object?.kind === 'json-upload') return await uploadJson(ctx, object.id, upload)
   } catch (error) {
     if (error instanceof BlobTooLargeError) throw tooLarge(`a state may have ${MAX_CONTENT_BYTES} bytes at most`)
     throw error
@@ -35,9 +39,9 @@ export async function uploadContent(ctx: Ctx, objectId: string, body: Readable) 
   throw notFound('upload')
 }
 
-async function uploadRaw(ctx: Ctx, id: string, body: Readable) {
+async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const version = await requireAwaiting(ctx, id, 'raw')
-  const { content, stored, md5 } = await receive(ctx, id, 'raw', body)
+  const { content, stored, md5 } = await receive(ctx, { id, kind: 'raw' }, upload)
   try {
     const header = checkContent(ctx, content, md5(), version)
     const extracted = extractSmall(ctx, content, header, [])
@@ -80,9 +84,9 @@ function snapshot(version: { intermediate: boolean; locked_by_id: string | null 
   return { intermediate: version.intermediate && version.locked_by_id !== null }
 }
 
-async function uploadJson(ctx: Ctx, id: string, body: Readable) {
+async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   await requireAwaiting(ctx, id, 'json')
-  const { content, stored } = await receive(ctx, id, 'json', body)
+  const { content, stored } = await receive(ctx, { id, kind: 'json' }, upload)
   try {
     // A client whose content got lost on the way must not use up the one upload.
     checkJsonState(content)
@@ -98,7 +102,7 @@ async function uploadJson(ctx: Ctx, id: string, body: Readable) {
 
 /** The version, while its content may still come. */
 async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
-  const version = await store.findUpload(ctx.db, id)
+  const version = await store.findUpload(ctx.db, { id })
   if (!version) throw notFound('upload')
   if (kind === 'json' && version.status === 'finalized' && version.awaits_json) return version
   if (version.status !== 'pending' || (kind === 'json' && !version.awaits_json)) {
@@ -121,41 +125,39 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
  * Reads an upload to its end: small content ends up sealed for a row, large content goes through to a blob as it comes.
  * It is kept in memory too, to be checked.
  */
-async function receive(ctx: Ctx, id: string, kind: ContentKind, body: Readable) {
-  const pieces: Buffer[] = []
-  let size = 0
+async function receive(ctx: Ctx, { id, kind }: { id: string; kind: ContentKind }, { body, declaredBytes }: Upload) {
+  const content = new Gathered(declaredBytes)
   // To leave the stream early must not destroy it: the request could no longer be answered.
   const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
-  while (size <= ROW_BYTES) {
+  while (content.size <= ROW_BYTES) {
     const next = await source.next()
     if (next.done) {
-      const content = Buffer.concat(pieces, size)
-      return { content, stored: sealContent(ctx, id, kind, content), md5: () => md5Of(content) }
+      const whole = content.whole()
+      return { content: whole, stored: sealContent(ctx, id, kind, whole), md5: () => md5Of(whole) }
     }
-    pieces.push(next.value)
-    size += next.value.length
+    content.add(next.value)
   }
   const location = newBlobKey(id, kind)
-  const begun = [...pieces]
-  const { md5, size: total } = await ctx.blobs.put(
+  const begun = content.whole()
+  const { md5, size } = await ctx.blobs.put(
     location,
     (async function* () {
-      yield* begun
+      yield begun
       for await (const piece of source) {
-        pieces.push(piece)
+        content.add(piece)
         yield piece
       }
     })(),
     { maxBytes: MAX_CONTENT_BYTES },
   )
-  return { content: Buffer.concat(pieces, total), stored: { location, sealed: undefined, size: total }, md5: () => md5 }
+  return { content: content.whole(), stored: { location, sealed: undefined, size }, md5: () => md5 }
 }
 
 /** What a signed download URL opens: the content as it was stored. Throws `not-found`. */
 export async function downloadContent(ctx: Ctx, objectId: string) {
   const object = openObjectId(ctx, objectId)
   if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
-  const version = await store.findVersion(ctx.db, object.id)
+  const version = await store.findDownload(ctx.db, { id: object.id, kind: object.kind })
   if (!version || version.status !== 'finalized') throw notFound('object')
   const content = await openContent(ctx, version, object.kind)
   if (content === undefined) throw notFound('object')

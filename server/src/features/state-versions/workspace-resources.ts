@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { zstdDecompressSync } from 'node:zlib'
 import type { Ctx } from '../../app.ts'
 import { badRequest } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
 import { extractVersion } from './extract-job.ts'
 import type { ExtractedInstance } from './extraction.ts'
 import { requireStateWorkspace } from './create.ts'
+import { unpackInstances } from './instances.ts'
 import * as store from './store.ts'
 
 /** One instance of a resource in a workspace's current state, and the version that it is from. */
@@ -34,7 +34,7 @@ export async function listWorkspaceResources(
   await extractVersion(ctx, id)
   const version = await store.findInstances(ctx.db, id)
   if (!version?.instances) return { rows: [], total: 0 }
-  const all = JSON.parse(zstdDecompressSync(version.instances).toString('utf8')) as ExtractedInstance[]
+  const all = unpackInstances(version.instances)
   const wanted = typeof filter.q === 'string' ? filter.q.toLowerCase() : ''
   const matching = wanted === '' ? all : all.filter((instance) => instance.address.toLowerCase().includes(wanted))
   matching.sort((a, b) => sort.direction * compare(sort.by(a), sort.by(b)) || compare(a.address, b.address))

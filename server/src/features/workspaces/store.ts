@@ -1,14 +1,16 @@
-import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../auth/actor.ts'
-import { userOf, workspaceFactsColumn } from '../../auth/facts.ts'
+import { type Asker, userInSql, workspaceFactsColumn } from '../../auth/facts.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { prepared } from '../../db/prepared.ts'
+import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 import { policyColumn } from '../data-retention/service.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
 
 export type WorkspaceKey = { id: string } | { organization: string; name: string }
+type InSql = string | RawBuilder<string>
+type KeyInSql = { id: InSql } | { organization: InSql; name: InSql }
 
 /** Workspaces with what their defaults come from, and the names of their tags. */
 export function selectWorkspaces(db: Db) {
@@ -38,7 +40,7 @@ export function selectWorkspaces(db: Db) {
 }
 
 /** As `selectWorkspaces`, with the facts about each for `actor`. */
-export function selectWorkspacesFor(db: Db, actor: Actor) {
+export function selectWorkspacesFor(db: Db, actor: Asker) {
   const facts = workspaceFactsColumn(actor)
   return selectWorkspaces(db).select(facts.as('facts'))
 }
@@ -48,13 +50,10 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
   const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
   if (actor.kind !== 'user') return selectWorkspace(db, actor, lower).executeTakeFirst()
   const { userId } = actor
-  const rows = await ('id' in lower
-    ? findForUserById(db, { userId, ...lower })
-    : findForUserByName(db, { userId, ...lower }))
-  return rows[0]
+  return 'id' in lower ? findForUserById(db, { userId, ...lower }) : findForUserByName(db, { userId, ...lower })
 }
 
-function selectWorkspace(db: Db, actor: Actor, lower: WorkspaceKey) {
+function selectWorkspace(db: Db, actor: Asker, lower: KeyInSql) {
   return selectWorkspacesFor(db, actor).where((eb) =>
     'id' in lower
       ? eb('w.id', '=', lower.id)
@@ -63,9 +62,9 @@ function selectWorkspace(db: Db, actor: Actor, lower: WorkspaceKey) {
 }
 
 // Nearly every request begins with one of these.
-const findForUserById = prepared(['userId', 'id'], (db, { userId, id }) => selectWorkspace(db, userOf(userId), { id }))
-const findForUserByName = prepared(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
-  selectWorkspace(db, userOf(userId), { organization, name }),
+const findForUserById = lookup(['userId', 'id'], (db, { userId, id }) => selectWorkspace(db, userInSql(userId), { id }))
+const findForUserByName = lookup(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
+  selectWorkspace(db, userInSql(userId), { organization, name }),
 )
 
 /** Those of the workspaces that there are, whoever may see them. */

@@ -1,0 +1,82 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { createTestApp } from '../testing/app.ts'
+import { type Db, isUniqueViolation } from './db.ts'
+
+const { db } = await createTestApp()
+await sql`create table things (id integer primary key, name text, at timestamptz, bytes bytea, info jsonb)`.execute(db)
+
+/** The same for each of several times. */
+function always<T>(value: T, times = 3): T[] {
+  return Array.from({ length: times }, () => value)
+}
+
+/** On one connection: the first time learns what the rows of a statement look like, the others know it. */
+function thrice<T>(work: (db: Db) => Promise<T>) {
+  return db.connection().execute(async (one) => [await work(one), await work(one), await work(one)])
+}
+
+test('values of every kind come back the same each time', async () => {
+  const at = new Date('2026-01-02T03:04:05.678Z')
+  const values = { id: 1, name: 'a "name"', at, bytes: Buffer.from([0, 255]), info: { list: [1, null] } }
+  const { name, bytes, info } = values
+  await sql`insert into things values (1, ${name}, ${at}, ${bytes}, ${info}), (2, null, null, null, null)`.execute(db)
+
+  const found = await thrice(
+    async (one) => (await sql`select * from things where id > ${0} order by id`.execute(one)).rows,
+  )
+
+  const empty = { id: 2, name: null, at: null, bytes: null, info: null }
+  expect(found).toEqual(always([values, empty]))
+})
+
+test('each row is an object of its own', async () => {
+  const [first, ...others] = await thrice(async (one) => {
+    const { rows } = await sql<{ name: string | null }>`select null as name from generate_series(1, ${2})`.execute(one)
+    return rows
+  })
+
+  if (first?.[0]) first[0].name = 'changed'
+
+  expect(first?.[1]).toEqual({ name: null })
+  expect(others.flat()).toEqual(always({ name: null }, 4))
+})
+
+test('a statement without rows tells each time how many it touched', async () => {
+  const counts = await thrice(async (one) => {
+    const { numAffectedRows, rows } = await sql`update things set name = ${'b'} where id > ${0}`.execute(one)
+    return { numAffectedRows, rows }
+  })
+
+  expect(counts).toEqual(always({ numAffectedRows: 2n, rows: [] }))
+})
+
+test('a statement that failed can be run again', async () => {
+  const outcomes = await db.connection().execute(async (one) => {
+    const results: unknown[] = []
+    for (const id of [1, 10, 10, 11]) {
+      const insert = sql<{ id: number }>`insert into things (id) values (${id}) returning id`.execute(one)
+      results.push(
+        await insert.then(
+          ({ rows }) => rows[0]?.id,
+          (error: unknown) => isUniqueViolation(error),
+        ),
+      )
+    }
+    return results
+  })
+
+  expect(outcomes).toEqual([true, 10, true, 11])
+})
+
+test('a statement that PostgreSQL can not read fails each time', async () => {
+  const outcomes = await thrice(async (one) => sql`selec ${1}`.execute(one).catch((error: unknown) => String(error)))
+
+  expect(outcomes).toEqual(always('error: syntax error at or near "selec"'))
+})
+
+test('two columns of one name leave the last', async () => {
+  const rows = await thrice(async (one) => (await sql`select ${'a'}::text as name, null as name`.execute(one)).rows)
+
+  expect(rows).toEqual(always([{ name: null }]))
+})

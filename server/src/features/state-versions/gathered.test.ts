@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { Gathered } from './gathered.ts'
+
+const pieces = Array.from({ length: 50 }, (_, index) => Buffer.alloc(40_000, index + 1))
+const all = Buffer.concat(pieces)
+
+test.each([undefined, all.length, 1000, 0, 10 * all.length])(
+  'pieces are one content, declared with %s bytes',
+  (declared) => {
+    const content = new Gathered(declared)
+
+    for (const piece of pieces) content.add(piece)
+
+    expect(content.size).toBe(all.length)
+    expect(content.whole().equals(all)).toBe(true)
+  },
+)
+
+test('what came first stays when more comes', () => {
+  const content = new Gathered(undefined)
+  content.add(Buffer.from('first'))
+
+  const first = content.whole()
+  for (const piece of pieces) content.add(piece)
+
+  expect(first.toString()).toBe('first')
+  expect(content.whole().toString('latin1', 0, 5)).toBe('first')
+})
+
+test('nothing is empty', () => {
+  expect(new Gathered(1000).whole()).toHaveLength(0)
+})
