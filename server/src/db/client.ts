@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Shapes, Statement } from './statement.ts'
+import { isStalePlan, type Shapes, Statement } from './statement.ts'
 
 // A timestamp is a Date, a count a number: nothing that is counted here comes near 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -24,14 +24,22 @@ function statementName(text: string) {
 export class NamedStatementClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
+    // Whoever waits for an answer when the connection breaks is told by it; without a listener the event would end the process.
+    this.on('error', () => {})
     const query = this.query.bind(this) as (...args: unknown[]) => unknown
     const shapes: Shapes = new Map()
+    /** The names under which statements stand that could not be run any more as they were prepared. */
+    const renamed = new Map<string, string>()
     const named = (...args: unknown[]) => {
       const [text, values] = args
       const name = typeof text === 'string' && Array.isArray(values) ? statementName(text) : undefined
       if (name === undefined) return query(...args)
-      const statement = new Statement({ name, text: String(text), values: values as unknown[] }, shapes)
+      const current = renamed.get(name) ?? name
+      const statement = new Statement({ name: current, text: String(text), values: values as unknown[] }, shapes)
       query(statement)
+      statement.result.catch((error: unknown) => {
+        if (isStalePlan(error)) renamed.set(name, `${current}+`)
+      })
       return statement.result
     }
     this.query = named as typeof this.query // pg's overloads can't be restated one by one

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import { createPool } from './client.ts'
 import type { Schema } from './schema.gen.ts'
+import { isStalePlan } from './statement.ts'
 
 /** The database, or the transaction that is open: store functions take either. */
 export type Db = Kysely<Schema>
@@ -48,17 +49,20 @@ export function isRefusedValue(error: unknown) {
   return isCoded(error) && REFUSED_VALUES.has(error.code)
 }
 
+/** What the driver and its pool say in words alone. */
+const NO_CONNECTION =
+  /^(Connection terminated|timeout exceeded when trying to|Client has encountered a connection error)/
+
 /**
  * Whether a driver error says that there was no database to ask, or that it gave this transaction up in favour of another:
  * the same request may go well in a moment.
  */
 export function isUnavailable(error: unknown) {
   if (!(error instanceof Error)) return false
-  if (error.message.startsWith('Connection terminated') || error.message.startsWith('timeout exceeded when trying to'))
-    return true
+  if (NO_CONNECTION.test(error.message) || isStalePlan(error)) return true
   if (!isCoded(error)) return false
   const isConnecting = 'syscall' in error && error.syscall === 'connect'
-  return isConnecting || /^(?:08...|57P0[1-3]|53300|40001|40P01)$/.test(error.code)
+  return isConnecting || /^(?:ECONNRESET|EPIPE|08...|57P0[1-3]|53300|40001|40P01)$/.test(error.code)
 }
 
 function isCoded(error: unknown): error is { code: string } {

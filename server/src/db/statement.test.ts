@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import { type Db, isUniqueViolation } from './db.ts'
+import { type Db, isUnavailable, isUniqueViolation } from './db.ts'
 
 const { db } = await createTestApp()
 await sql`create table things (id integer primary key, name text, at timestamptz, bytes bytea, info jsonb)`.execute(db)
@@ -79,4 +79,32 @@ test('two columns of one name leave the last', async () => {
   const rows = await thrice(async (one) => (await sql`select ${'a'}::text as name, null as name`.execute(one)).rows)
 
   expect(rows).toEqual(always([{ name: null }]))
+})
+
+test('a statement whose table has changed meanwhile fails once on a connection, as what may be tried again', async () => {
+  await sql`create table old_rows (id int8)`.execute(db)
+  await sql`insert into old_rows values (1)`.execute(db)
+  const read = async (one: Db) => (await sql<object>`select * from old_rows where id = ${1}`.execute(one)).rows
+  const readInTransaction = async () => db.transaction().execute(async (tx) => read(tx))
+  expect(await read(db)).toEqual([{ id: 1 }])
+
+  for (const [column, work] of [['a', async () => read(db)] as const, ['b', readInTransaction] as const]) {
+    await sql`alter table old_rows add column ${sql.ref(column)} text`.execute(db)
+
+    const error: unknown = await work().catch((error: unknown) => error)
+    expect(isUnavailable(error)).toBe(true)
+    expect(await work()).toEqual([expect.objectContaining({ id: 1, [column]: null })])
+  }
+})
+
+test('a connection that breaks within a transaction fails that transaction, and nothing else', async () => {
+  const broken = db.transaction().execute(async (tx) => {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid where ${true}`.execute(tx)
+    await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(db)
+    return sql`select ${1}`.execute(tx)
+  })
+
+  const error: unknown = await broken.catch((error: unknown) => error)
+  expect(isUnavailable(error)).toBe(true)
+  expect((await sql`select ${'on'} as goes`.execute(db)).rows).toEqual([{ goes: 'on' }])
 })

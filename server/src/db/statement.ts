@@ -23,7 +23,7 @@ const NO_ROWS: Shape = { names: [], parsers: [], blank: {} }
 /**
  * One execution of a prepared statement. The driver's own query asks the database to describe the columns each time, which
  * for a wide row costs both sides as much as the row itself; here they are asked for once on each connection. That they stay
- * as they are is the database's promise: it refuses to run a prepared statement whose columns would change.
+ * as they are is the database's promise: it refuses to run a prepared statement whose columns would change (`isStalePlan`).
  */
 export class Statement implements pg.Submittable {
   // The client reads these two.
@@ -100,4 +100,9 @@ export class Statement implements pg.Submittable {
   handleError(error: unknown) {
     this.#settle.reject(error)
   }
+}
+
+/** Whether a statement was refused since its columns have changed: another replica has migrated the database. */
+export function isStalePlan(error: unknown) {
+  return error instanceof pg.DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery'
 }
