@@ -46,13 +46,16 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const app = stack.use(await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works }))
   await app.jobs.declare(JOBS)
 
-  const server = await createServer(app, ROUTES, { https: tls })
+  const opened = Promise.withResolvers<void>()
+  const server = await createServer(app, ROUTES, { https: tls, opened: opened.promise })
   const { port } = await listen(server.fastify, config)
   stack.defer(() => server.fastify.close())
   if (config.baseUrl === undefined) app.baseUrl = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
 
   const ctx = { ...app, actor: SYSTEM }
+  // Not before the port is ours: a password that is told once must not be lost with a failed start.
   const admin = await ensureAdmin(ctx)
+  opened.resolve()
   if (works) {
     await app.jobs.start(ctx, JOBS)
     stack.use(startLeaseReaper(ctx))

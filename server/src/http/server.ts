@@ -25,10 +25,16 @@ export type ServerOptions = {
   https?: { cert: string; key: string } | undefined
   /** Where the build of the web application lies, when it is elsewhere than in the repository. */
   webDist?: string
+  /** What comes in before it resolves is answered afterwards. */
+  opened?: Promise<void>
 }
 
 /** Builds the HTTP server with the routes of every feature; it does not listen yet. */
-export async function createServer(app: App, features: readonly Routes[], { https, webDist }: ServerOptions = {}) {
+export async function createServer(
+  app: App,
+  features: readonly Routes[],
+  { https, webDist, opened }: ServerOptions = {},
+) {
   const options = {
     logger: false,
     genReqId: () => randomUUID(),
@@ -52,7 +58,12 @@ export async function createServer(app: App, features: readonly Routes[], { http
   const server = https ? (fastify({ ...options, https }) as unknown as FastifyInstance) : fastify(options)
 
   endWhenClosing(server)
+  let isOpen = opened === undefined
+  void opened?.then(() => {
+    isOpen = true
+  })
   server.addHook('onRequest', async (request, reply) => {
+    if (!isOpen) await opened
     beginRequest(request)
     addHeaders(request, reply)
   })

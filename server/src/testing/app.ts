@@ -43,7 +43,7 @@ export type TestResponse = {
 }
 
 /** What a test may replace, besides settings. */
-export type TestOptions = { log?: Log; webDist?: string }
+export type TestOptions = { log?: Log; webDist?: string; opened?: Promise<void> }
 
 /** Builds the app on a database of its own, disposed when the test file ends. Settings are `GROUNDSTATE_…` values. */
 export async function createTestApp(

@@ -37,3 +37,15 @@ test('a fixed token is used and not told, and one that is set later is added', a
   )
   expect(statuses).toEqual([200, 200])
 })
+
+test('who comes while a server makes its administrator is answered once there is one', async () => {
+  const opened = Promise.withResolvers<void>()
+  const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED }, { opened: opened.promise })
+  const url = await app.listen()
+
+  const early = fetch(`${url}/api/v2/account/details`, { headers: { authorization: `Bearer ${FIXED}` } })
+  await ensureAdmin(app)
+  opened.resolve()
+
+  expect((await early).status).toBe(200)
+})
