@@ -67,7 +67,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const workDir = resolve(options.workDir)
   await mkdir(workDir, { recursive: true, mode: 0o700 })
   using stack = new DisposableStack()
-  stack.use(await claimWorkDir(workDir))
+  const claimed = stack.use(await claimWorkDir(workDir, signal))
+  if (claimed === undefined) return
   const watchdog = stack.use(startWatchdog((error) => log.error({ error }, 'the watchdog could not be started')))
   const launcher = stack.use(createLauncher())
   const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)

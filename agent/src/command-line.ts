@@ -39,6 +39,10 @@ const environment = z.object({
 
 /** Runs the agent as a process of its own until a signal ends it; answers the exit code. */
 export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  // Whoever read the log may go away before the agent does: an apply must not die of it. An error may come after the last
+  // line as well, so that this stays.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
+
   if (args.length > 0) {
     const asked = args.every((arg) => arg === '--help' || arg === '-h')
     process[asked ? 'stdout' : 'stderr'].write(HELP)
@@ -55,10 +59,7 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
   const forceful = new AbortController()
   const onSignal = () => (drain.signal.aborted ? forceful : drain).abort()
   const onHangup = () => drain.abort()
-  // Whoever read the log may go away before the agent does: an apply must not die of it.
-  const onLostOutput = () => {}
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup)
-  process.stdout.on('error', onLostOutput)
 
   try {
     await runAgent({
@@ -81,7 +82,6 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
     return 1
   } finally {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('SIGHUP', onHangup)
-    process.stdout.off('error', onLostOutput)
   }
 }
 

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { configuration, describeWithTerraform, startAgent, startServer } from './testing/agent-fixture.ts'
 
@@ -128,10 +128,10 @@ describeWithTerraform('the environment', () => {
 
   test('has nothing of the agent but what reaches the network', async () => {
     process.env['AGENT_SECRET'] = 'hidden'
+    onTestFinished(() => void delete process.env['AGENT_SECRET'])
 
     const { environment } = await printed([])
 
-    delete process.env['AGENT_SECRET']
     const unexpected = Object.keys(environment).filter(
       (name) => !/^(TF|TFC|TFE)_|^(CHECKPOINT_DISABLE|PWD|OLDPWD|SHLVL|_)$/.test(name),
     )

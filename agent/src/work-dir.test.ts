@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { claimWorkDir } from './work-dir.ts'
 
@@ -22,9 +23,9 @@ test.runIf(process.platform === 'linux')('the folder of a process that is just e
   const former = spawn('sleep', ['0.3'])
   const folder = await folderOf(former.pid ?? 0)
 
-  using _ = await claimWorkDir(folder)
+  using claim = await claimWorkDir(folder, new AbortController().signal)
 
-  expect(await readFile(join(folder, 'agent.pid'), 'utf8')).toMatch(new RegExp(`^${process.pid} `))
+  expect(claim).toBeDefined()
 })
 
 test.runIf(process.platform === 'linux')(
@@ -38,8 +39,50 @@ test.runIf(process.platform === 'linux')(
     const folder = await folderOf(former)
     process.kill(former, 'SIGKILL')
 
-    using _ = await claimWorkDir(folder)
+    using claim = await claimWorkDir(folder, new AbortController().signal)
 
-    expect(await readFile(join(folder, 'agent.pid'), 'utf8')).toMatch(new RegExp(`^${process.pid} `))
+    expect(claim).toBeDefined()
   },
 )
+
+/** Says when it begins to claim the folder given and whether it got it, and keeps it until it is ended. */
+const CLAIMANT = `
+import { claimWorkDir } from ${JSON.stringify(join(import.meta.dirname, 'work-dir.ts'))}
+const claiming = claimWorkDir(process.argv[1], AbortSignal.timeout(1000))
+console.log('waits')
+const claim = await claiming
+console.log(claim === undefined ? 'nothing' : 'claimed')
+process.stdin.resume()`
+
+test.runIf(process.platform === 'linux')('of several that wait for one that is just ending, one gets it', async () => {
+  const former = spawn('sleep', ['60'])
+  const folder = await folderOf(former.pid ?? 0)
+  const claimants = Array.from({ length: 3 }, () => {
+    const args = ['--input-type=module', '-e', CLAIMANT, folder]
+    const claimant = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+    onTestFinished(() => void claimant.kill())
+    return createInterface(claimant.stdout)[Symbol.asyncIterator]()
+  })
+  const next = () => Promise.all(claimants.map(async (lines) => String((await lines.next()).value)))
+  const before = await next()
+
+  former.kill()
+  const answers = await next()
+
+  expect(before).toEqual(['waits', 'waits', 'waits'])
+  expect(answers.toSorted()).toEqual(['claimed', 'nothing', 'nothing'])
+  expect(await readdir(folder)).toEqual(['agent.1.pid'])
+})
+
+test.runIf(process.platform === 'linux')('the end of the agent ends the wait for its folder', async () => {
+  const former = spawn('sleep', ['60'])
+  onTestFinished(() => void former.kill())
+  const folder = await folderOf(former.pid ?? 0)
+  const stop = new AbortController()
+
+  const claiming = claimWorkDir(folder, stop.signal)
+  stop.abort()
+
+  expect(await claiming).toBeUndefined()
+  expect(former.exitCode).toBeNull()
+})

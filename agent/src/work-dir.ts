@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -11,26 +12,75 @@ const held = new Set<string>()
 
 /**
  * Claims a working folder for one agent: another would take its folders for those of a dead one and remove them. Throws when
- * a live process keeps it. A process id alone may have been given anew, so that the start time of the process is kept as well.
+ * a live process keeps it; undefined when `signal` aborts the wait for that. A process id alone may have been given anew, so
+ * that the start time of the process is kept as well.
+ *
+ * Each claim is a file with the next number, which only one can make, and the highest one counts. It is never removed, only
+ * succeeded: of two that find its process dead, the slower one would remove the claim of the other.
  */
-export async function claimWorkDir(workDir: string): Promise<Disposable> {
-  const file = join(workDir, 'agent.pid')
-  const [pid, startedAt] = (await readFile(file, 'utf8').catch(() => '')).trim().split(' ')
-  const isOthers = async () =>
-    startedAt !== undefined && Number(pid) !== process.pid && (await startTime(Number(pid))) === startedAt
+export async function claimWorkDir(workDir: string, signal: AbortSignal): Promise<Disposable | undefined> {
   const inUse = () => new Error(`the working folder ${workDir} is used by another agent`)
-  for (const end = performance.now() + PATIENCE_MS; await isOthers();) {
-    if (performance.now() > end) throw inUse()
-    await pause(POLL_MS)
-  }
   if (held.has(workDir)) throw inUse()
   held.add(workDir)
-  await writeFile(file, `${process.pid} ${await startTime(process.pid)}\n`)
-  return {
+  const claim = {
     [Symbol.dispose]() {
       held.delete(workDir)
     },
   }
+  try {
+    for (const end = performance.now() + PATIENCE_MS; !signal.aborted;) {
+      const number = await latestClaim(workDir)
+      if (!(await isHeld(claimFile(workDir, number)))) {
+        if (await makeClaim(workDir, number + 1)) return claim
+      } else if (performance.now() > end) throw inUse()
+      else await pause(POLL_MS, undefined, { signal }).catch(() => {})
+    }
+  } catch (error) {
+    claim[Symbol.dispose]()
+    throw error
+  }
+  claim[Symbol.dispose]()
+  return undefined
+}
+
+const claimFile = (workDir: string, number: number) => join(workDir, `agent${number === 0 ? '' : `.${number}`}.pid`)
+
+async function listClaims(workDir: string): Promise<number[]> {
+  const matches = (await readdir(workDir)).map((name) => /^agent(?:\.([1-9]\d*))?\.pid$/.exec(name))
+  return matches.filter((match) => match !== null).map(([, number]) => Number(number ?? 0))
+}
+
+async function latestClaim(workDir: string): Promise<number> {
+  return Math.max(-1, ...(await listClaims(workDir)))
+}
+
+/** Whether another process, and a live one, has made the claim. */
+async function isHeld(file: string): Promise<boolean> {
+  const [pid, startedAt] = (await readFile(file, 'utf8').catch(() => '')).trim().split(' ')
+  return startedAt !== undefined && Number(pid) !== process.pid && (await startTime(Number(pid))) === startedAt
+}
+
+/** Whether this process has got the claim of that number, and no later one is there. */
+async function makeClaim(workDir: string, number: number): Promise<boolean> {
+  const file = claimFile(workDir, number)
+  const draft = join(workDir, `agent.${randomUUID()}.draft`)
+  // Whoever sees the claim must see all of it.
+  await writeFile(draft, `${process.pid} ${await startTime(process.pid)}\n`)
+  try {
+    await link(draft, file)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  const claims = await listClaims(workDir)
+  if (Math.max(...claims) !== number) {
+    await rm(file, { force: true })
+    return false
+  }
+  for (const former of claims) if (former < number) await rm(claimFile(workDir, former), { force: true })
+  return true
 }
 
 /** The kernel's start time of a process in clock ticks since boot; undefined when it is gone, `0` where there is no /proc. */

@@ -193,7 +193,7 @@ export const SETTINGS = {
   S3_SECRET_ACCESS_KEY: { schema: z.string().optional(), doc: 'secret key', secret: true },
   LOG_LEVEL: {
     schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).optional(),
-    doc: 'which log lines are written to the standard error',
+    doc: 'which log lines are written to the standard error, as JSON away from a terminal',
     shown: '`info`, or `warn` on a terminal',
   },
 } as const satisfies Record<string, Setting>

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { createAgentLog, runAgent } from '@groundstate/agent/agent'
-import { pino } from 'pino'
 import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
@@ -12,6 +11,7 @@ import { JOBS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/task-results/loop.ts'
 import { makeFolder } from './folder.ts'
 import { createServer } from './http/server.ts'
+import { createLog } from './log.ts'
 import { readPointer } from './postgres/folders.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import { requireSameSecret } from './secrets/mark.ts'
@@ -33,9 +33,8 @@ export type Started = {
  * that are cut off are run again by whoever starts next.
  */
 export async function serve(config: Config, options: { signal: AbortSignal; onReady: (started: Started) => void }) {
-  // A terminal that has gone away takes no line more; that is no reason to stop.
-  const output = pino.destination(2).on('error', () => {})
-  const log = pino({ level: config.logLevel ?? (process.stderr.isTTY ? 'warn' : 'info') }, output)
+  const { isTTY } = process.stderr
+  const log = createLog(2, { level: config.logLevel ?? (isTTY ? 'warn' : 'info'), readable: isTTY })
   await using stack = new AsyncDisposableStack()
 
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url

@@ -43,7 +43,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .command('exec')
     .summary('run terraform or tofu against this server')
     .description(
-      'Runs a command, such as `terraform plan`, with a CLI configuration for this server: groundstate exec -- terraform plan',
+      'Runs a command, such as `terraform plan`, with a CLI configuration for this server: groundstate exec -- terraform plan. ' +
+        'It gets every signal that exec gets, once. Only SIGKILL cannot be passed on: without a terminal, the command survives it.',
     )
     .addOption(urlOption())
     .addOption(tokenOption())

@@ -1,11 +1,15 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClientOptions, cliConfiguration, ownCliConfiguration } from './cli-config.ts'
+import { startWitness } from './witness.ts'
 
 /** Within this a signal counts as the same one: `timeout` sends it to its child, and then to the group of that. */
 const SAME_SIGNAL_MS = 500
+
+/** What ends a command from outside. */
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 /**
  * Runs `command` with a CLI configuration for the server, and with the server as the host of `cloud` blocks that name
@@ -20,21 +24,32 @@ export async function execCommand(command: readonly string[], options: ClientOpt
     )
     return 2
   }
-  const folder = mkdtempSync(join(tmpdir(), 'groundstate-exec-'))
-  const file = join(folder, 'terraform.rc')
-  writeFileSync(file, `${cliConfiguration(options)}\n${ownCliConfiguration(process.env)}`, { mode: 0o600 })
   // A terminal sends its signals to the child as well, which needs it for prompts. Away from one the child gets a group of
   // its own and every signal from here, as a second one would make terraform drop what it does: `timeout`, systemd and CI
   // runners signal whole groups.
   const detached = !process.stdin.isTTY
-  const forwarded: NodeJS.Signals[] = detached ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGTERM']
-  const ignored: NodeJS.Signals[] = detached ? [] : ['SIGINT', 'SIGHUP']
-  const ignore = () => {}
+  const folder = mkdtempSync(join(tmpdir(), 'groundstate-exec-'))
   const last = new Map<string, number>()
-  let forward: NodeJS.SignalsListener = ignore
+  let child: ChildProcess | undefined
+  const listener = (name: NodeJS.Signals) => {
+    const before = last.get(name) ?? -Infinity
+    last.set(name, performance.now())
+    if (performance.now() - before > SAME_SIGNAL_MS) void passOn(name)
+  }
+  // A file with a token is there from now on, so that no signal may end this process before the command.
+  for (const name of SIGNALS) process.on(name, listener)
+  using witness = detached ? undefined : startWitness()
+
+  async function passOn(name: NodeJS.Signals) {
+    if (witness !== undefined && (name !== 'SIGTERM' || (await witness.sawTermination(SAME_SIGNAL_MS)))) return
+    child?.kill(name)
+  }
+
   try {
+    const file = join(folder, 'terraform.rc')
+    writeFileSync(file, `${cliConfiguration(options)}\n${ownCliConfiguration(process.env)}`, { mode: 0o600 })
     return await new Promise<number>((resolve) => {
-      const child = spawn(program, args, {
+      child = spawn(program, args, {
         stdio: 'inherit',
         detached,
         env: {
@@ -43,13 +58,6 @@ export async function execCommand(command: readonly string[], options: ClientOpt
           TF_CLOUD_HOSTNAME: process.env['TF_CLOUD_HOSTNAME'] ?? options.hostName,
         },
       })
-      forward = (signal) => {
-        const before = last.get(signal) ?? -Infinity
-        last.set(signal, performance.now())
-        if (performance.now() - before > SAME_SIGNAL_MS) child.kill(signal)
-      }
-      for (const signal of forwarded) process.on(signal, forward)
-      for (const signal of ignored) process.on(signal, ignore)
       child.on('error', (error) => {
         process.stderr.write(`groundstate: ${program} can't be started: ${error.message}\n`)
         resolve(127)
@@ -59,9 +67,8 @@ export async function execCommand(command: readonly string[], options: ClientOpt
       })
     })
   } finally {
-    for (const signal of forwarded) process.off(signal, forward)
-    for (const signal of ignored) process.off(signal, ignore)
     rmSync(folder, { recursive: true, force: true })
+    for (const name of SIGNALS) process.off(name, listener)
   }
 }
 

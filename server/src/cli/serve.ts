@@ -14,14 +14,13 @@ export async function serveCommand(config: Config): Promise<number> {
     stop.abort()
   }
   const onHangup = () => stop.abort()
-  const onLostOutput = () => {}
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup)
-  for (const output of [process.stdout, process.stderr]) output.on('error', onLostOutput)
+  // For good, as the error of the last line comes after it.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   try {
     await serve(config, { signal: stop.signal, onReady: (started) => process.stdout.write(greeting(config, started)) })
     return 0
   } finally {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('SIGHUP', onHangup)
-    for (const output of [process.stdout, process.stderr]) output.off('error', onLostOutput)
   }
 }

@@ -1,0 +1,66 @@
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createLog } from './log.ts'
+
+async function makeFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'groundstate-log-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+function openFile(folder: string) {
+  const fd = openSync(join(folder, 'log'), 'w')
+  onTestFinished(() => closeSync(fd))
+  return { fd, read: () => readFileSync(join(folder, 'log'), 'utf8') }
+}
+
+test('on a terminal a line is for people', async () => {
+  const { fd, read } = openFile(await makeFolder())
+  const log = createLog(fd, { level: 'warn', readable: true })
+
+  log.warn({ version: 'sv-1', count: 2, reason: 'two words' }, 'stored state is damaged')
+  log.error({ err: new Error('no such\nthing \x1b[31m') }, 'job failed')
+  log.info('ready')
+  log.warn('alone')
+
+  expect(read().split('\n')).toEqual([
+    'groundstate: warn: stored state is damaged (version=sv-1 count=2 reason="two words")',
+    'groundstate: error: job failed (err="no such\\nthing \\u001b[31m")',
+    'groundstate: warn: alone',
+    '',
+  ])
+})
+
+test('elsewhere it is JSON', async () => {
+  const { fd, read } = openFile(await makeFolder())
+  const log = createLog(fd, { level: 'info', readable: false })
+
+  log.info({ port: 1 }, 'ready')
+
+  expect(JSON.parse(read())).toMatchObject({ level: 30, port: 1, msg: 'ready' })
+})
+
+test.runIf(process.platform === 'linux')(
+  'a full disk costs little memory, and the log goes on when it has room',
+  async () => {
+    const folder = await makeFolder()
+    const full = openSync('/dev/full', 'w')
+    const log = createLog(full, { level: 'info', readable: false })
+    const filler = 'x'.repeat(4096)
+    for (let line = 0; line < 1000; line++) log.info({ filler }, 'kept or dropped')
+
+    // The next file that is opened gets the lowest number that is free, which is this one.
+    closeSync(full)
+    const { fd, read } = openFile(folder)
+    log.info('dropped, but tried')
+    log.info('room again')
+
+    expect(fd).toBe(full)
+    expect(read().length).toBeGreaterThan(900 * 1024)
+    expect(read().length).toBeLessThan(1100 * 1024)
+    expect(JSON.parse(read().trim().split('\n').at(-1) ?? '')).toMatchObject({ msg: 'room again' })
+  },
+)
