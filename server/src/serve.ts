@@ -38,7 +38,10 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   await using stack = new AsyncDisposableStack()
 
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
-  await migrate(databaseUrl, (client) => requireSameSecret(client, config))
+  await migrate(databaseUrl, {
+    afterwards: (client) => requireSameSecret(client, config),
+    warn: (line) => log.warn(line),
+  })
 
   const tls = await loadTls(config)
   const works = config.role !== 'api'

@@ -3,7 +3,8 @@ import { impliedGrant, type ProjectGrant, WORKSPACE_LEVELS, type WorkspaceGrant 
 
 /**
  * The permission model: pure functions from facts to sets of permissions. Routes, lists, jobs and the `permissions`
- * blocks of resources all ask these functions, and nothing else decides.
+ * blocks of resources all ask these functions. Lists cut into pages find in SQL what is visible (`facts.ts`), and that of
+ * projects what may be done there (`GRANTING` in its store): a test holds that against `projectPermissions`.
  */
 
 export const ORGANIZATION_PERMISSIONS = [

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { createTestDatabase, execute } from '../testing/database.ts'
@@ -28,4 +29,72 @@ test('a server that is older than the database names what it does not know, and 
   await expect(start).rejects.toThrow(/newer version of Groundstate \(it has 9999-of-tomorrow\)/)
   const { rows } = await execute(database.url, `select from schema_migrations where name = '0061-audit-trail'`)
   expect(rows).toEqual([])
+})
+
+/** As a server finds it that brings one migration more, which takes a lock on the tokens. */
+async function behindByOne(url: string) {
+  await execute(url, `delete from schema_migrations where name = '${LAST}'`)
+}
+const LAST = '0069-run-tokens'
+const BRIEF = { lockTimeoutMs: 20, pauseMs: 5, attempts: 3 }
+
+/** Another connection with a lock that the migration waits for, as a replica at work may have it. */
+async function holdTokens(url: string) {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('begin; lock table tokens in row exclusive mode')
+  return { release: () => client.end(), [Symbol.asyncDispose]: () => client.end() }
+}
+
+test('a migration that finds a lock taken says so, and is tried again', async () => {
+  await using database = await createTestDatabase()
+  await behindByOne(database.url)
+  await using lock = await holdTokens(database.url)
+  const lines: string[] = []
+  const warn = (line: string) => {
+    lines.push(line)
+    void lock.release()
+  }
+
+  const { applied } = await migrate(database.url, { warn, ...BRIEF, attempts: 1000 })
+
+  expect(applied).toEqual([LAST])
+  expect(lines[0]).toMatch(/^migration 0069-run-tokens waits for others at work in the database: .*lock timeout/)
+})
+
+test('a migration that never gets its lock ends the start, and leaves nothing', async () => {
+  await using database = await createTestDatabase()
+  await behindByOne(database.url)
+  await using stack = new AsyncDisposableStack()
+  stack.use(await holdTokens(database.url))
+  const lines: string[] = []
+
+  const start = migrate(database.url, { warn: (line) => lines.push(line), ...BRIEF })
+
+  await expect(start).rejects.toThrow(MigrationError)
+  await expect(start).rejects.toThrow(/migration 0069-run-tokens failed 3 times: .*lock timeout/)
+  expect(lines).toHaveLength(2)
+  const { rows } = await execute(database.url, `select from schema_migrations where name = '${LAST}'`)
+  expect(rows).toEqual([])
+})
+
+test('a migration that loses a deadlock is tried again', async () => {
+  await using database = await createTestDatabase()
+  await behindByOne(database.url)
+  // A sequence goes on when its transaction is undone: the second attempt goes well.
+  await execute(
+    database.url,
+    `create sequence attempts;
+     create function lose() returns trigger language plpgsql as $$ begin
+       if nextval('attempts') = 1 then raise exception 'deadlock detected' using errcode = '40P01'; end if;
+       return new;
+     end $$;
+     create trigger lose before insert on schema_migrations for each row execute function lose()`,
+  )
+  const lines: string[] = []
+
+  const { applied } = await migrate(database.url, { warn: (line) => lines.push(line), ...BRIEF })
+
+  expect(applied).toEqual([LAST])
+  expect(lines).toHaveLength(1)
 })

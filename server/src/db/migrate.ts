@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { StartError } from '../start-error.ts'
@@ -6,17 +7,32 @@ import { connectDatabase, databaseName } from './connect.ts'
 /** Any number that no other program locks in this database. */
 const MIGRATION_LOCK = 7_077_001
 
+/** Lost to another transaction, of a server that is still at work: a deadlock, or a lock that did not come in time. */
+const LOST = /^(?:40P01|55P03)$/
+
+/** Short, since whatever else wants the table stands in line behind a migration that waits for it. */
+const LOCK_TIMEOUT_MS = 3000
+const PAUSE_MS = 1000
+const ATTEMPTS = 10
+
 export class MigrationError extends StartError {}
+
+type Options = {
+  /** Runs under the same lock, at the end. */
+  afterwards?: (client: pg.Client) => Promise<void>
+  /** Takes a line for each attempt at a migration that was lost to others and is repeated. */
+  warn?: (line: string) => void
+  lockTimeoutMs?: number
+  pauseMs?: number
+  attempts?: number
+}
 
 /**
  * Brings the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration is
- * one transaction. Throws a `MigrationError` when the database has migrations that this server does not know: it is
- * older than the database, and must not write to it. `afterwards` runs under the same lock.
+ * one transaction, repeated when servers at work hold what it needs. Throws a `MigrationError` when the database has
+ * migrations that this server does not know: it is older than the database, and must not write to it.
  */
-export async function migrate(
-  url: string,
-  afterwards?: (client: pg.Client) => Promise<void>,
-): Promise<{ applied: string[] }> {
+export async function migrate(url: string, options: Options = {}): Promise<{ applied: string[] }> {
   const client = await connectDatabase(url, 'groundstate-migrate')
   try {
     await client.query(`select pg_advisory_lock(${MIGRATION_LOCK})`)
@@ -41,20 +57,38 @@ export async function migrate(
     const applied: string[] = []
     for (const migration of MIGRATIONS) {
       if (done.has(migration.name)) continue
-      await client.query('begin')
-      try {
-        await client.query(migration.up)
-        await client.query('insert into schema_migrations (name) values ($1)', [migration.name])
-        await client.query('commit')
-      } catch (error) {
-        await client.query('rollback')
-        throw new MigrationError(`migration ${migration.name} failed: ${String(error)}`, { cause: error })
-      }
+      await apply(client, migration, options)
       applied.push(migration.name)
     }
-    await afterwards?.(client)
+    await options.afterwards?.(client)
     return { applied }
   } finally {
     await client.end()
+  }
+}
+
+async function apply(client: pg.Client, migration: (typeof MIGRATIONS)[number], options: Options) {
+  const { warn, lockTimeoutMs = LOCK_TIMEOUT_MS, pauseMs = PAUSE_MS, attempts = ATTEMPTS } = options
+  for (let attempt = 1; ; attempt += 1) {
+    await client.query('begin')
+    try {
+      await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
+      await client.query(migration.up)
+      await client.query('insert into schema_migrations (name) values ($1)', [migration.name])
+      await client.query('commit')
+      return
+    } catch (error) {
+      await client.query('rollback')
+      const isLost = error instanceof Error && 'code' in error && LOST.test(String(error.code))
+      if (!isLost || attempt >= attempts) {
+        const times = attempt > 1 ? ` ${attempt} times` : ''
+        throw new MigrationError(`migration ${migration.name} failed${times}: ${String(error)}`, {
+          cause: error,
+          ...(isLost && { advice: 'stop the other servers, or end what else is at work in the database' }),
+        })
+      }
+      warn?.(`migration ${migration.name} waits for others at work in the database: ${String(error)}`)
+    }
+    await pause(pauseMs)
   }
 }

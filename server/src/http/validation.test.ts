@@ -127,6 +127,28 @@ test('an answer repeats no password', async () => {
   ])
 })
 
+test.each([
+  [{ value: 471100123 }, '/data/attributes/value', 'value is withheld here, it must be a string'],
+  [
+    [{ value: 471100123, token: 471100123 }],
+    '/data/attributes',
+    'attributes is [{"value":"…","token":"…"}], it must be an object',
+  ],
+])('an answer repeats no value of a variable: %j', async (attributes, pointer, detail) => {
+  const given = Array.isArray(attributes) ? attributes : { key: 'k', category: 'env', sensitive: true, ...attributes }
+  const body = { data: { type: 'vars', attributes: given } }
+
+  const response = await app.request({
+    method: 'POST',
+    url: `/api/v2/workspaces/${workspace.id}/vars`,
+    token: owner.token,
+    body,
+  })
+
+  expect(response.status).toBe(422)
+  expect(response.json().errors).toMatchObject([{ detail, source: { pointer } }])
+})
+
 test('an answer repeats the beginning of a long value only', async () => {
   const id = `team-${'x'.repeat(300_000)}`
   const body = {

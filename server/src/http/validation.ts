@@ -36,7 +36,7 @@ function nameOf(path: readonly PropertyKey[]) {
 }
 
 /** An answer is kept in places where secrets have no business, so it doesn't repeat them. */
-const SECRET_NAMES = /password|secret|hmac|private-key/
+const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
   const given = SECRET_NAMES.test(name) ? 'withheld here' : shown(issue.input)
@@ -74,7 +74,8 @@ function isNumeric(origin: string) {
 }
 
 function shown(value: unknown) {
-  const text = JSON.stringify(typeof value === 'string' ? value.slice(0, 100) : value) ?? String(value)
+  const given = typeof value === 'string' ? value.slice(0, 100) : value
+  const text = JSON.stringify(given, (name, inner: unknown) => (SECRET_NAMES.test(name) ? '…' : inner)) ?? String(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 

@@ -36,6 +36,16 @@ async function setWith(w: World, noun: 'workspaces' | 'projects') {
   return { ids: [set], body: many(noun, id) }
 }
 
+const SET_UPDATE = 'variable create, variable update, variable_set update'
+
+/** A change of a set that gives it one variable more, and another value to the one that it has. */
+async function setUpdate(w: World) {
+  const set = await w.variableSet()
+  const changed = { ...newValue.data, id: await w.variable(`/varsets/${set}/relationships`) }
+  const vars = { data: [changed, variable(w).data] }
+  return { ids: [set], body: data('varsets', { description: 'x' }, { vars }) }
+}
+
 async function nameOf(w: World, workspace: string) {
   return (await w.send('GET', `/workspaces/${workspace}`)).attributes.name as string
 }
@@ -194,18 +204,12 @@ export const SETTINGS: Record<string, Change | string> = {
     ids: [await w.variable(`/workspaces/${await w.workspace()}`)],
   })),
 
-  'POST /organizations/:organization/varsets': change('variable_set create', (w) => ({
+  'POST /organizations/:organization/varsets': change('variable create, variable_set create', (w) => ({
     ids: [w.organization.name],
     body: data('varsets', { name: w.name('set') }, { vars: { data: [variable(w).data] } }),
   })),
-  'PATCH /varsets/:id': change('variable_set update', async (w) => ({
-    ids: [await w.variableSet()],
-    body: data('varsets', { description: 'x' }),
-  })),
-  'POST /varsets/:id': change('variable_set update', async (w) => ({
-    ids: [await w.variableSet()],
-    body: data('varsets', { description: 'x' }),
-  })),
+  'PATCH /varsets/:id': change(SET_UPDATE, async (w) => setUpdate(w)),
+  'POST /varsets/:id': change(SET_UPDATE, async (w) => setUpdate(w)),
   'DELETE /varsets/:id': change('variable_set destroy', async (w) => ({ ids: [await w.variableSet()] })),
   'POST /varsets/:id/relationships/workspaces': change('variable_set add_workspaces', async (w) => ({
     ids: [await w.variableSet()],

@@ -159,6 +159,23 @@ describe('users', () => {
     expect((await send('GET', `/users/${gone.id}`)).status).toBe(404)
   })
 
+  test('the only owner of an organization is suspended all the same, and owns it again afterwards', async () => {
+    const user = await createUser(app)
+    const { name } = await createOrganization(app, user)
+    const rename = async () =>
+      app.request({
+        method: 'PATCH',
+        url: `/api/v2/organizations/${name}`,
+        token: user.token,
+        body: { data: { type: 'organizations', attributes: { email: 'new@example.com' } } },
+      })
+
+    expect((await act(user, 'suspend')).status).toBe(200)
+    expect((await rename()).status).toBe(401)
+    expect((await act(user, 'unsuspend')).status).toBe(200)
+    expect((await rename()).status).toBe(200)
+  })
+
   test("a team's account is not among them", async () => {
     const owner = await createUser(app)
     const { id } = await createOrganization(app, owner)

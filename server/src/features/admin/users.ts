@@ -62,7 +62,10 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   })
 }
 
-/** A suspended account can't sign in, and its sessions and API tokens stop to work at once. */
+/**
+ * A suspended account can't sign in, and its sessions and API tokens stop to work at once. Nothing else stops a stolen
+ * account, so the only owner of an organization can be suspended, though not deleted: this can be undone.
+ */
 export async function suspendUser(ctx: Ctx, id: string) {
   const user = await showSiteUser(ctx, id)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === id) throw invalid("you can't suspend your own account")

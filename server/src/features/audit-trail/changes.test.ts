@@ -88,6 +88,7 @@ async function eventsOf({ headers }: TestResponse) {
     .selectAll()
     .where('request_id', '=', String(headers['x-request-id']))
     .orderBy('action')
+    .orderBy('resource_type')
     .execute()
 }
 

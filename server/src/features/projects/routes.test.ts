@@ -96,6 +96,36 @@ test('a member lists the projects that teams grant, and the rest does not exist'
   expect((await create({ name: 'mine' }, {}, member.token)).status).toBe(403)
 })
 
+test('a list that is limited to what the caller may do has the projects whose permissions say so, at every level', async () => {
+  const member = await createUser(app)
+  const teamId = await createTeamWithAccess(app, { members: [member], organizationId: acme.id })
+  const levels = (['read', 'write', 'maintain', 'admin', 'custom'] as const).flatMap((access) =>
+    (['read', 'update', 'delete'] as const).flatMap((project_settings) =>
+      [false, true].map((workspace_create) => ({ access, project_settings, workspace_create })),
+    ),
+  )
+  for (const [index, level] of levels.entries()) {
+    const { id: project_id } = await newProject(`level-${index}`)
+    const row = { id: `tprj-level-${index}`, team_id: teamId, project_id, created_at: app.now(), ...level }
+    await app.db.insertInto('team_projects').values(row).execute()
+  }
+  type Listed = { id: string; attributes: { permissions: Record<string, boolean> } }
+  const list = async (query = ''): Promise<Listed[]> =>
+    (await app.request({ url: `${url}?page[size]=100${query}`, token: member.token })).json().data
+  const ids = (projects: Listed[]) => projects.map(({ id }) => id)
+
+  const all = await list()
+  const updated = await list('&filter[permissions][update]=true')
+  const populated = await list('&filter[permissions][create-workspace]=true')
+
+  const allowing = (name: string) => ids(all.filter(({ attributes }) => attributes.permissions[name]))
+  expect(all).toHaveLength(levels.length)
+  expect(ids(updated)).toEqual(allowing('can-update'))
+  expect(ids(populated)).toEqual(allowing('can-create-workspace'))
+  // What the level does not say, such as settings of `read`, the other columns of the row don't say either.
+  expect([updated.length, populated.length]).toEqual([6 + 4, 6 + 6 + 3])
+})
+
 test('a list is limited to projects in which the caller may do something', async () => {
   const [read, maintained, administered, custom] = [
     await newProject('p-read'),

@@ -74,6 +74,45 @@ describe('§8 the free plan', () => {
     expect(globalAgain.status).toBe(422)
   })
 
+  test('has a task that is switched off in no workspace: it is not switched on when there are eleven', async () => {
+    const setting = await freeSetting()
+    const { organization, user } = setting
+    const isGlobal = { 'global-configuration': { enabled: true } }
+    const task = await createTask(app, setting, { enabled: false, ...isGlobal })
+    const create = async (name: string) => createWorkspaceByRequest(organization, { name, token: user.token })
+    const statuses = []
+    for (let index = 2; index <= 11; index += 1) statuses.push((await create(`w-${index}`)).status)
+
+    const renamed = await patchTask(user, task, { description: 'off', ...isGlobal })
+    const on = await patchTask(user, task, { enabled: true })
+    const onAndLocal = await patchTask(user, task, { enabled: true, 'global-configuration': { enabled: false } })
+
+    expect(new Set(statuses)).toEqual(new Set([201]))
+    expect(renamed.status).toBe(200)
+    expect(on.status).toBe(422)
+    expect(on.json().errors[0]).toMatchObject({
+      detail: expect.stringContaining('the free plan has run tasks in 10 workspaces'),
+      source: { pointer: '/data/attributes/enabled' },
+    })
+    expect(onAndLocal.status).toBe(200)
+  })
+
+  test('is not escaped by a task that is switched on and made global at once', async () => {
+    const setting = await freeSetting()
+    const { organization, user } = setting
+    const task = await createTask(app, setting, { enabled: false })
+    for (let index = 2; index <= 11; index += 1) {
+      await createWorkspaceByRequest(organization, { name: `w-${index}`, token: user.token })
+    }
+
+    const answers = await Promise.all([
+      patchTask(user, task, { enabled: true }),
+      patchTask(user, task, { 'global-configuration': { enabled: true } }),
+    ])
+
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 422])
+  })
+
   test('has a global task in ten workspaces, of eleven that are made at once too', async () => {
     const { organization, user, receiver } = await freeSetting()
     await createTask(app, { organization, user, receiver }, { 'global-configuration': { enabled: true } })

@@ -29,15 +29,15 @@ export async function checkWorkspaceQuota(ctx: Tctx, organization: Planned, work
   }
 }
 
-/** As `checkTaskQuota`, for a task that applies to every workspace. */
-export async function checkGlobalQuota(ctx: Tctx, organization: Planned) {
+/** As `checkTaskQuota`, for a task that is about to be asked in every workspace; `pointer` is at what makes it so. */
+export async function checkGlobalQuota(ctx: Tctx, organization: Planned, pointer: string) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)
   const count = await store.countWorkspaces(ctx.db, organization.id)
   if (count > FREE_WORKSPACES) {
     throw invalid(
       `the free plan has run tasks in ${FREE_WORKSPACES} workspaces, and the organization has ${count}: attach the task to some of them`,
-      '/data/attributes/global-configuration/enabled',
+      pointer,
     )
   }
 }

@@ -63,7 +63,8 @@ export async function createTask(ctx: Ctx, organizationName: string, { attribute
   await named(attributes.name, () =>
     transact(ctx, async (ctx) => {
       await checkTaskQuota(ctx, organization)
-      if (attributes['global-configuration']?.enabled) await checkGlobalQuota(ctx, organization)
+      if (attributes['global-configuration']?.enabled && attributes.enabled !== false)
+        await checkGlobalQuota(ctx, organization, IS_GLOBAL)
       await store.insertTask(ctx.db, {
         id,
         organization_id: organization.id,
@@ -117,12 +118,16 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     ...globalColumns(attributes['global-configuration'], task.global_stages),
     updated_at: ctx.now(),
   }
+  const becomesGlobal = attributes['global-configuration']?.enabled === true && !task.global_enabled
+  const becomesEnabled = attributes.enabled === true && !task.enabled
   await named(attributes.name ?? task.name, () =>
     transact(ctx, async (ctx) => {
-      if (attributes['global-configuration']?.enabled && !task.global_enabled) {
-        await checkGlobalQuota(ctx, { id: task.organization_id, plan: task.organization_plan })
+      const changed = await store.updateTask(ctx.db, id, changes)
+      // Only the changed row tells: another request may be switching the other of the two on.
+      if ((becomesGlobal || becomesEnabled) && changed?.enabled && changed.global_enabled) {
+        const organization = { id: task.organization_id, plan: task.organization_plan }
+        await checkGlobalQuota(ctx, organization, becomesGlobal ? IS_GLOBAL : IS_ENABLED)
       }
-      await store.updateTask(ctx.db, id, changes)
       // A URL may hold a secret, as the key does.
       await recordAudit(ctx, {
         organizationId: task.organization_id,
@@ -159,6 +164,8 @@ export async function testTask(ctx: Ctx, id: string): Promise<{ task: Task; veri
 }
 
 const POOL = '/data/relationships/agent-pool/data/id'
+const IS_GLOBAL = '/data/attributes/global-configuration/enabled'
+const IS_ENABLED = '/data/attributes/enabled'
 
 /** Where the requests of a task go, and its opened key. */
 export function taskReceiver(

@@ -47,7 +47,12 @@ export async function insertTask(db: Db, row: Insertable<Schema['tasks']>) {
 }
 
 export async function updateTask(db: Db, id: string, changes: Updateable<Schema['tasks']>) {
-  await db.updateTable('tasks').set(changes).where('id', '=', id).execute()
+  return db
+    .updateTable('tasks')
+    .set(changes)
+    .where('id', '=', id)
+    .returning(['enabled', 'global_enabled'])
+    .executeTakeFirst()
 }
 
 export async function deleteTask(db: Db, id: string) {
@@ -88,12 +93,13 @@ export async function countWorkspaces(db: Db, organizationId: string) {
   return count
 }
 
-/** A task for every workspace of the organization, if it has one. */
+/** A task that every workspace of the organization asks, if there is one. */
 export async function findGlobalTask(db: Db, organizationId: string) {
   return db
     .selectFrom('tasks')
     .select('name')
     .where('organization_id', '=', organizationId)
+    .where('enabled', '=', sql.lit(true))
     .where('global_enabled', '=', sql.lit(true))
     .orderBy('name')
     .limit(1)

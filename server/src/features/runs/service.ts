@@ -6,7 +6,7 @@ import { invalidParameter, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { readText } from '../../http/query.ts'
 import { requireOrganization } from '../organizations/service.ts'
-import { requireWorkspace } from '../workspaces/service.ts'
+import { requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { readRunFilter } from './filters.ts'
 import * as store from './store.ts'
 import { openTasks, waitingReason } from './waiting.ts'
@@ -70,7 +70,10 @@ export async function listWaitingReasons(ctx: Ctx, workspaceIds: readonly string
 type ListInput = { page: Page; query: Record<string, unknown> }
 
 export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, query }: ListInput) {
-  const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
+  return listRunsOf(ctx, await requireWorkspace(ctx, workspaceId, 'runs:read'), { page, query })
+}
+
+async function listRunsOf(ctx: Ctx, workspace: Workspace, { page, query }: ListInput) {
   const now = ctx.now()
   const filter = readRunFilter(query, now)
   const list = await store.listWorkspaceRuns(ctx.db, { workspaceId: workspace.id, page, filter, now })
@@ -82,7 +85,7 @@ export async function listNamedWorkspaceRuns(ctx: Ctx, { page, query }: ListInpu
   const [workspaceId, organization] = [requireText(query, 'workspace_id'), requireText(query, 'organization_name')]
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
   if (workspace.organization_name.toLowerCase() !== organization.toLowerCase()) throw notFound('workspace')
-  return listWorkspaceRuns(ctx, workspaceId, { page, query })
+  return listRunsOf(ctx, workspace, { page, query })
 }
 
 function requireText(query: Record<string, unknown>, parameter: string) {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
+import { addWorkspace, createRun } from '../../testing/runs.ts'
 import { issueToken } from './issue.ts'
 import { createOrganizationToken, createTeamToken, createUserToken } from './service.ts'
 
@@ -75,11 +76,10 @@ describe.each(Object.entries(MAKERS))('a token of the kind %s', (kind, make) => 
 })
 
 test("a run's token is nobody's to see", async () => {
-  const { token } = await issueToken(
-    ctx(),
-    { kind: 'run', organization_id: organization.id, run_id: 'run-1', workspace_id: 'ws-1' },
-    {},
-  )
+  const { workspaceId } = await addWorkspace(app, { user: owner, organization: organization.name })
+  const runId = await createRun(app, { user: owner, workspaceId })
+  const subject = { kind: 'run', organization_id: organization.id, run_id: runId, workspace_id: workspaceId } as const
+  const { token } = await issueToken(ctx(), subject, {})
 
   expect((await send('GET', token.id, owner.token)).status).toBe(404)
 })

@@ -14,9 +14,10 @@ import * as store from './team-token-store.ts'
 export { TEAM_TOKEN_SORTS, type TeamTokenSort } from './team-token-store.ts'
 
 /**
- * A team whose tokens the actor may manage: owners those of all teams, who manages teams those of all but the owners', and
- * members in person those of their own team where it lets them: a team's token that could would outlive its own
- * revocation, so one can only where its team manages teams. Throws `not-found` for a team that the actor may not see, else what `refuse` makes of the team's name.
+ * A team whose tokens the actor may manage: owners those of all teams, whoever manages teams those of all but the owners',
+ * and members those of their own team where it lets them. Members in person only: a team's token that could issue others
+ * would outlive its own revocation. Throws `not-found` for a team that the actor may not see, else what `refuse` makes of
+ * the team's name.
  */
 export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = forbidTokens) {
   const team = await store.findTeam(ctx.db, ctx.actor, teamId)

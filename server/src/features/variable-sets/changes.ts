@@ -6,7 +6,7 @@ import { forbidden, invalid } from '../../errors.ts'
 import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { listReadableProjects, requireProjectIn } from '../projects/service.ts'
-import { changeVariable, insertVariable, listVariables } from '../variables/service.ts'
+import { changeVariable, insertVariable, lockVariables, variableAudit } from '../variables/service.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces } from '../workspaces/service.ts'
 import { requireVariableSet, type VariableSet } from './service.ts'
 import * as store from './store.ts'
@@ -36,10 +36,7 @@ export async function createVariableSet(
       })
       const scope = { id, organization_id: organization.id, project_id: owner }
       await setScope(ctx, scope, relationships)
-      for (const [index, { attributes: input }] of (relationships.vars?.data ?? []).entries()) {
-        const pointer = `/data/relationships/vars/data/${index}/attributes`
-        await insertVariable(ctx, { variableSetId: id }, { input, pointer })
-      }
+      await setVariables(ctx, scope, relationships.vars?.data ?? [])
       await recordAudit(ctx, setAudit({ ...scope, name: attributes.name }, 'create'))
       return requireVariableSet(ctx, id, 'read')
     }),
@@ -89,8 +86,8 @@ export async function updateVariableSet(
         updated_at: ctx.now(),
       })
       await setScope(ctx, set, relationships)
-      await setVariables(ctx, id, relationships.vars?.data ?? [])
-      const { vars: _, ...scope } = relationships
+      const { vars, ...scope } = relationships
+      await setVariables(ctx, set, vars?.data ?? [])
       await recordAudit(ctx, setAudit(set, 'update', { changes: { ...attributes, ...scope } }))
       return requireVariableSet(ctx, id, 'read')
     }),
@@ -99,16 +96,25 @@ export async function updateVariableSet(
 
 type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
 
-/** Adds variables to the set, and changes those that are named by their id. */
-async function setVariables(ctx: Ctx & { db: Tx }, variableSetId: string, changes: readonly VariableChange[]) {
-  const known = new Set((await listVariables(ctx.db, { variableSetId })).map(({ id }) => id))
+/** Adds variables to the set, and changes those that are named by their id; each leaves an event of its own. */
+async function setVariables(ctx: Ctx & { db: Tx }, set: Scoped, changes: readonly VariableChange[]) {
+  const owner = { variableSetId: set.id }
+  const named = changes.flatMap(({ id }) => id ?? [])
+  const known = new Set(named.length === 0 ? [] : await lockVariables(ctx.db, owner, named))
   for (const [index, change] of changes.entries()) {
     const place = `/data/relationships/vars/data/${index}`
     const pointer = `${place}/attributes`
-    if (change.id === undefined) await insertVariable(ctx, { variableSetId }, { input: change.attributes, pointer })
-    else if (!known.has(change.id)) throw invalid(`the set has no variable ${change.id}`, `${place}/id`)
-    else if (change.attributes)
-      await changeVariable(ctx, { variableSetId }, { id: change.id, input: change.attributes, pointer })
+    if (change.id === undefined) {
+      const { attributes: input } = change
+      const event = variableAudit(set.organization_id, 'create')
+      await audited(ctx, event, (ctx) => insertVariable(ctx, owner, { input, pointer }))
+    } else if (!known.has(change.id)) {
+      throw invalid(`the set has no variable ${change.id}`, `${place}/id`)
+    } else if (change.attributes) {
+      const { id, attributes: input } = change
+      const event = variableAudit(set.organization_id, 'update', input)
+      await audited(ctx, event, (ctx) => changeVariable(ctx, owner, { id, input, pointer }))
+    }
   }
 }
 

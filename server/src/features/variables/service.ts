@@ -12,7 +12,7 @@ import {
 import * as store from './store.ts'
 import { changeVariable, destroyVariable, insertVariable, variableAudit } from './values.ts'
 
-export { findVariable, listVariables, listVariablesOfSets, listVariablesOfWorkspaces } from './store.ts'
+export { findVariable, listVariables, listVariablesOfSets, listVariablesOfWorkspaces, lockVariables } from './store.ts'
 export type { VariableRow } from './store.ts'
 export { listOverwrites, resolveRunVariables } from './resolve.ts'
 export { variableResource } from './resource.ts'
