@@ -21,7 +21,7 @@ export default defineConfig({
           hookTimeout: 20_000,
         },
       },
-      // The web application has its own: another environment, and no database.
+      // The web application has its own: other sources, and no database.
       ...(existsSync(web) ? [web] : []),
     ],
   },

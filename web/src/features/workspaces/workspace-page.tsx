@@ -5,7 +5,7 @@ import { Pages } from '../../components/pages.tsx'
 import { Ago } from '../../components/time.tsx'
 import { RunStatus } from '../runs/run-status.tsx'
 import { useRuns } from '../runs/runs.ts'
-import { useWorkspace } from './workspaces.ts'
+import { resourceCount, useWorkspace } from './workspaces.ts'
 
 const route = getRouteApi('/app/app/$organization/workspaces/$workspace')
 
@@ -31,7 +31,7 @@ export function WorkspacePage() {
       </div>
       <p className="mt-1 text-sm text-slate-500">
         {attributes['execution-mode']} execution · version {attributes['terraform-version']} ·{' '}
-        {attributes['resource-count']} resources
+        {resourceCount(attributes)}
       </p>
       {attributes['waiting-reason'] && <WaitingNote>{attributes['waiting-reason']}</WaitingNote>}
       {attributes.description && <p className="mt-3 text-sm">{attributes.description}</p>}

@@ -4,7 +4,7 @@ import { TextField } from '../../components/form.tsx'
 import { Badge, EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
 import { Pages } from '../../components/pages.tsx'
 import { RunStatus } from '../runs/run-status.tsx'
-import { useWorkspaces } from './workspaces.ts'
+import { resourceCount, useWorkspaces } from './workspaces.ts'
 
 const route = getRouteApi('/app/app/$organization/workspaces')
 
@@ -61,9 +61,7 @@ export function WorkspacesPage() {
                       {tag}
                     </Badge>
                   ))}
-                  <span className="ml-auto text-sm text-slate-500">
-                    {workspace.attributes['resource-count']} resources
-                  </span>
+                  <span className="ml-auto text-sm text-slate-500">{resourceCount(workspace.attributes)}</span>
                   {status !== undefined && <RunStatus status={status} />}
                 </Link>
               </li>

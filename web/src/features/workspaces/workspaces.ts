@@ -31,3 +31,8 @@ export function useWorkspace(organization: string, name: string) {
     refetchInterval: (query) => (query.state.data?.data.attributes.locked ? 3000 : 15_000),
   })
 }
+
+/** "1 resource", "2 resources". */
+export function resourceCount({ 'resource-count': count }: Pick<WorkspaceAttributes, 'resource-count'>) {
+  return `${count} ${count === 1 ? 'resource' : 'resources'}`
+}
