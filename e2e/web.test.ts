@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { totpCode } from '../server/src/features/sessions/totp.ts'
+import { type Received, startReceiver } from '../server/src/testing/receiver.ts'
 import { hasBrowser, openPage } from './browser.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
@@ -51,6 +52,17 @@ async function openPageOf(username: string, path: string) {
   await own.getByLabel('Password').fill(PASSWORD)
   await own.getByRole('button', { name: 'Sign in' }).click()
   return own
+}
+
+/** A workspace with a mandatory task before its plans. */
+async function createAskingWorkspace(name: string, url: string) {
+  const create = async (path: string, type: string, attributes: object, relationships?: object) =>
+    (await server.api('POST', path, { data: { type, attributes, relationships } })).data.id as string
+  const workspace = await create('/organizations/main/workspaces', 'workspaces', { name })
+  const task = await create('/organizations/main/tasks', 'tasks', { name: `task-${name}`, url, category: 'task' })
+  const attributes = { 'enforcement-level': 'mandatory', stages: ['pre_plan'] }
+  const relationships = { task: { data: { type: 'tasks', id: task } } }
+  await create(`/workspaces/${workspace}/tasks`, 'workspace-tasks', attributes, relationships)
 }
 
 async function texts(list: Locator) {
@@ -184,6 +196,11 @@ resource "terraform_data" "slow" {
     await folder.ok(['plan', '-out=saved.tfplan'])
     const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/watched')
     await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, { reason: 'lunch' })
+    const begins: string[] = []
+    page.on('request', (request) => {
+      const [, log] = /_objects\/logs\/(apply-\w+)\..*offset=0$/.exec(request.url()) ?? []
+      if (log !== undefined) begins.push(log)
+    })
 
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('link', { name: 'watched' }).click()
@@ -205,6 +222,46 @@ resource "terraform_data" "slow" {
     expect(reason).toContain('lunch')
     expect(ofWorkspace).toContain('locked by user admin')
     expect(early).toBe(0)
+    // Read from its begin to its end, not from its begin at each look at the run.
+    expect(begins).toHaveLength(1)
+  })
+
+  test.skipIf(!hasTerraform)('a run that a task refuses says which task and why, as it happens', async () => {
+    const receiver = await startReceiver()
+    const asked = Promise.withResolvers<Received>()
+    receiver.onRequest = (received, response) => {
+      response.end()
+      asked.resolve(received)
+    }
+    await createAskingWorkspace('guarded', receiver.url)
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('guarded') })
+    await folder.ok(['init', '-input=false'])
+    const { done } = folder.start(['plan', '-input=false'])
+    const { payload } = await asked.promise
+    const message = `port 22 is open: ${'w'.repeat(500)}`
+    const task = page.getByRole('region', { name: 'Pre-plan tasks' }).getByRole('listitem')
+
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.goto(`${server.url}/app/main/workspaces/guarded/runs/${payload.run_id}`)
+    await task.getByText('running', { exact: true }).waitFor()
+    await fetch(payload.task_result_callback_url, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${payload.access_token}`, 'content-type': 'application/vnd.api+json' },
+      body: JSON.stringify({
+        data: { type: 'task-results', attributes: { status: 'failed', message, url: 'https://receiver.example/22' } },
+      }),
+    })
+    await page.getByText('The apply was not reached').waitFor()
+    const plan = await page.getByRole('region', { name: 'Plan', exact: true }).textContent()
+    const waiting = await page.getByText('Waiting for output').count()
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+    await done
+
+    expect(await task.textContent()).toContain(`task-guardedmandatoryfailed${message}`)
+    expect(await task.getByRole('link').getAttribute('href')).toBe('https://receiver.example/22')
+    expect(plan).toContain(`The plan was never started: the mandatory task task-guarded failed: ${message}`)
+    expect(waiting).toBe(0)
+    expect(overflow).toBe(0)
   })
 
   test('long texts wrap on a phone, and an address that leads nowhere leads back', async () => {

@@ -6,20 +6,28 @@ const POLL_MS = 700
 const STX = '\u0002'
 const ETX = '\u0003'
 
-/** Follows a log from its start to the end marker, chunk by chunk. */
-export function Log({ url }: { url: string }) {
+/**
+ * Follows a log from its start to the end marker, chunk by chunk. `url` is signed anew in each answer about its phase, so
+ * the first one counts: give another log another `key`.
+ */
+export function Log({ url: latestUrl }: { url: string }) {
+  const [url] = useState(latestUrl)
   const [text, setText] = useState('')
+  const [isWhole, setIsWhole] = useState(false)
   const [error, setError] = useState<Error>()
   const end = useRef<HTMLDivElement>(null)
 
   useEffect(() => {
     const stop = new AbortController()
-    void follow(url, stop.signal, (more) => setText((before) => before + more)).catch((cause: unknown) => {
+    const onText = (more: string) => setText((before) => before + more)
+    const onEnd = () => setIsWhole(true)
+    void follow(url, stop.signal, { onText, onEnd }).catch((cause: unknown) => {
       if (!stop.signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)))
     })
     return () => {
       stop.abort()
       setText('')
+      setIsWhole(false)
     }
   }, [url])
 
@@ -29,15 +37,18 @@ export function Log({ url }: { url: string }) {
   }, [text])
 
   if (error) return <ErrorNote error={error} />
+  const empty = isWhole ? 'There was no output.' : 'Waiting for output…'
   return (
     <pre className="max-h-[32rem] overflow-auto rounded-md bg-slate-950 p-4 font-mono text-xs leading-relaxed text-slate-200">
-      {text === '' ? 'Waiting for output…' : text.split('\n').map(readable).join('\n')}
+      {text === '' ? empty : text.split('\n').map(readable).join('\n')}
       <div ref={end} />
     </pre>
   )
 }
 
-async function follow(url: string, signal: AbortSignal, onText: (text: string) => void) {
+type Listener = { onText: (text: string) => void; onEnd: () => void }
+
+async function follow(url: string, signal: AbortSignal, { onText, onEnd }: Listener) {
   const decoder = new TextDecoder()
   for (let offset = 0; !signal.aborted;) {
     const response = await fetch(`${new URL(url).pathname}?limit=${CHUNK}&offset=${offset}`, { signal })
@@ -46,7 +57,7 @@ async function follow(url: string, signal: AbortSignal, onText: (text: string) =
     offset += bytes.length
     const text = decoder.decode(bytes, { stream: true })
     onText(text.replaceAll(STX, '').replaceAll(ETX, ''))
-    if (text.endsWith(ETX)) return
+    if (text.endsWith(ETX)) return onEnd()
     if (bytes.length === 0) await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

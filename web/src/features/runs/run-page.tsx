@@ -3,9 +3,10 @@ import type { Resource } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote, Loading, WaitingNote } from '../../components/feedback.tsx'
 import { Ago } from '../../components/time.tsx'
-import { Log } from './log.tsx'
+import { Phase, wasNeverBegun, whyEnded } from './phase.tsx'
 import { RunStatus } from './run-status.tsx'
 import { type PhaseAttributes, useRun, useRunAction } from './runs.ts'
+import { TaskStageStep } from './task-stage.tsx'
 
 const route = getRouteApi('/app/app/$organization/workspaces/$workspace/runs/$run')
 
@@ -19,6 +20,8 @@ export function RunPage() {
   const { attributes } = run
   const plan = included.find((item) => item.type === 'plans') as Resource<PhaseAttributes> | undefined
   const apply = included.find((item) => item.type === 'applies') as Resource<PhaseAttributes> | undefined
+  const reason = whyEnded(attributes)
+  const stages = new Map(query.data.stages.map((stage) => [stage.name, stage]))
 
   return (
     <>
@@ -66,29 +69,13 @@ export function RunPage() {
         )}
       </div>
       {action.error && <ErrorNote error={action.error} />}
-      <Phase title="Plan" phase={plan} />
-      <Phase title="Apply" phase={apply} />
+      <TaskStageStep stage={stages.get('pre_plan')} />
+      <Phase title="Plan" phase={plan} reason={reason} />
+      <TaskStageStep stage={stages.get('post_plan')} />
+      <TaskStageStep stage={stages.get('pre_apply')} />
+      {/* Once is enough: a plan that was never begun has told the reason. */}
+      <Phase title="Apply" phase={apply} reason={plan && wasNeverBegun(plan) ? undefined : reason} />
+      <TaskStageStep stage={stages.get('post_apply')} />
     </>
-  )
-}
-
-const UNSTARTED = new Set(['pending', 'created'])
-
-function Phase({ title, phase }: { title: string; phase: Resource<PhaseAttributes> | undefined }) {
-  if (!phase || UNSTARTED.has(phase.attributes.status)) return null
-  const { attributes } = phase
-  const counts = [attributes['resource-additions'], attributes['resource-changes'], attributes['resource-destructions']]
-  return (
-    <section className="mt-8">
-      <h2 className="mb-3 flex flex-wrap items-center gap-3 font-medium">
-        {title} <RunStatus status={attributes.status} />
-        {counts.every((count) => count !== null) && (
-          <span className="text-sm font-normal text-slate-500">
-            {counts[0]} to add, {counts[1]} to change, {counts[2]} to destroy
-          </span>
-        )}
-      </h2>
-      {attributes['log-read-url'] && <Log url={attributes['log-read-url']} />}
-    </section>
   )
 }

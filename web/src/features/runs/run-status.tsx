@@ -1,7 +1,7 @@
 import { Badge, type Tone } from '../../components/feedback.tsx'
 
-const GOOD = new Set(['applied', 'planned_and_finished', 'planned_and_saved', 'finished'])
-const BAD = new Set(['errored', 'unreachable'])
+const GOOD = new Set(['applied', 'planned_and_finished', 'planned_and_saved', 'finished', 'passed'])
+const BAD = new Set(['errored', 'failed', 'unreachable'])
 const QUIET = new Set(['canceled', 'force_canceled', 'discarded'])
 const WAITING = new Set([
   'pending',
@@ -10,6 +10,7 @@ const WAITING = new Set([
   'post_plan_awaiting_decision',
   'cost_estimated',
   'policy_checked',
+  'awaiting_override',
 ])
 
 /** Whether nothing more will happen to a run with this status. */
@@ -17,6 +18,7 @@ export function isFinal(status: string) {
   return status === 'applied' || status === 'planned_and_finished' || status === 'errored' || QUIET.has(status)
 }
 
+/** The status of a run, of one of its phases, or of what its tasks say. */
 export function RunStatus({ status }: { status: string }) {
   return <Badge tone={tone(status)}>{status.replaceAll('_', ' ')}</Badge>
 }
