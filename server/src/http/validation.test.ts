@@ -122,13 +122,13 @@ test('an answer repeats no password', async () => {
   expect(response.status).toBe(422)
   expect(response.text).not.toMatch(/4711|hunter2/)
   expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
-    'current_password is withheld here, it must be a string',
+    'current_password is wrong (what was sent is withheld), it must be a string',
     expect.stringContaining('password is too short'),
   ])
 })
 
 test.each([
-  [{ value: 471100123 }, '/data/attributes/value', 'value is withheld here, it must be a string'],
+  [{ value: 471100123 }, '/data/attributes/value', 'value is wrong (what was sent is withheld), it must be a string'],
   [
     [{ value: 471100123, token: 471100123 }],
     '/data/attributes',

@@ -39,7 +39,7 @@ function nameOf(path: readonly PropertyKey[]) {
 const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
-  const given = SECRET_NAMES.test(name) ? 'withheld here' : shown(issue.input)
+  const given = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
     return issue.input === undefined
       ? `${name} is missing`
