@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { createTestApp } from '../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../testing/factories.ts'
+import { parseBody } from './validation.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -48,6 +50,24 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
     'the reason of a lock in a document',
     () => [`/workspaces/${workspace.id}/actions/lock`, data('', { reason: 5 })],
     ['reason is 5, it must be a string', attribute('reason')],
+  ],
+  [
+    'what a whole number is',
+    () => [`/workspaces/${workspace.id}/state-versions`, data('state-versions', { serial: 6.5, md5: 'a'.repeat(32) })],
+    ['serial is 6.5, it must be a whole number', attribute('serial')],
+  ],
+  [
+    'an empty id in words',
+    () => ['/runs', { data: { type: 'runs', relationships: { workspace: { data: { type: 'workspaces', id: '' } } } } }],
+    ['id is "", it must not be empty', '/data/relationships/workspace/data/id'],
+  ],
+  [
+    'how long a text may be',
+    () => [
+      `/workspaces/${workspace.id}/state-versions`,
+      data('state-versions', { serial: 1, md5: 'a'.repeat(32), lineage: 'x'.repeat(1001) }),
+    ],
+    [expect.stringMatching(/^lineage is "x+…, it must have at most 1000 characters$/), attribute('lineage')],
   ],
   ['a missing body', () => [`${organizationUrl}/projects`, undefined], ['body is missing', '']],
   [
@@ -108,6 +128,21 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
   ],
 ])('an answer names %s', async (_, request, expected) => {
   expect(await errorsOf(...request())).toEqual([expected])
+})
+
+test.each<[schema: z.ZodType, given: unknown, rule: string]>([
+  [z.record(z.string(), z.string()), 5, 'it must be an object'],
+  [z.int(), 6.5, 'it must be a whole number'],
+  [z.number().positive(), 0, 'it must be above 0'],
+  [z.int().min(1), 0, 'it must be at least 1'],
+  [z.string().min(8), 'short', 'it must have at least 8 characters'],
+  [z.string().length(1), 'ab', 'it must have exactly 1 character'],
+  [z.array(z.string()).min(1), [], 'it must not be empty'],
+  [z.array(z.string()).max(1), ['a', 'b'], 'it must have at most 1 item'],
+])('a rule is told in words, not in those of the schema: %#', (schema, given, rule) => {
+  const parse = () => parseBody(z.object({ field: schema }), { field: given })
+
+  expect(parse).toThrow(`field is ${JSON.stringify(given)}, ${rule}`)
 })
 
 test('an answer repeats no password', async () => {
