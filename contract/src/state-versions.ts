@@ -45,20 +45,33 @@ export const rollbackStateVersionBody = requestBody(
 )
 export type RollbackStateVersion = z.infer<typeof rollbackStateVersionBody>['data']
 
-/** The body may be missing, or be a document without `type`. */
+const DAYS = 'delete-older-than-n-days'
+
+/**
+ * The body may be missing or empty, or be a document without `type`. The days in another place are refused: content would
+ * be deleted sooner than was asked for.
+ */
 export const softDeleteBody = z
-  .object({
+  .looseObject({
     data: z
-      .object({
+      .looseObject({
         attributes: z
-          .object({ 'delete-older-than-n-days': z.int().min(0).max(36_500).nullish() })
+          .object({ [DAYS]: z.int().min(0).max(36_500).nullish() })
           .nullish()
           .transform((value) => value ?? {}),
       })
       .nullish(),
   })
+  .superRefine((body, context) => {
+    const place = `${DAYS} stands in data.attributes`
+    const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message })
+    if (DAYS in (body.data ?? {})) refuse(['data', DAYS], place)
+    else if (body.data && DAYS in body) refuse([DAYS], place)
+    else if (!body.data && Object.keys(body).some((name) => name !== 'data'))
+      refuse(['data'], `data is missing: ${place}`)
+  })
   .nullish()
-  .transform((body) => body?.data?.attributes['delete-older-than-n-days'] ?? undefined)
+  .transform((body) => body?.data?.attributes[DAYS] ?? undefined)
 
 /** The statuses that a list can be narrowed to. */
 export const listedStatus = z.enum(['pending', 'finalized', 'discarded'])

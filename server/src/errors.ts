@@ -40,9 +40,10 @@ export class AppError extends Error {
   }
 }
 
-/** What may not be seen is answered as what does not exist: `noun` is the resource's name, such as `workspace`. */
-export function notFound(noun: string) {
-  return new AppError('not-found', [{ detail: `${noun} not found, or you are not authorized to see it` }])
+/** What may not be seen is answered as what does not exist: `noun` is the resource's name, such as `workspace`. `source` tells where the id stood. */
+export function notFound(noun: string, source?: ErrorSource) {
+  const detail = `${noun} not found, or you are not authorized to see it`
+  return new AppError('not-found', [source === undefined ? { detail } : { detail, source }])
 }
 
 export function unauthorized(detail = 'a valid token is required') {

@@ -40,7 +40,7 @@ export function addStateCommands(
   withCommon(state.command('import'))
     .summary('states of a folder or another server into an organization')
     .description(
-      'Adds states from a folder, or from an organization of another server, to the workspaces of the same names, which are made where they are missing. Serials, lineages and every byte are kept. Each workspace is locked meanwhile. Goes on where an earlier import stopped; a workspace whose state the source does not know is left alone.',
+      'Adds states from a folder, or from an organization of another server, to the workspaces of the same names, which are made where they are missing. Serials, lineages and every byte are kept. Each workspace is locked meanwhile; a lock of your own stays. Goes on where an earlier import stopped; a workspace whose state the source does not know is left alone.',
     )
     .option('--folder <path>', 'folder that `state export` has written')
     .option('--from-url <url>', 'address of the other server, such as https://app.terraform.io')

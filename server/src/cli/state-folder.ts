@@ -68,11 +68,22 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
 
     async readContent(workspace, version) {
       const folder = folderOf(workspace)
-      const raw = await readFile(join(folder, fileName(version, 'tfstate')))
+      const readWhole = async (extension: string) => {
+        const file = join(folder, fileName(version, extension))
+        return readFile(file).catch((error: unknown) => {
+          if (!isMissing(error)) throw error
+          throw new Error(
+            `${file} is missing, though ${HISTORY} lists it: it holds ${version.id}, serial ${version.serial} of the ` +
+              `workspace ${workspace}. Put the file back, or export once more into another folder`,
+            { cause: error },
+          )
+        })
+      }
+      const raw = await readWhole('tfstate')
       const md5 = md5Of(raw)
       if (md5 !== version.md5)
         throw new Error(`${join(folder, fileName(version, 'tfstate'))} was changed: its md5 is ${md5}`)
-      return { raw, json: version.hasJson ? await readFile(join(folder, fileName(version, 'json'))) : undefined }
+      return { raw, json: version.hasJson ? await readWhole('json') : undefined }
     },
 
     async prepare(workspace) {

@@ -10,9 +10,12 @@ export type StateServerOptions = ServerAccess & {
   checkpointFile?: string | undefined
 }
 
+/** Why a workspace is locked while it is written to: tells the lock of an import from others of the same user. */
+const LOCK_REASON = 'import of states'
+
 const workspaceResource = z.object({
   id: z.string(),
-  attributes: z.object({ name: z.string(), locked: z.boolean() }),
+  attributes: z.object({ name: z.string(), 'locked-reason': z.string().nullish() }),
   relationships: z
     .object({ 'locked-by': z.object({ data: z.object({ id: z.string() }).nullish() }).optional() })
     .optional(),
@@ -70,8 +73,10 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
 
     async prepare(workspace) {
       const found = await requireWorkspace(workspace)
-      await lock(found.id)
-      const release = async () => void (await api.request('POST', `/workspaces/${found.id}/actions/unlock`))
+      const isOurLock = await lock(found.id)
+      const release = async () => {
+        if (isOurLock) await api.request('POST', `/workspaces/${found.id}/actions/unlock`)
+      }
       const { arrived, present, begin, finish } = await standing(workspace).catch(async (error: unknown) => {
         await release()
         throw error
@@ -133,14 +138,19 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     return downloadRaw(id, attributes['hosted-state-download-url'])
   }
 
-  /** Throws `WorkspaceRefusal` when it can't be locked. */
-  async function lock(id: string) {
+  /**
+   * Locks a workspace for the import, unless our user has locked it already: false says that somebody wants it to stay
+   * locked. Throws `WorkspaceRefusal` when it can't be locked.
+   */
+  async function lock(id: string): Promise<boolean> {
     try {
-      await api.request('POST', `/workspaces/${id}/actions/lock`, { reason: 'import of states' })
+      await api.request('POST', `/workspaces/${id}/actions/lock`, { reason: LOCK_REASON })
+      return true
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
+      const holder = error.status === 409 ? await lockOf(id) : undefined
       // A transfer that was cut off left its own lock behind.
-      if (error.status === 409 && (await isLockedByUs(id))) return
+      if (holder?.isUs) return holder.reason === LOCK_REASON
       throw new WorkspaceRefusal(`it can't be locked: ${error.message}`, { cause: error })
     }
   }
@@ -164,11 +174,14 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     }
   }
 
-  async function isLockedByUs(id: string) {
+  async function lockOf(id: string) {
     const [us, workspace] = await Promise.all([
       api.one(account, 'GET', '/account/details'),
       api.one(workspaceResource, 'GET', `/workspaces/${id}`),
     ])
-    return workspace.relationships?.['locked-by']?.data?.id === us.id
+    return {
+      isUs: workspace.relationships?.['locked-by']?.data?.id === us.id,
+      reason: workspace.attributes['locked-reason'],
+    }
   }
 }

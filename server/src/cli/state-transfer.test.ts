@@ -180,6 +180,55 @@ test('a workspace that somebody else has locked is left alone, and the others ar
   expect(await contents(target, other)).toEqual(history.map(String))
 })
 
+describe('a lock that was there before', () => {
+  const isLocked = async (name: string) => {
+    const answer = await app.request({ url: `/api/v2/organizations/${target}/workspaces/${name}`, token: ada.token })
+    return answer.json().data.attributes.locked
+  }
+
+  test('stays when an import writes under it, and when there is nothing to write', async () => {
+    const { name } = await workspaceWith(history)
+    await exportStates({ from: server(source), folder })
+    await importStates({ from: { folder }, to: server(target), latest: 1, workspaces: [name] })
+    const client = await clientIn(target, name)
+    await client.lock()
+
+    await importStates({ from: { folder }, to: server(target) })
+    expect(await isLocked(name)).toBe(true)
+    const own = rawState({ serial: 9 })
+    await client.create(own)
+    const { refused } = await importStates({ from: { folder }, to: server(target) })
+
+    expect(refused).toMatchObject([{ workspace: name, reason: expect.stringContaining('ahead') }])
+    expect(await isLocked(name)).toBe(true)
+  })
+
+  test('is released when it is the one of an import that was killed', async () => {
+    const { name } = await workspaceWith(history)
+    await exportStates({ from: server(source), folder })
+    await importStates({ from: { folder }, to: server(target) })
+    const { id, request } = await clientIn(target, name)
+    await request('POST', `/workspaces/${id}/actions/lock`, { reason: 'import of states' })
+
+    await importStates({ from: { folder }, to: server(target) })
+
+    expect(await isLocked(name)).toBe(false)
+  })
+})
+
+test('a file that is missing is named, with what to do', async () => {
+  const { name } = await workspaceWith(history)
+  await exportStates({ from: server(source), folder })
+  const file = (await readdir(join(folder, name))).find((entry) => entry.startsWith('000004-')) ?? ''
+  await rm(join(folder, name, file))
+
+  const refused = await importStates({ from: { folder }, to: server(target) }).catch((error: Error) => error.message)
+
+  expect(refused).toContain(`${join(folder, name, file)} is missing`)
+  expect(refused).toContain(`serial 4 of the workspace ${name}. Put the file back, or export`)
+  expect(refused).not.toMatch(/ENOENT|\n/)
+})
+
 describe('without the note of what has arrived', () => {
   const again = async (options: Partial<Parameters<typeof importStates>[0]> = {}) =>
     importStates({

@@ -58,12 +58,8 @@ export async function createServer(
   const server = https ? (fastify({ ...options, https }) as unknown as FastifyInstance) : fastify(options)
 
   endWhenClosing(server)
-  let isOpen = opened === undefined
-  void opened?.then(() => {
-    isOpen = true
-  })
   server.addHook('onRequest', async (request, reply) => {
-    if (!isOpen) await opened
+    await opened
     beginRequest(request)
     addHeaders(request, reply)
   })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { createTestApp } from '../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../testing/factories.ts'
+import { parseBody } from './validation.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -48,6 +50,24 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
     'the reason of a lock in a document',
     () => [`/workspaces/${workspace.id}/actions/lock`, data('', { reason: 5 })],
     ['reason is 5, it must be a string', attribute('reason')],
+  ],
+  [
+    'what a whole number is',
+    () => [`/workspaces/${workspace.id}/state-versions`, data('state-versions', { serial: 6.5, md5: 'a'.repeat(32) })],
+    ['serial is 6.5, it must be a whole number', attribute('serial')],
+  ],
+  [
+    'an empty id in words',
+    () => ['/runs', { data: { type: 'runs', relationships: { workspace: { data: { type: 'workspaces', id: '' } } } } }],
+    ['id is "", it must not be empty', '/data/relationships/workspace/data/id'],
+  ],
+  [
+    'how long a text may be',
+    () => [
+      `/workspaces/${workspace.id}/state-versions`,
+      data('state-versions', { serial: 1, md5: 'a'.repeat(32), lineage: 'x'.repeat(1001) }),
+    ],
+    [expect.stringMatching(/^lineage is "x+…, it must have at most 1000 characters$/), attribute('lineage')],
   ],
   ['a missing body', () => [`${organizationUrl}/projects`, undefined], ['body is missing', '']],
   [
@@ -110,6 +130,21 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
   expect(await errorsOf(...request())).toEqual([expected])
 })
 
+test.each<[schema: z.ZodType, given: unknown, rule: string]>([
+  [z.record(z.string(), z.string()), 5, 'it must be an object'],
+  [z.int(), 6.5, 'it must be a whole number'],
+  [z.number().positive(), 0, 'it must be above 0'],
+  [z.int().min(1), 0, 'it must be at least 1'],
+  [z.string().min(8), 'short', 'it must have at least 8 characters'],
+  [z.string().length(1), 'ab', 'it must have exactly 1 character'],
+  [z.array(z.string()).min(1), [], 'it must not be empty'],
+  [z.array(z.string()).max(1), ['a', 'b'], 'it must have at most 1 item'],
+])('a rule is told in words, not in those of the schema: %#', (schema, given, rule) => {
+  const parse = () => parseBody(z.object({ field: schema }), { field: given })
+
+  expect(parse).toThrow(`field is ${JSON.stringify(given)}, ${rule}`)
+})
+
 test('an answer repeats no password', async () => {
   const response = await app.request({
     method: 'PATCH',
@@ -122,13 +157,13 @@ test('an answer repeats no password', async () => {
   expect(response.status).toBe(422)
   expect(response.text).not.toMatch(/4711|hunter2/)
   expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
-    'current_password is withheld here, it must be a string',
+    'current_password is wrong (what was sent is withheld), it must be a string',
     expect.stringContaining('password is too short'),
   ])
 })
 
 test.each([
-  [{ value: 471100123 }, '/data/attributes/value', 'value is withheld here, it must be a string'],
+  [{ value: 471100123 }, '/data/attributes/value', 'value is wrong (what was sent is withheld), it must be a string'],
   [
     [{ value: 471100123, token: 471100123 }],
     '/data/attributes',

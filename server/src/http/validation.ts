@@ -39,7 +39,7 @@ function nameOf(path: readonly PropertyKey[]) {
 const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
-  const given = SECRET_NAMES.test(name) ? 'withheld here' : shown(issue.input)
+  const given = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
     return issue.input === undefined
       ? `${name} is missing`
@@ -51,12 +51,8 @@ function detail(issue: z.core.$ZodIssue, name: string) {
     return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${given}, ${rule}`
   }
   if (issue.code === 'custom') return issue.message
-  if (issue.code === 'too_small' && isNumeric(issue.origin)) {
-    return `${name} is ${given}, it must be at least ${issue.minimum}`
-  }
-  if (issue.code === 'too_big' && isNumeric(issue.origin)) {
-    return `${name} is ${given}, it must be at most ${issue.maximum}`
-  }
+  const bound = boundOf(issue)
+  if (bound !== undefined) return `${name} is ${given}, it must ${bound}`
   if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)) {
     const options = issue.options.map((value) => JSON.stringify(value)).join(', ')
     const type = (issue.input as Record<string, unknown> | undefined)?.[issue.discriminator ?? '']
@@ -69,9 +65,22 @@ function detail(issue: z.core.$ZodIssue, name: string) {
   return `${name} is ${given}: ${rule}`
 }
 
-function isNumeric(origin: string) {
-  return origin === 'number' || origin === 'int'
+/** What a schema says about a size, unless it has words of its own for it. */
+function boundOf(issue: z.core.$ZodIssue) {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
+  const limit = issue.code === 'too_small' ? issue.minimum : issue.maximum
+  const side = issue.code === 'too_small' ? 'least' : 'most'
+  if (issue.origin === 'number' || issue.origin === 'int') {
+    if (issue.inclusive !== false) return `be at ${side} ${limit}`
+    return `be ${side === 'least' ? 'above' : 'below'} ${limit}`
+  }
+  const unit = UNITS[issue.origin]
+  if (unit === undefined || !/^Too (?:small|big): expected /.test(issue.message)) return undefined
+  if (side === 'least' && Number(limit) === 1) return 'not be empty'
+  return `have ${issue.exact ? 'exactly' : `at ${side}`} ${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`
 }
+
+const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item', file: 'byte' }
 
 function shown(value: unknown) {
   const given = typeof value === 'string' ? value.slice(0, 100) : value
@@ -79,7 +88,11 @@ function shown(value: unknown) {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-function article(type: string) {
+/** The schema's names of types that are no words of JSON. */
+const TYPE_NAMES: Record<string, string> = { int: 'whole number', record: 'object' }
+
+function article(expected: string) {
+  const type = TYPE_NAMES[expected] ?? expected
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
 }
 

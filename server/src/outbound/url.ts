@@ -14,7 +14,8 @@ export function urlProblem(text: string, rule: AddressRule): string | undefined 
   const url = URL.parse(text)
   if (!url) return `${JSON.stringify(text)} is no URL`
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    return `the URL begins with ${url.protocol}//, it must begin with https:// or http://`
+    const start = url.href.startsWith(`${url.protocol}//`) ? `${url.protocol}//` : url.protocol
+    return `the URL begins with ${start}, it must begin with https:// or http://`
   }
   if (url.username !== '' || url.password !== '') return 'the URL must not carry a user name or password'
   const port = url.port === '' ? undefined : Number(url.port)

@@ -20,7 +20,12 @@ export async function beat(
   const told = command(job, seen)
   if (told !== undefined) return told
   await renew(ctx, job)
-  await signals.next({ timeoutMs: waitMs, signal })
+  const end = performance.now() + waitMs
+  // What wakes it may be the late announcement of what the agent has seen: then it goes on waiting.
+  while (await signals.next({ timeoutMs: Math.max(0, end - performance.now()), signal })) {
+    const next = command(await requireAnyJob(ctx, jobId, token), seen)
+    if (next !== undefined) return next
+  }
   if (signal.aborted) return seen
   return command(await requireAnyJob(ctx, jobId, token), seen) ?? seen
 }

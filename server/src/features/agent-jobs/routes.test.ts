@@ -158,6 +158,21 @@ test('a job whose workspace is deleted is refused at once, so that its engine en
   expect((await app.request({ url: '/api/v2/account/details', token: job.token })).status).toBe(401)
 })
 
+test('a heartbeat goes on waiting when what wakes it is nothing new', async () => {
+  const { setting, job } = await startPlan()
+  using announced = app.signals.subscribe(`job:${job.id}`)
+  const beat = job.heartbeat({ waitMs: 20_000 })
+  await job.log('at work')
+  await app.signals.send(app.db, `job:${job.id}`)
+  await announced.next({ timeoutMs: 5000 })
+  await job.log(', still')
+
+  await act(app, setting, { run: job.runId, action: 'cancel' })
+
+  expect((await beat).json()).toEqual({ command: 'cancel' })
+  await job.finish({ status: 'canceled' })
+})
+
 test('a run whose variables can not be opened ends, and holds up nobody', async () => {
   const setting = await createRunSetting(app)
   const response = await app.request({

@@ -140,6 +140,32 @@ describe('a task', () => {
     expect(headers['x-tfc-task-signature']).toBe(hmac(body, 'key'))
   })
 
+  test.each([
+    ['url', (url: string) => ({ url: `${url}/gone`, 'hmac-key': 'other' })],
+    ['hmac-key', () => ({ 'hmac-key': 'other' })],
+    ['hmac-key', () => ({ 'hmac-key': 7 })],
+  ])('is told which attribute is to blame: %s', async (name, attributes) => {
+    const setting = await setUp()
+    const id = await createTask(app, setting)
+    setting.receiver.onTest = (_, response) => response.writeHead(401).end()
+
+    const response = await patchTask(setting, id, attributes(setting.receiver.url))
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
+  })
+
+  test.each([
+    ['javascript:1', 'javascript:'],
+    ['ftp://files.example/', 'ftp://'],
+  ])('names how its URL begins: %s', async (url, start) => {
+    const response = await postTask(app, await setUp(), { url })
+
+    expect(response.json().errors[0].detail).toBe(
+      `the URL begins with ${start}, it must begin with https:// or http://`,
+    )
+  })
+
   test('keeps what it was when the new URL is refused', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)

@@ -12,7 +12,7 @@ import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
 import { checkGlobalQuota, checkTaskQuota } from './quota.ts'
 import * as store from './store.ts'
-import { checkReceiver, type Receiver, type Verification, verifyReceiver } from './verification.ts'
+import { checkReceiver, type Receiver, type Suspect, type Verification, verifyReceiver } from './verification.ts'
 
 export { type TaskRequest, taskHeaders, taskRequest, taskSignature, type TaskSubject } from './request.ts'
 export { checkNewWorkspaceQuota } from './quota.ts'
@@ -56,7 +56,7 @@ export async function createTask(ctx: Ctx, organizationName: string, { attribute
   const hmacKey = attributes['hmac-key'] || undefined
   const ca = attributes['ca-certificate'] || undefined
   await transact(ctx, async (ctx) => checkTaskQuota(ctx, organization))
-  await checkReceiver(ctx, organization.name, { url: attributes.url, hmacKey, ca })
+  await checkReceiver(ctx, { organizationName: organization.name }, { url: attributes.url, hmacKey, ca })
 
   const id = ctx.newId('task')
   const now = ctx.now()
@@ -102,8 +102,8 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     hmacKey: attributes['hmac-key'] === undefined ? before.hmacKey : attributes['hmac-key'] || undefined,
     ca: attributes['ca-certificate'] === undefined ? before.ca : attributes['ca-certificate'] || undefined,
   }
-  const isNew = receiver.url !== before.url || receiver.hmacKey !== before.hmacKey || receiver.ca !== before.ca
-  if (isNew) await checkReceiver(ctx, task.organization_name, receiver)
+  const suspect = suspectOf(receiver, before)
+  if (suspect) await checkReceiver(ctx, { organizationName: task.organization_name, suspect }, receiver)
 
   const changes: Updateable<Schema['tasks']> = {
     name: attributes.name,
@@ -138,6 +138,13 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     }),
   )
   return requireTask(ctx, id, 'run-tasks:read')
+}
+
+/** The attribute that a refusal of the changed receiver is pinned on; undefined when nothing has changed. */
+function suspectOf(receiver: Receiver, before: Receiver): Suspect | undefined {
+  if (receiver.url !== before.url) return 'url'
+  if (receiver.hmacKey !== before.hmacKey) return 'hmac-key'
+  return receiver.ca === before.ca ? undefined : 'ca-certificate'
 }
 
 /** Throws `conflict` while the task is attached to a workspace. Runs that wait for its verdict still take it. */

@@ -127,5 +127,6 @@ describe('a receiver with a certificate of a private authority', () => {
 
     expect(response.status).toBe(422)
     expect(response.json().errors[0].detail).toContain('unknown authority')
+    expect(response.json().errors[0].source.pointer).toBe('/data/attributes/ca-certificate')
   })
 })

@@ -7,6 +7,8 @@ import { taskHeaders, taskSignature, verificationRequest } from './request.ts'
 const TIMEOUT_MS = 15_000
 
 export type Receiver = { url: string; hmacKey: string | undefined; ca: string | undefined }
+/** What may be to blame for a refusal. */
+export type Suspect = 'url' | 'hmac-key' | 'ca-certificate'
 export type Verification = {
   request: { url: string; headers: Record<string, string>; body: string }
   signature: string
@@ -23,15 +25,19 @@ export async function verifyReceiver(ctx: Ctx, organizationName: string, receive
   return { request: { url, headers, body: body.toString() }, signature, exchange }
 }
 
-/** Throws `invalid` with what came back, unless the receiver answered 200. */
-export async function checkReceiver(ctx: Ctx, organizationName: string, receiver: Receiver) {
+/** Throws `invalid` with what came back, unless the receiver answered 200; `suspect` is the attribute that is new. */
+export async function checkReceiver(
+  ctx: Ctx,
+  { organizationName, suspect = 'url' }: { organizationName: string; suspect?: Suspect },
+  receiver: Receiver,
+) {
   const problem = ctx.outbound.problem(receiver.url)
   if (problem !== undefined) throw invalid(problem, '/data/attributes/url')
   const { exchange } = await verifyReceiver(ctx, organizationName, receiver)
   if (exchange.answer?.status === 200) return
   throw invalid(
     `the verification request to ${receiver.url} must be answered with 200: ${exchangeWords(exchange)}`,
-    '/data/attributes/url',
+    `/data/attributes/${suspect}`,
   )
 }
 

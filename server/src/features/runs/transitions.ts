@@ -129,7 +129,7 @@ export async function follow(ctx: Tctx, held: Pick<HeldRun, 'run' | 'workspace'>
   const { run } = held
   const { follows } = moved
   if (follows.startStage !== undefined && !isEnded(moved.status)) await startStage(ctx, run, follows.startStage)
-  if (follows.cancelsStages && run.stages.length > 0) await cancelStages(ctx, run.id)
+  if (follows.cancelsStages && run.stages.length > 0) await cancelStages(ctx, { id: run.id, status: moved.status })
   // The engine's states are snapshots until its run lets go of the workspace.
   if (follows.releases) await promoteIntermediate(ctx, held.workspace)
   if (follows.applied) await onRunApplied(ctx, run)

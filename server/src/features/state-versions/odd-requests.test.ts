@@ -131,6 +131,63 @@ test('a diff from a version without content is refused with the parameter that n
   ])
 })
 
+test.each([
+  ['sv-nowhere', 404, 'state version sv-nowhere not found'],
+  ['', 422, 'from is empty'],
+  ['%20', 422, 'from is empty'],
+])('a diff from %j is refused with the parameter that named it', async (from, status, detail) => {
+  const { id } = await workspace.create(rawState())
+
+  const answer = await workspace.request('GET', `/state-versions/${id}/diff?from=${from}`)
+
+  expect(answer.status).toBe(status)
+  expect(answer.json().errors).toMatchObject([
+    { detail: expect.stringContaining(detail), source: { parameter: 'from' } },
+  ])
+})
+
+test('a roll back to what is not there names it', async () => {
+  const answer = await workspace.rollBack('sv-nowhere')
+
+  expect(answer.status).toBe(404)
+  expect(answer.json().errors).toMatchObject([
+    {
+      detail: expect.stringContaining('state version sv-nowhere not found'),
+      source: { pointer: '/data/relationships/rollback-state-version' },
+    },
+  ])
+})
+
+describe('days until a deletion', () => {
+  const DAYS = 'delete-older-than-n-days'
+
+  test.each([
+    ['beside data', { [DAYS]: 'x' }, '/data', `data is missing: ${DAYS} stands in data.attributes`],
+    ['beside an empty data', { data: null, [DAYS]: 3 }, '/data', `data is missing: ${DAYS} stands in data.attributes`],
+    ['beside the document', { data: { attributes: {} }, [DAYS]: 3 }, `/${DAYS}`, `${DAYS} stands in data.attributes`],
+    ['beside the attributes', { data: { [DAYS]: 3 } }, `/data/${DAYS}`, `${DAYS} stands in data.attributes`],
+  ])('%s are refused, and nothing is deleted', async (_, body, pointer, detail) => {
+    const { id } = await workspace.create(rawState({ serial: 1 }))
+    await workspace.create(rawState({ serial: 2 }))
+
+    const answer = await workspace.request('POST', `/state-versions/${id}/actions/${SOFT}`, body)
+
+    expect(answer.status).toBe(422)
+    expect(answer.json().errors).toMatchObject([{ detail, source: { pointer } }])
+    expect((await workspace.show(id)).attributes.status).toBe('finalized')
+  })
+
+  test.each([undefined, {}, { data: null }, { data: {} }, { data: { type: 'state-versions' } }])(
+    'need not be given: %j',
+    async (body) => {
+      const { id } = await workspace.create(rawState({ serial: 1 }))
+      await workspace.create(rawState({ serial: 2 }))
+
+      expect((await workspace.request('POST', `/state-versions/${id}/actions/${SOFT}`, body)).status).toBe(200)
+    },
+  )
+})
+
 test('a run that is null is none', async () => {
   const answer = await workspace.post(rawState(), {}, { run: { data: null } })
 

@@ -9,6 +9,8 @@ import { outputsFromJson } from './extraction.ts'
 import { jsonObjectFault, readStateHeader, type StateHeader } from './state-file.ts'
 
 const ATTRIBUTES = '/data/attributes'
+/** The JSON pointer to all of a body. */
+const WHOLE_BODY = ''
 
 /** The attributes that hold a content, as base64. */
 export const CONTENT_FIELDS = ['state', 'json-state', 'json-state-outputs'] as const
@@ -72,7 +74,8 @@ export function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput
 export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
 
 /**
- * Checks a raw state against what was declared for it; `pointer` is where the declaration stood, undefined for an upload.
+ * Checks a raw state against what was declared for it; `pointer` is where the declaration stood; an upload has
+ * none, its faults are those of the whole body.
  * Serial and lineage of an encrypted state are taken from the declaration.
  */
 export function checkContent(
@@ -82,7 +85,7 @@ export function checkContent(
   declared: { serial: number; md5: string; lineage: string | null },
   pointer?: string,
 ): ReadableHeader {
-  const at = (name: string) => (pointer === undefined ? undefined : `${pointer}/${name}`)
+  const at = (name: string) => (pointer === undefined ? WHOLE_BODY : `${pointer}/${name}`)
   if (md5 !== declared.md5) {
     throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))
   }
@@ -103,7 +106,7 @@ export function checkContent(
 }
 
 /** Throws `invalid` unless a JSON state is a JSON object; of a large one, what is nested in it is not looked at. */
-export function checkJsonState(content: Buffer, pointer?: string) {
+export function checkJsonState(content: Buffer, pointer = WHOLE_BODY) {
   const reason = jsonObjectFault(content)
   if (reason !== undefined) throw invalid(`the JSON state ${reason}`, pointer)
 }

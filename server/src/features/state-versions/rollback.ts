@@ -28,14 +28,14 @@ export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: 
   // The token of a run writes what its engine stores; to roll back is for users and teams (spec §4.4).
   if (ctx.actor.kind === 'run') throw notFound('workspace')
   const targetId = read().relationships['rollback-state-version'].data.id
-  checkTarget(await store.findVersion(ctx.db, targetId), workspace.id)
+  await requireTarget(ctx, targetId, workspace.id)
   await checkHoldsLock(ctx, workspace)
 
   const version = await transact(ctx, async (ctx) => {
     const locked = await lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
     await checkHoldsLock(ctx, locked)
-    const target = checkTarget(await store.findVersion(ctx.db, targetId), locked.id)
+    const target = await requireTarget(ctx, targetId, locked.id)
     const highest = await store.findHighestSerial(ctx.db, locked.id)
     if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
     const copy = await copyOf(ctx, target, highest + 1)
@@ -51,8 +51,9 @@ export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: 
   return { version, surroundings: surroundingsOf(workspace) }
 }
 
-function checkTarget(target: store.PresentedRow | undefined, workspaceId: string) {
-  if (!target || target.workspace_id !== workspaceId) throw notFound('state version')
+async function requireTarget(ctx: Ctx, id: string, workspaceId: string) {
+  const target = await store.findVersion(ctx.db, id)
+  if (target?.workspace_id !== workspaceId) throw notFound(`state version ${id.slice(0, 100)}`, { pointer: POINTER })
   if (target.status === 'finalized') return target
   throw invalid(`state version ${target.id} is ${target.status}, only a finalized one can be rolled back to`, POINTER)
 }

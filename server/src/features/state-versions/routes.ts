@@ -88,7 +88,10 @@ export const stateVersionRoutes: Routes = (http) => {
     const unknown = Object.keys(req.query).find((name) => name !== 'from')
     if (unknown !== undefined)
       throw invalidParameter(`${unknown} is no parameter of a diff: it takes from, the id of a state version`, unknown)
-    return ok(stateDiffResource(await diffStateVersion(req.ctx, req.params.id, readText(req.query, 'from'))))
+    const from = readText(req.query, 'from')
+    if (from === undefined && 'from' in req.query)
+      throw invalidParameter('from is empty, it must be the id of a state version', 'from')
+    return ok(stateDiffResource(await diffStateVersion(req.ctx, req.params.id, from)))
   })
 
   http.post('/state-versions/:id/actions/soft_delete_backing_data', { body: unparsed(softDeleteBody) }, async (req) => {

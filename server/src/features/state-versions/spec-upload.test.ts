@@ -127,6 +127,7 @@ describe('the upload of the raw state', () => {
     const refused = await upload(app, pending.attributes['hosted-state-upload-url'], content)
 
     expect(refused.status).toBe(422)
+    expect(refused.json().errors).toMatchObject([{ source: { pointer: '' } }])
     expect((await workspace.show(pending.id)).attributes.status).toBe('pending')
     expect((await upload(app, pending.attributes['hosted-state-upload-url'], raw)).status).toBe(200)
   })
@@ -306,7 +307,9 @@ describe('a JSON state', () => {
     const taken = await upload(app, url, large)
 
     expect(refused.status).toBe(422)
-    expect(refused.json().errors[0].detail).toMatch(/^the JSON state is /)
+    expect(refused.json().errors).toMatchObject([
+      { detail: expect.stringMatching(/^the JSON state is /), source: { pointer: '' } },
+    ])
     expect(taken.status).toBe(200)
     await upload(app, attributes['hosted-state-upload-url'], raw)
     const shown = await workspace.show(id)

@@ -57,6 +57,22 @@ describe('§2.2 and §4.2 the callback', () => {
     },
   )
 
+  test('without a body is told so in the words of every other route', async () => {
+    const { payload } = await askedRun(app)
+
+    const response = await app.request({
+      method: 'PATCH',
+      url: `/api/v2/task-results/${payload.task_result_id}/callback`,
+      token: payload.access_token,
+    })
+
+    expect(response.json().errors[0]).toMatchObject({
+      status: '422',
+      detail: 'body is missing',
+      source: { pointer: '' },
+    })
+  })
+
   test('without the token of this result is refused with 401', async () => {
     const { payload, setting } = await askedRun(app)
     const other = await askedRun(app)

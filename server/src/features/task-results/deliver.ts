@@ -1,12 +1,12 @@
 import type { Ctx } from '../../app.ts'
-import { isForeignKeyViolation } from '../../db/db.ts'
+import { isForeignKeyViolation, transact } from '../../db/db.ts'
 import type { Exchange } from '../../outbound/outbound.ts'
 import { taskHeaders, taskReceiver, taskRequest, taskSignature } from '../run-tasks/service.ts'
 import { backoff } from './backoff.ts'
 import { endResults } from './deadlines.ts'
 import * as store from './deliveries-store.ts'
 import { redactBytes, redactHeaders, redactText } from './redact.ts'
-import { tokenContext } from './service.ts'
+import { holdWorkspaceOfRun, tokenContext } from './service.ts'
 
 /** Receivers may do their work before they answer; a longer silence than this counts as none at all, in ms. */
 const ANSWER_TIMEOUT_MS = 60_000
@@ -17,10 +17,7 @@ const ANSWER_TIMEOUT_MS = 60_000
  */
 export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: AbortSignal) {
   const { task_id, url: taskUrl } = claim
-  if (task_id === null || taskUrl === null) {
-    const message = `the task ${claim.task_name} was deleted before its request was delivered`
-    return endResults(ctx, claim.run_id, [{ id: claim.id, message }])
-  }
+  if (task_id === null || taskUrl === null) return giveUp(ctx, claim)
 
   const token = ctx.secrets.openText(claim.access_token, tokenContext(claim.id))
   const { url, hmacKey, ca } = taskReceiver(ctx, {
@@ -57,6 +54,17 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   await recorded.catch((error: unknown) => {
     // The result has gone with its workspace while the request was on its way: there is nothing left to record it for.
     if (!isForeignKeyViolation(error)) throw error
+  })
+}
+
+/** The task is gone, and its URL with it: only a receiver that has been asked already can still give a verdict. */
+async function giveUp(ctx: Ctx, claim: store.ClaimedRequest) {
+  await transact(ctx, async (ctx) => {
+    await holdWorkspaceOfRun(ctx.db, claim.run_id)
+    const withdrawn = await store.withdrawDelivery(ctx.db, claim)
+    if (!withdrawn || withdrawn.is_asked) return
+    const message = `the task ${claim.task_name} was deleted before its request was delivered`
+    await endResults(ctx, claim.run_id, [{ id: claim.id, message }])
   })
 }
 

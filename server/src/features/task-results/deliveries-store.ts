@@ -1,6 +1,6 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
 import { type Selectable, sql } from 'kysely'
-import type { Db } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Schema } from '../../db/schema.gen.ts'
 
 export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
@@ -102,10 +102,23 @@ export async function recordDelivery(
         ${row.response_truncated}, ${row.error}, (select delivery_due_at from freed))`.execute(db)
 }
 
-/** Puts a request up once more; undefined when the result is not open, or an attempt is on its way. */
+/**
+ * Takes back a claim whose request was not sent, and does not count it; undefined when another process has taken it over.
+ * `is_asked` tells whether the receiver knows of the request all the same, from an earlier attempt.
+ */
+export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
+  const { rows } = await sql<{ is_asked: boolean }>`update task_results
+       set lease_expires_at = null, delivery_due_at = null, attempts = attempts - 1
+     where id = ${id} and attempts = ${attempt}
+    returning delivered_at is not null or called_back_at is not null as is_asked`.execute(tx)
+  return rows[0]
+}
+
+/** Puts a request up once more; undefined when the result is not open, an attempt is on its way, or the task is gone. */
 export async function requeueDelivery(db: Db, id: string, now: Date) {
   const { rows } = await sql<{ id: string }>`update task_results set delivery_due_at = ${now}
-     where id = ${id} and status = 'running' and (lease_expires_at is null or lease_expires_at <= ${now})
+     where id = ${id} and status = 'running' and exists (select from tasks t where t.id = task_id)
+       and (lease_expires_at is null or lease_expires_at <= ${now})
     returning id`.execute(db)
   return rows[0]
 }

@@ -14,6 +14,7 @@ import {
   work,
 } from '../../testing/task-runs.ts'
 import { backoff } from './backoff.ts'
+import { TOPIC } from './service.ts'
 
 const app = await createTestApp()
 startDeliveries(app)
@@ -217,6 +218,19 @@ describe('redelivery', () => {
 })
 
 describe('changes while a request is out', () => {
+  async function deliveredAndDeleted() {
+    const setting = await createTaskSetting(app)
+    const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'], name: 'strict' })
+    const run = await createRun(app, setting)
+    const { payload } = await setting.receiver.received(1)
+    const id = payload.task_result_id
+    await loggedDeliveries(setting, id, 1)
+    const remove = (url: string) => app.request({ method: 'DELETE', url, token: setting.user.token })
+    await remove(`/api/v2/workspaces/${setting.workspaceId}/tasks/${workspaceTask}`)
+    await remove(`/api/v2/tasks/${task}`)
+    return { setting, run, payload, id }
+  }
+
   test.each(['disabled', 'detached'])(
     'a task that is %s is still waited for, and its verdict counts',
     async (change) => {
@@ -265,6 +279,35 @@ describe('changes while a request is out', () => {
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 
+  test('a task that is deleted takes no redelivery, and its result stays open', async () => {
+    const { setting, payload, run, id } = await deliveredAndDeleted()
+
+    const response = await redeliver(setting, id)
+
+    expect(response.status).toBe(409)
+    expect(response.json().errors[0].detail).toBe(
+      'the task strict was deleted: its request can not be sent again, but its callback still counts',
+    )
+    await callBack(app, payload, { status: 'passed' })
+    expect((await readResult(app, setting, id)).attributes).toMatchObject({ status: 'passed', 'delivery-attempts': 1 })
+    expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
+  })
+
+  test('a redelivery that a deletion overtakes is dropped, and its result stays open', async () => {
+    const { setting, payload, run, id } = await deliveredAndDeleted()
+
+    await app.db.updateTable('task_results').set({ delivery_due_at: app.now() }).where('id', '=', id).execute()
+    await app.signals.send(app.db, TOPIC)
+    const { attributes } = await eventually(async () => {
+      const result = await readResult(app, setting, id)
+      return result.attributes['next-delivery-at'] === null && result
+    })
+
+    expect(attributes).toMatchObject({ status: 'running', 'delivery-attempts': 1 })
+    await callBack(app, payload, { status: 'passed' })
+    expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
+  })
+
   test('a run that is discarded while a task is out takes no verdict any more', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
@@ -278,7 +321,10 @@ describe('changes while a request is out', () => {
     expect(discarded.status).toBe(202)
     expect(late.status).toBe(401)
     expect((await readRun(app, setting, run)).attributes.status).toBe('discarded')
-    expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('canceled')
+    expect((await readResult(app, setting, payload.task_result_id)).attributes).toMatchObject({
+      status: 'canceled',
+      message: 'the run was discarded',
+    })
   })
 
   test('a new URL is where the next attempt goes', async () => {
@@ -312,5 +358,6 @@ describe('changes while a request is out', () => {
     const { attributes } = await readResult(app, setting, payload.task_result_id)
     expect(attributes).toMatchObject({ status: 'errored' })
     expect(attributes.message).toContain('was deleted before its request was delivered')
+    expect(await deliveries(setting, payload.task_result_id)).toHaveLength(attributes['delivery-attempts'])
   })
 })

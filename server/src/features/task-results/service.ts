@@ -94,8 +94,17 @@ function changeSince(row: ToStart) {
 }
 
 /** The run has ended: what is open is canceled, what never began stays unreached, and every token dies. */
-export async function cancelResults(ctx: Tctx, runId: string) {
-  await store.cancelResults(ctx.db, runId, ctx.now())
+export async function cancelResults(ctx: Tctx, run: EndedRun) {
+  const message = ENDS[run.status] ?? `the run ended as ${run.status}`
+  await store.cancelResults(ctx.db, run.id, { message, now: ctx.now() })
+}
+
+export type EndedRun = { id: string; status: string }
+
+const ENDS: Record<string, string> = {
+  canceled: 'the run was canceled',
+  force_canceled: 'the run was canceled by force',
+  discarded: 'the run was discarded',
 }
 
 /** What a result's token is sealed for. */

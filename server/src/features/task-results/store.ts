@@ -196,11 +196,12 @@ export async function noteProgress(tx: Tx, id: string, { message, url, now, time
   return rows[0]
 }
 
-/** What is open ends as canceled, what never began as unreachable; tokens die. */
-export async function cancelResults(tx: Tx, runId: string, now: Date) {
+/** What is open ends as canceled with the message, what never began as unreachable; tokens die. */
+export async function cancelResults(tx: Tx, runId: string, { message, now }: { message: string; now: Date }) {
   await sql`with ended as (
       update task_results
          set status = case status when 'running' then 'canceled' else 'unreachable' end, access_token = null,
+             message = case status when 'running' then ${message} else message end,
              status_timestamps = status_timestamps
                || case status when 'running' then ${stamp('canceled', now)} else ${stamp('unreachable', now)} end,
              delivery_due_at = null, updated_at = ${now}
@@ -216,7 +217,12 @@ export async function holdWorkspaceOfRun(tx: Tx, runId: string) {
 }
 
 export async function findStatus(db: Db, id: string) {
-  return db.selectFrom('task_results').select(['status']).where('id', '=', id).executeTakeFirst()
+  return db
+    .selectFrom('task_results as r')
+    .leftJoin('tasks as t', 't.id', 'r.task_id')
+    .select(['r.status', sql<boolean>`t.id is not null`.as('has_task')])
+    .where('r.id', '=', id)
+    .executeTakeFirst()
 }
 
 /** Open results whose deadline has passed, the oldest first. */

@@ -295,7 +295,7 @@ describe('changes while a run waits', () => {
     expect((await stagesOf(setting, run)).map(([, status]: string[]) => status)).toEqual(['canceled', 'unreachable'])
     expect((await callBack(app, payload, { status: 'passed' })).status).toBe(401)
     const { attributes } = await readResult(app, setting, payload.task_result_id)
-    expect(attributes).toMatchObject({ status: 'canceled', 'next-delivery-at': null })
+    expect(attributes).toMatchObject({ status: 'canceled', message: 'the run was canceled', 'next-delivery-at': null })
   })
 })
 

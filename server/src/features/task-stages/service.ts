@@ -6,7 +6,14 @@ import type { Tx } from '../../db/db.ts'
 import { conflict, notFound } from '../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../run-tasks/service.ts'
 import { advanceRun, requireRun } from '../runs/service.ts'
-import { cancelResults, createResults, listResults, startResults, type TaskResultRow } from '../task-results/service.ts'
+import {
+  cancelResults,
+  createResults,
+  type EndedRun,
+  listResults,
+  startResults,
+  type TaskResultRow,
+} from '../task-results/service.ts'
 import { HOLD_MS, tellHeldVerdict } from './held-verdict.ts'
 import { tellVerdict } from './jobs.ts'
 import * as store from './store.ts'
@@ -147,7 +154,7 @@ export async function showTaskStage(ctx: Ctx, id: string): Promise<TaskStage> {
 }
 
 /** The run has ended: what is open no longer matters. */
-export async function cancelStages(ctx: Tctx, runId: string) {
-  await store.cancelStages(ctx.db, runId, ctx.now())
-  await cancelResults(ctx, runId)
+export async function cancelStages(ctx: Tctx, run: EndedRun) {
+  await store.cancelStages(ctx.db, run.id, ctx.now())
+  await cancelResults(ctx, run)
 }

@@ -6,8 +6,10 @@ import { createOrganization, createUser, createWorkspace } from '../../testing/f
 const app = await createTestApp()
 const owner = await createUser(app)
 const acme = await createOrganization(app, owner)
-const workspace = async () => createWorkspace(app, { organization: acme.name, actor: owner.actor })
-const [source, first, second, third] = [await workspace(), await workspace(), await workspace(), await workspace()]
+const workspace = async (name: string) => createWorkspace(app, { organization: acme.name, actor: owner.actor, name })
+// Consumers are listed by their names.
+const source = await workspace('source')
+const [first, second, third] = [await workspace('a'), await workspace('b'), await workspace('c')]
 const url = `/api/v2/workspaces/${source.id}/relationships/remote-state-consumers`
 
 async function send(method: 'POST' | 'PATCH' | 'DELETE', ids: readonly string[], token = owner.token) {
