@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { runBenches } from './runs.ts'
 import { readBenches } from './reads.ts'
 import { startupBenches } from './startup.ts'
-import { stateBenches } from './states.ts'
+import { stateBenches, stateMemoryBenches } from './states.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
 
@@ -17,6 +17,7 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   reads: readBenches,
   runs: runBenches,
   states: stateBenches,
+  memory: stateMemoryBenches,
   tasks: taskBenches,
 }
 

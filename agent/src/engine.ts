@@ -23,6 +23,10 @@ const NAMES = { terraform: 'Terraform', tofu: 'OpenTofu' } as const satisfies Re
 
 const known = new Map<string, Promise<Engine | undefined>>()
 
+/** Each folder of PATH is looked at for every job: what was seen there this recently, in ms, still holds. */
+const SEEN_MS = 2_000
+const seen = new Map<string, { at: number; engine: Promise<Engine | undefined> }>()
+
 /**
  * Finds the engine that a job asks for: in `enginePath`, where versions may lie side by side (`terraform_1.11.4/terraform`,
  * `terraform_1.11.4`, `terraform/1.11.4/terraform`, `1.11.4/terraform`), then in PATH. Without the exact version the highest
@@ -38,7 +42,7 @@ export async function findEngine(
     ...(enginePath === undefined ? [] : await enginesIn(enginePath, wanted.product)),
     ...folders.map((folder) => join(folder, wanted.product)),
   ]
-  const found = (await Promise.all(paths.map(identify))).filter((engine) => engine?.product === wanted.product)
+  const found = (await Promise.all(paths.map(look))).filter((engine) => engine?.product === wanted.product)
   const engines = found.filter((engine) => engine !== undefined)
   const exact = engines.find((engine) => engine.version === wanted.version)
   if (exact !== undefined) return { engine: exact, warning: undefined }
@@ -73,6 +77,14 @@ async function enginesIn(path: string, product: Product): Promise<string[]> {
     ...versioned.flatMap(({ name }) => [join(path, name), join(path, name, product)]),
     ...(nested ? await enginesIn(join(path, product), product) : []),
   ]
+}
+
+async function look(path: string): Promise<Engine | undefined> {
+  const recent = seen.get(path)
+  if (recent !== undefined && performance.now() - recent.at < SEEN_MS) return recent.engine
+  const engine = identify(path)
+  seen.set(path, { at: performance.now(), engine })
+  return engine
 }
 
 /** Asks a binary what it is, once as long as the file stays the same. */
