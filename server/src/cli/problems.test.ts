@@ -1,13 +1,15 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { groundstate } from '../testing/command-line.ts'
 import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../testing/database.ts'
 
 let folder: string
 let empty: TestDatabase
 beforeAll(async () => {
+  // The database that the tests may have been given is not that of these commands.
+  vi.stubEnv('GROUNDSTATE_DATABASE_URL', undefined)
   folder = await mkdtemp(join(tmpdir(), 'groundstate-problems-'))
   // Root's database would otherwise move to where its user can enter.
   await chmod(folder, 0o755)
@@ -15,6 +17,7 @@ beforeAll(async () => {
   await execute(empty.url, 'drop schema public cascade; create schema public')
 })
 afterAll(async () => {
+  vi.unstubAllEnvs()
   await empty[Symbol.asyncDispose]()
   await rm(folder, { recursive: true })
 })
