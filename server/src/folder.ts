@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /**
@@ -46,8 +47,4 @@ const REASONS: Record<string, string> = {
 
 function reasonOf(error: unknown) {
   return REASONS[codeOf(error) ?? ''] ?? (error instanceof Error ? error.message : String(error))
-}
-
-function codeOf(error: unknown) {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

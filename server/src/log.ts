@@ -31,7 +31,7 @@ function createOutput(fd: number) {
 }
 
 /** A line of JSON as `groundstate: <level>: <message> (key=value …)`; of errors only the message, stacks are for files. */
-export function readableLine(json: string): string {
+function readableLine(json: string): string {
   const { level, time: _time, pid: _pid, hostname: _host, msg, ...facts } = JSON.parse(json) as Record<string, unknown>
   const details = Object.entries(facts).map(([key, value]) => `${key}=${valueText(value)}`)
   const text = [

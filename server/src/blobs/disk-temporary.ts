@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { codeOf } from '../error-code.ts'
 
 const STALE_MS = 24 * 3600 * 1000
 
@@ -40,6 +41,6 @@ function isRunning(pid: number) {
     return true
   } catch (error) {
     // Another user's process answers EPERM: it runs.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, open, readdir, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
 import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
 import { claimTemporaryFolder } from './disk-temporary.ts'
@@ -41,7 +42,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
         })
         return size
       } catch (error) {
-        throw hasCode(error, 'EEXIST') ? new BlobExistsError(key) : error
+        throw codeOf(error) === 'EEXIST' ? new BlobExistsError(key) : error
       } finally {
         // Nothing depends on its absence: what stays after a crash is swept at the next start.
         unlink(temporaryPath).catch(() => {})
@@ -70,7 +71,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
       try {
         await unlink(path)
       } catch (error) {
-        if (hasCode(error, 'ENOENT')) return
+        if (codeOf(error) === 'ENOENT') return
         throw error
       }
       await syncs[folder]?.sync()
@@ -136,7 +137,7 @@ async function openExisting(key: string, path: string): Promise<FileHandle> {
   try {
     return await open(path, 'r')
   } catch (error) {
-    throw hasCode(error, 'ENOENT') ? new BlobNotFoundError(key) : error
+    throw codeOf(error) === 'ENOENT' ? new BlobNotFoundError(key) : error
   }
 }
 
@@ -145,11 +146,7 @@ async function statBlob(path: string, key: string): Promise<StoredBlob | undefin
     const { size, mtime } = await stat(path)
     return { key, storedSize: size, modifiedAt: mtime }
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
-}
-
-function hasCode(error: unknown, code: string) {
-  return error instanceof Error && 'code' in error && error.code === code
 }

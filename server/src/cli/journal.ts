@@ -1,5 +1,6 @@
 import { appendFile, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
 import { messageOf } from './state-api.ts'
 
@@ -21,7 +22,7 @@ export async function appendToJournal(path: string, line: string) {
 
 async function completeText(path: string) {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    if (codeOf(error) === 'ENOENT') return ''
     // Of a folder Node does not say which one it is.
     throw new Error(`${path} can't be read: ${messageOf(error)}`, { cause: error })
   })

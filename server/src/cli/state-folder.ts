@@ -1,6 +1,7 @@
 import { appendFile, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
 import { appendToJournal, mendJournal, readJournal } from './journal.ts'
 import { messageOf } from './state-api.ts'
@@ -47,7 +48,7 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
     async check() {
       const found = await stat(path).catch((error: unknown) => {
         if (isMissing(error)) return undefined
-        if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR')
+        if (codeOf(error) === 'ENOTDIR')
           throw new Error(`${path} is no folder, nor can it be one: a part of the path is a file`, { cause: error })
         throw error
       })
@@ -161,5 +162,5 @@ async function writeWhole(path: string, content: VersionContent['raw']) {
 }
 
 function isMissing(error: unknown) {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return codeOf(error) === 'ENOENT'
 }

@@ -7,7 +7,7 @@ const PROGRAM = `trap '' INT QUIT HUP; exec cat`
  * A process that does nothing but share this one's process group. A SIGTERM that kills it was sent to the whole group, and
  * has reached all other children too: Node does not tell who sent a signal, or to whom else.
  */
-export type Witness = {
+type Witness = {
   /** Whether the SIGTERM that this process has just got went to its group; it takes up to `withinMs` to say no. */
   sawTermination(withinMs: number): Promise<boolean>
   [Symbol.dispose](): void

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
+import { codeOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 import { connectDatabase, databaseName } from './connect.ts'
 
@@ -79,7 +80,7 @@ async function apply(client: pg.Client, migration: (typeof MIGRATIONS)[number], 
       return
     } catch (error) {
       await client.query('rollback')
-      const isLost = error instanceof Error && 'code' in error && LOST.test(String(error.code))
+      const isLost = LOST.test(codeOf(error) ?? '')
       if (!isLost || attempt >= attempts) {
         const times = attempt > 1 ? ` ${attempt} times` : ''
         throw new MigrationError(`migration ${migration.name} failed${times}: ${String(error)}`, {

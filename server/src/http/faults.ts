@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { isRefusedValue, isUnavailable } from '../db/db.ts'
+import { codeOf } from '../error-code.ts'
 import { AppError, badRequest, invalid, notFound, tooLarge, unauthorized, unavailable } from '../errors.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
@@ -43,7 +44,7 @@ export function answerFault(app: App, error: unknown, request: FastifyRequest, r
 const OUT_OF_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
 
 function isOutOfRoom(error: unknown) {
-  return error instanceof Error && 'code' in error && OUT_OF_ROOM.has(String(error.code))
+  return OUT_OF_ROOM.has(codeOf(error) ?? '')
 }
 
 /** Errors of the HTTP library that are the caller's, and those of the database that are nobody's bug. */

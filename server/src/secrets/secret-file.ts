@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
 import { StartError } from '../start-error.ts'
 import { SECRET_BYTES, SECRET_FORM, secretBytes } from './secret-form.ts'
@@ -30,7 +31,7 @@ async function readSecret(path: string): Promise<Buffer | undefined> {
   try {
     return parseSecret(await readFile(path, 'utf8'), path)
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -46,7 +47,7 @@ async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
     // The name appears with its whole content, and only one process succeeds in making it.
     await link(temporary, path)
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
+    if (codeOf(error) !== 'EEXIST') throw error
   } finally {
     await unlink(temporary).catch(() => {})
   }
@@ -54,8 +55,4 @@ async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
   await using folder = await open(dataDir, 'r')
   await folder.sync()
   return parseSecret(await readFile(path, 'utf8'), path)
-}
-
-function hasCode(error: unknown, code: string) {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
+import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
 import type { Tls } from './tls.ts'
 
@@ -46,7 +47,7 @@ async function readPair(folder: string, name: string): Promise<Pair | undefined>
     const keyPem = await readFile(join(folder, `${name}-key.pem`), 'utf8')
     return { certPem, keyPem, certificate: new x509.X509Certificate(certPem) }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }

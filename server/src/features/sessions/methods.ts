@@ -78,9 +78,9 @@ export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string
 }
 
 /**
- * Keeps in the audit trail that a sign-in failed, or that whoever is signed in did not know the secret again; it must not be called where a failure rolls back.
- * A name that nobody has is kept too, so that it takes as long; but not as what it is, since people type passwords into
- * the field of the name.
+ * Keeps in the audit trail that a sign-in failed, or that whoever is signed in did not know the secret again; it must not
+ * be called where a failure rolls back. A name that nobody has is kept too, so that it takes as long; but not as what it
+ * is, since people type passwords into the field of the name.
  */
 export async function recordFailedSignIn(ctx: Ctx, user: UserRow | undefined, reason: string) {
   const account = user ?? { id: 'unknown', username: 'unknown' }
