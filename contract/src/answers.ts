@@ -1,0 +1,126 @@
+import { z } from 'zod'
+
+/*
+ * Builders for what the server answers. A schema's input is the wire (`Wire<typeof x>`: clients and tests); its output is what
+ * the server writes (`z.output`: a time may still be a Date there).
+ */
+
+/** What an answer of this schema is on the wire, as clients read it. */
+export type Wire<Schema extends z.ZodType> = z.input<Schema>
+/** What the server hands over to be written as an answer of this schema. */
+export type Written<Schema extends z.ZodType> = z.output<Schema>
+
+/** A moment: ISO 8601 on the wire. */
+export const timestamp = z.codec(z.iso.datetime({ offset: true }), z.union([z.date(), z.string()]), {
+  decode: (text) => text,
+  encode: (value) => (typeof value === 'string' ? value : value.toISOString()),
+})
+
+/** When each status was reached, by names such as `planned-at`. */
+export const statusTimestamps = z.record(z.string(), timestamp)
+
+const relationLinks = z.record(z.string(), z.string()).optional()
+
+/** The type and id of a resource; `types` are those that may stand there. */
+export function identifier<const Type extends string>(...types: readonly [Type, ...Type[]]) {
+  return z.strictObject({ id: z.string(), type: z.literal([...types]) })
+}
+
+/** A relation to one resource, or to none: `{"data": {…} | null}`. */
+export function hasOne<const Type extends string>(...types: readonly [Type, ...Type[]]) {
+  return z.strictObject({ data: identifier(...types).nullable(), links: relationLinks })
+}
+
+/** A relation to any number of resources: `{"data": [{…}]}`. */
+export function hasMany<const Type extends string>(...types: readonly [Type, ...Type[]]) {
+  return z.strictObject({ data: z.array(identifier(...types)), links: relationLinks })
+}
+
+/** A relation that is told as a link; its `data` come when it is included. */
+export function linksToMany<const Type extends string>(...types: readonly [Type, ...Type[]]) {
+  return hasMany(...types).partial()
+}
+
+/** As `linksToMany`, for a relation to one resource. */
+export function linksToOne<const Type extends string>(...types: readonly [Type, ...Type[]]) {
+  return hasOne(...types).partial()
+}
+
+type Members = { attributes?: z.ZodRawShape; relationships?: z.ZodRawShape; links?: z.ZodRawShape }
+type ResourceShape<Type extends string, M extends Members> = {
+  id: z.ZodString
+  type: z.ZodLiteral<Type>
+} & { [Name in keyof M]: M[Name] extends z.ZodRawShape ? z.ZodObject<M[Name], z.core.$strict> : never }
+
+/**
+ * The schema of a resource as answers carry it; nothing may stand in it that is not named here. `name` is what the OpenAPI
+ * document calls it, by default the type in the singular's place (`state-versions` → `StateVersions`).
+ */
+export function resource<const Type extends string, const M extends Members>(type: Type, members: M, name?: string) {
+  const objects = Object.entries(members).map(([member, fields]) => [member, z.strictObject(fields)])
+  const schema = z.strictObject({ id: z.string(), type: z.literal(type), ...Object.fromEntries(objects) })
+  return schema.meta({ id: name ?? componentName(type) }) as unknown as z.ZodObject<
+    ResourceShape<Type, M>,
+    z.core.$strict
+  >
+}
+
+function componentName(type: string) {
+  return type.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** A document with one resource. The route adds `included` by its table of includes. */
+export function documentOf<Data extends z.ZodType>(data: Data) {
+  return z.strictObject({ data })
+}
+
+const pagination = z.strictObject({
+  'current-page': z.int(),
+  'page-size': z.int(),
+  'prev-page': z.int().nullable(),
+  'next-page': z.int().nullable(),
+  'total-pages': z.int(),
+  'total-count': z.int(),
+})
+
+const pageLinks = z.strictObject({
+  self: z.string(),
+  first: z.string(),
+  prev: z.string().nullable(),
+  next: z.string().nullable(),
+  last: z.string(),
+})
+
+/** A page of a list, with its links and `meta.pagination`. */
+export function pageOf<Data extends z.ZodType>(data: Data) {
+  return z.strictObject({ data: z.array(data), links: pageLinks, meta: z.strictObject({ pagination }) })
+}
+
+/** A list that is always whole; clients that walk pages see one. */
+export function wholeListOf<Data extends z.ZodType>(data: Data) {
+  return z.strictObject({ data: z.array(data), meta: z.strictObject({ pagination }) })
+}
+
+/** A page of a list that is not counted (public documentation: `pagination-without-totals`). */
+export function uncountedPageOf<Data extends z.ZodType>(data: Data) {
+  return z.strictObject({
+    data: z.array(data),
+    links: pageLinks.omit({ last: true }),
+    meta: z.strictObject({ pagination: pagination.omit({ 'total-pages': true, 'total-count': true }) }),
+  })
+}
+
+/** One thing that was refused. */
+export const errorObject = z
+  .strictObject({
+    status: z.string().regex(/^[1-5]\d\d$/),
+    title: z.string(),
+    detail: z.string().optional(),
+    code: z.string().optional(),
+    source: z.strictObject({ pointer: z.string().optional(), parameter: z.string().optional() }).optional(),
+    meta: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'Error' })
+
+/** What every refusal is answered with. */
+export const errorsDocument = z.strictObject({ errors: z.array(errorObject).min(1) }).meta({ id: 'Errors' })
