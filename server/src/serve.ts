@@ -4,9 +4,7 @@ import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
-import { ensureAdmin } from './features/admin/service.ts'
 import { startLeaseReaper } from './features/agent-jobs/leases.ts'
-import { createBuiltInAgentToken } from './features/agent-pools/service.ts'
 import { JOBS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/task-results/loop.ts'
 import { makeFolder } from './folder.ts'
@@ -17,6 +15,8 @@ import { startPostgres } from './postgres/postgres.ts'
 import { requireSameSecret } from './secrets/mark.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
+import { ensureAdmin } from './features/admin/first-admin.ts'
+import { createBuiltInAgentToken } from './features/agent-pools/tokens.ts'
 
 /** What a person is told about a server that has just become ready. */
 export type Started = {

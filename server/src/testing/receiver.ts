@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TaskRequest } from '../features/run-tasks/service.ts'
 import { whenFileEnds } from './cleanup.ts'
+import type { TaskRequest } from '../features/run-tasks/request.ts'
 
 /** A request as a receiver got it. */
 export type Received = {

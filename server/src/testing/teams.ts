@@ -1,9 +1,10 @@
 import { transact } from '../db/db.ts'
 import { insertMembership } from '../features/organization-memberships/service.ts'
-import { createLegacyTeamToken } from '../features/tokens/service.ts'
-import { insertTeam, insertTeamMembers } from '../features/teams/service.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
+import { createLegacyTeamToken } from '../features/tokens/team-tokens.ts'
+import { insertTeam } from '../features/teams/changes.ts'
+import { insertTeamMembers } from '../features/teams/members-store.ts'
 
 type NewTeam = {
   name?: string

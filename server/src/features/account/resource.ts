@@ -1,5 +1,6 @@
 import type { Resource } from '@groundstate/contract/json-api'
-import { type UserRow, userPermissions, userResource } from '../users/service.ts'
+import type { UserRow } from '../users/store.ts'
+import { userPermissions, userResource } from '../users/resource.ts'
 
 /** The account of whoever asks: what others see of it, and what only they may know. */
 export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: AccountFacts): Resource {

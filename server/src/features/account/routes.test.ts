@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createBrowser } from '../../testing/browser.ts'
 import { createOrganization, createUser } from '../../testing/factories.ts'
-import { createLegacyTeamToken, createOrganizationToken } from '../tokens/service.ts'
+import { createLegacyTeamToken } from '../tokens/team-tokens.ts'
+import { createOrganizationToken } from '../tokens/organization-tokens.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp

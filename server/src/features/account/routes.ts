@@ -1,7 +1,6 @@
 import { changePasswordBody, updateAccountBody } from '@groundstate/contract/users'
 import { listAll, noContent, ok } from '../../http/answers.ts'
 import type { Request, Routes } from '../../http/http.ts'
-import { endedCookieHeader, sessionResource } from '../sessions/service.ts'
 import { accountResource } from './resource.ts'
 import {
   type Account,
@@ -13,6 +12,8 @@ import {
   showAccount,
   updateAccount,
 } from './service.ts'
+import { endedCookieHeader } from '../sessions/cookie.ts'
+import { sessionResource } from '../sessions/resource.ts'
 
 export const accountRoutes: Routes = (http) => {
   http.get('/account/details', async (req) => presented(req, await showAccount(req.ctx)))

@@ -3,21 +3,18 @@ import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
-import { audited, recordAudit } from '../audit-trail/service.ts'
+import { endSession, endSessions, listSessions } from '../sessions/service.ts'
+import { updateUser, userAudit } from '../users/service.ts'
+import { audited, recordAudit } from '../audit-trail/record.ts'
+import { checkOwnPassword, recordFailedSignIn, takeCode } from '../sessions/methods.ts'
 import {
-  checkOwnPassword,
-  endSession,
-  endSessions,
   enrollSecondFactor,
-  hasSecondFactor,
-  listSessions,
-  recordFailedSignIn,
   removeSecondFactor,
   replaceRecoveryCodes,
-  takeCode,
   verifySecondFactor,
-} from '../sessions/service.ts'
-import { findUser, findUserByLogin, updateUser, userAudit, type UserRow } from '../users/service.ts'
+} from '../sessions/second-factor.ts'
+import { hasSecondFactor } from '../sessions/second-factor-store.ts'
+import { findUser, findUserByLogin, type UserRow } from '../users/store.ts'
 
 export type Account = { user: UserRow; hasSecondFactor: boolean }
 

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import type { UserActor } from '../../auth/actor.ts'
 import type { Tx } from '../../db/db.ts'
-import { createOrganization } from '../organizations/service.ts'
+import { createOrganization } from '../organizations/changes.ts'
 
 export const FIRST_ORGANIZATION = 'main'
 

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../app.ts'
 import { invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
-import { audited } from '../audit-trail/service.ts'
 import { destroyOrganization } from '../organizations/changes.ts'
 import { checkSiteAdmin } from './authorise.ts'
 import { FEATURE_SETS } from './feature-sets.ts'
 import * as store from './store.ts'
+import { audited } from '../audit-trail/record.ts'
 
 export async function listSiteOrganizations(ctx: Ctx, { q, page }: { q: string | undefined; page: Page }) {
   checkSiteAdmin(ctx)

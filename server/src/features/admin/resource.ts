@@ -1,7 +1,7 @@
 import type { Resource } from '@groundstate/contract/json-api'
-import { avatarPath } from '../users/service.ts'
 import type { FeatureSet } from './feature-sets.ts'
 import type { AdminUserRow, OrganizationRow } from './store.ts'
+import { avatarPath } from '../users/resource.ts'
 
 /** A user as site administrators see them, with the address. */
 export function adminUserResource(row: AdminUserRow, baseUrl: string): Resource {

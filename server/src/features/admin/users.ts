@@ -4,12 +4,13 @@ import { isForeignKeyViolation, transact, type Tx } from '../../db/db.ts'
 import { conflict, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
 import { hashPassword } from '../../secrets/passwords.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { acceptInvitations } from '../organization-memberships/service.ts'
-import { endSessions, removeSecondFactor } from '../sessions/service.ts'
+import { endSessions } from '../sessions/service.ts'
 import { insertUser, updateUser, userAudit } from '../users/service.ts'
 import { checkSiteAdmin } from './authorise.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { removeSecondFactor } from '../sessions/second-factor.ts'
 
 /** Creates an account. Without a password it can't sign in with one: for sign-on, and for programs with API tokens. */
 export async function createSiteUser(ctx: Ctx, input: CreateUser) {

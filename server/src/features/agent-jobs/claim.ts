@@ -9,8 +9,8 @@ import type { Schema } from '../../db/schema.gen.ts'
 import { HELD_WORKSPACE_COLUMNS, type HeldRun, readHeldRun, type RunRow } from '../runs/held.ts'
 import { moveRun } from '../runs/transitions.ts'
 import { SealError } from '../../secrets/secrets.ts'
-import { resolveRunVariables } from '../variables/service.ts'
 import { insertNotice } from './logs.ts'
+import { resolveRunVariables } from '../variables/resolve.ts'
 
 export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
 type Tctx = Ctx & { db: Tx }

@@ -4,18 +4,18 @@ import { created, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { readSort, readText } from '../../http/query.ts'
 import { tokenResource } from '../tokens/resource.ts'
-import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
+import { listReadableWorkspaces } from '../workspaces/service.ts'
 import { agentPoolResource } from './resource.ts'
 import {
   type AgentPool,
   createAgentPool,
-  createAgentToken,
   deleteAgentPool,
   listAgentPools,
-  listAgentTokens,
   requireAgentPool,
   updateAgentPool,
 } from './service.ts'
+import { workspaceResource } from '../workspaces/resource.ts'
+import { createAgentToken, listAgentTokens } from './tokens.ts'
 
 // Keys that an agent of the pool holds are among what clients may ask for; there are none here.
 const INCLUDES = ['workspaces', 'hyok_configurations'] as const

@@ -5,15 +5,11 @@ import { checkDemands, type OrganizationPermission, organizationPermissions } fr
 import { isUniqueViolation, type Tx, transact } from '../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { listReadableProjects } from '../projects/service.ts'
 import { listReadableWorkspaces } from '../workspaces/service.ts'
 import * as store from './store.ts'
-
-export { agentPoolResource } from './resource.ts'
-export { createAgentToken, createBuiltInAgentToken, listAgentTokens, requireTokenPool } from './tokens.ts'
-
+import { recordAudit } from '../audit-trail/record.ts'
 /** The pool of the agents inside the server; it belongs to no organization, and no request reaches it. */
 export const BUILT_IN_POOL_ID = 'apool-builtin'
 

@@ -4,15 +4,9 @@ import type { Ctx } from '../../app.ts'
 import { json, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { readSort, readTime } from '../../http/query.ts'
-import {
-  type Agent,
-  agentStatus,
-  deleteAgent,
-  deregisterAgent,
-  listAgents,
-  registerAgent,
-  showAgent,
-} from './service.ts'
+import { deleteAgent, deregisterAgent, listAgents, registerAgent, showAgent } from './service.ts'
+import type { Agent } from './store.ts'
+import { agentStatus } from './status.ts'
 
 export const agentRoutes: Routes = (http) => {
   http.get('/agent-pools/:poolId/agents', async (req) => {

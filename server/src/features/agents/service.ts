@@ -4,15 +4,11 @@ import type { Ctx } from '../../app.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { conflict, invalid, notFound, preconditionFailed, unauthorized } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
-import { audited } from '../audit-trail/service.ts'
 import { requireAgentPool } from '../agent-pools/service.ts'
 import { endClaims } from '../agent-jobs/waiting-claims.ts'
 import { agentStatus, SILENCE_MS } from './status.ts'
 import * as store from './store.ts'
-
-export { agentStatus } from './status.ts'
-export type { Agent } from './store.ts'
-
+import { audited } from '../audit-trail/record.ts'
 /** The free plan has this many self-hosted agents (spec §8). */
 const FREE_AGENTS = 1
 const PING_INTERVAL_MS = 10_000

@@ -1,7 +1,8 @@
 import { bytes, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { applyResource, findRunPhase, openErroredState, requirePhase } from '../plans/service.ts'
+import { findRunPhase, openErroredState, requirePhase } from '../plans/service.ts'
 import { requireRun } from '../runs/service.ts'
+import { applyResource } from '../plans/resource.ts'
 
 export const applyRoutes: Routes = (http) => {
   http.get('/applies/:applyId', async (req) => {

@@ -3,8 +3,8 @@ import { transact } from '../../db/db.ts'
 import { createTestApp, type TestApp, type TestResponse } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { addMember } from '../../testing/teams.ts'
-import { createOrganizationToken } from '../tokens/service.ts'
-import { recordAudit } from './service.ts'
+import { createOrganizationToken } from '../tokens/organization-tokens.ts'
+import { recordAudit } from './record.ts'
 
 let app: TestApp
 let owner: TestUser

@@ -5,9 +5,6 @@ import { checkSiteAdmin } from '../admin/authorise.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import * as store from './store.ts'
 
-export { type AuditEvent, audited, auditedStatement, auditRow, recordAudit } from './record.ts'
-export { type AuditRow, eventInsert } from './store.ts'
-
 /**
  * The trail of the organization whose token asks: its own token, or the one for audit trails. For all others there is no
  * such resource, as in the public API; owners read by the name of the organization.

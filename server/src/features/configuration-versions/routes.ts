@@ -4,21 +4,21 @@ import type { Ctx } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import { accepted, type Answer, bytes, created, listPage, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { findRunOfConfiguration, runResource } from '../runs/service.ts'
+import { findRunOfConfiguration } from '../runs/service.ts'
 import { configurationVersionResource } from './resource.ts'
 import {
   archiveConfigurationVersion,
   changeBackingData,
-  type ConfigurationVersionRow,
   createConfigurationVersion,
   listConfigurationVersions,
-  MAX_ARCHIVE_BYTES,
   openArchive,
   openConfiguration,
   requireConfigurationOfRun,
   requireConfigurationVersion,
-  uploadConfiguration,
 } from './service.ts'
+import { runResource } from '../runs/resource.ts'
+import type { ConfigurationVersionRow } from './store.ts'
+import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
 
 const INCLUDES = ['ingress_attributes', 'run'] as const
 

@@ -7,16 +7,12 @@ import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, conflict, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
-import { auditedStatement, auditRow, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganizationById } from '../organizations/service.ts'
 import { requireRun } from '../runs/service.ts'
-import { lockWorkspaceRow, requireWorkspace } from '../workspaces/service.ts'
+import { requireWorkspace } from '../workspaces/service.ts'
 import * as store from './store.ts'
-
-export { configurationVersionResource } from './resource.ts'
-export { type ConfigurationVersionRow, findConfigurationVersions } from './store.ts'
-export { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
-
+import { auditedStatement, auditRow, recordAudit } from '../audit-trail/record.ts'
+import { lockWorkspaceRow } from '../workspaces/store.ts'
 type Found = NonNullable<Awaited<ReturnType<typeof store.findConfigurationVersion>>>
 export type ConfigurationVersion = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission> }
 

@@ -4,11 +4,11 @@ import type { Ctx } from '../../app.ts'
 import { BlobTooLargeError } from '../../blobs/errors.ts'
 import { transact } from '../../db/db.ts'
 import { AppError, invalid, notFound, tooLarge } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
-import { insertUploadedRun } from '../runs/service.ts'
-import { lockWorkspaceRow } from '../workspaces/service.ts'
 import * as store from './store.ts'
 import { readUploadUrl } from './urls.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { insertUploadedRun } from '../runs/create.ts'
+import { lockWorkspaceRow } from '../workspaces/store.ts'
 
 /** The largest archive, in bytes as it is sent. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Ctx } from '../../app.ts'
 import { type JobHandler, jobHandler, jobKind } from '../../jobs/jobs.ts'
-import { deleteBeyondFreePlan, purgeDeleted, softDeleteOlderThan } from '../state-versions/service.ts'
 import * as store from './store.ts'
+import { deleteBeyondFreePlan, purgeDeleted, softDeleteOlderThan } from '../state-versions/retention.ts'
 
 export const RETENTION = jobKind('data-retention.apply', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
 

@@ -1,13 +1,10 @@
 import type { DataRetentionPolicyInput } from '@groundstate/contract/data-retention'
 import type { Ctx } from '../../app.ts'
 import { notFound } from '../../errors.ts'
-import { audited } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import * as store from './store.ts'
-
-export { type PolicyColumn, policyColumn, policyIdentifier } from './identifier.ts'
-
+import { audited } from '../audit-trail/record.ts'
 /** Whose policy: an organization by its name, or a workspace by its id. */
 export type PolicyOwner = { organization: string } | { workspaceId: string }
 

@@ -1,6 +1,6 @@
 import { json, noContent } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { CLI_CLIENT } from '../oauth/service.ts'
+import { CLI_CLIENT } from '../oauth/request.ts'
 
 /** Where the command lines find everything; they insist on exactly `application/json` here. */
 const SERVICES = {

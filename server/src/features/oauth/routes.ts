@@ -7,12 +7,14 @@ import { AppError, badRequest, forbidden } from '../../errors.ts'
 import { type Answer, json, redirect } from '../../http/answers.ts'
 import { errorStatus } from '../../http/errors.ts'
 import type { Routes } from '../../http/http.ts'
-import { deleteCurrentSession, endedCookieHeader, signInMethods } from '../sessions/service.ts'
-import { avatarPath } from '../users/service.ts'
+import { deleteCurrentSession } from '../sessions/service.ts'
 import { codePage, consentPage, refusalPage, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
 import { approve, deny, exchangeCode, OAuthError } from './service.ts'
 import { finishSignIn, startSignIn } from './sign-in.ts'
+import { endedCookieHeader } from '../sessions/cookie.ts'
+import { signInMethods } from '../sessions/methods.ts'
+import { avatarPath } from '../users/resource.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 

@@ -4,14 +4,10 @@ import { SYSTEM, userActor } from '../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import { transact } from '../../db/db.ts'
 import { forbidden } from '../../errors.ts'
-import { createUserToken, revokeToken } from '../tokens/service.ts'
-import { findUser } from '../users/service.ts'
 import { answerUrl, type AuthorizeRequest, CLI_CLIENT } from './request.ts'
 import * as store from './store.ts'
-
-export { refusalPage } from './pages.ts'
-export { CLI_CLIENT } from './request.ts'
-
+import { createUserToken, revokeToken } from '../tokens/user-tokens.ts'
+import { findUser } from '../users/store.ts'
 /** The browser follows the redirect at once; five minutes are for slow machines. */
 const CODE_LIFE_MS = 5 * 60_000
 /** Used codes are remembered this long, so that a second use is recognised and ends what the first one gave. */

@@ -1,7 +1,9 @@
 import type { Ctx } from '../../app.ts'
 import { AppError, unauthorized } from '../../errors.ts'
-import { checkPassword, hasSecondFactor, openSession, recordFailedSignIn, takeCode } from '../sessions/service.ts'
-import { findUser } from '../users/service.ts'
+import { openSession } from '../sessions/service.ts'
+import { checkPassword, recordFailedSignIn, takeCode } from '../sessions/methods.ts'
+import { hasSecondFactor } from '../sessions/second-factor-store.ts'
+import { findUser } from '../users/store.ts'
 
 /** How long a right password is remembered while the code is looked up. */
 const PENDING_MS = 5 * 60_000

@@ -4,19 +4,13 @@ import { organizationPermissions } from '../../auth/permissions.ts'
 import { checkHoldsAccess } from '../../auth/team-permissions.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
-import {
-  checkOwnerRemains,
-  insertInvitedMembers,
-  insertTeamMembers,
-  leaveTeams,
-  listReadableTeams,
-  listTeamsOfMembership,
-  type Team,
-} from '../teams/service.ts'
+import { listReadableTeams, type Team } from '../teams/service.ts'
 import { type Membership, requireMembership } from './service.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { checkOwnerRemains, leaveTeams, listTeamsOfMembership } from '../teams/members.ts'
+import { insertInvitedMembers, insertTeamMembers } from '../teams/members-store.ts'
 
 /**
  * Invites by an e-mail address. Someone who has an account with it is a member at once; for all others the invitation

@@ -1,10 +1,13 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { listReadableOrganizations, organizationResource } from '../organizations/service.ts'
-import { listReadableTeams, listVisibleTeams, teamDocuments } from '../teams/service.ts'
+import { listReadableOrganizations } from '../organizations/service.ts'
+import { listReadableTeams } from '../teams/service.ts'
 import { includedUsers } from '../users/service.ts'
 import { invitedUserResource, membershipResource } from './resource.ts'
 import { listReadableMemberships, type Membership } from './service.ts'
+import { organizationResource } from '../organizations/resource.ts'
+import { listVisibleTeams } from '../teams/members.ts'
+import { teamDocuments } from '../teams/documents.ts'
 
 export const MEMBERSHIP_INCLUDES = ['user', 'teams'] as const
 export const OWN_MEMBERSHIP_INCLUDES = ['user', 'teams', 'organization'] as const

@@ -4,13 +4,10 @@ import { checkDemands, type Facts, organizationPermissions } from '../../auth/pe
 import type { Tx } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireTeam } from '../teams/service.ts'
 import * as store from './store.ts'
-
-export { includedMemberships } from './documents.ts'
-
+import { recordAudit } from '../audit-trail/record.ts'
 /** A membership that the actor may see; `facts` are those of its organization. */
 export type Membership = store.MembershipRow & { facts: Facts }
 

@@ -2,11 +2,11 @@ import type { CreateOrganization, UpdateOrganization } from '@groundstate/contra
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
-import { audited, recordAudit } from '../audit-trail/service.ts'
 import { insertDefaultProject } from '../projects/service.ts'
-import { insertOwnersTeam } from '../teams/service.ts'
 import { type Organization, requireOrganization, requireOrganizationById, requireOrganizationPool } from './service.ts'
 import * as store from './store.ts'
+import { audited, recordAudit } from '../audit-trail/record.ts'
+import { insertOwnersTeam } from '../teams/changes.ts'
 
 const POOL = '/data/relationships/default-agent-pool'
 

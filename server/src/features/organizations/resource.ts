@@ -1,7 +1,7 @@
 import type { Resource } from '@groundstate/contract/json-api'
-import { policyIdentifier } from '../data-retention/service.ts'
 import { entitlements } from './entitlements.ts'
 import type { Organization } from './service.ts'
+import { policyIdentifier } from '../data-retention/identifier.ts'
 
 /** The id of an organization in the public API is its name. */
 export function organizationResource(organization: Organization): Resource {

@@ -4,10 +4,11 @@ import type { Ctx } from '../../app.ts'
 import { created, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { readText } from '../../http/query.ts'
-import { listReadableProjects, projectResource } from '../projects/service.ts'
+import { listReadableProjects } from '../projects/service.ts'
 import { createOrganization, deleteOrganization, updateOrganization } from './changes.ts'
 import { entitlementSetResource, organizationResource } from './resource.ts'
 import { listOrganizations, type Organization, requireOrganization } from './service.ts'
+import { projectResource } from '../projects/resource.ts'
 
 // Subscriptions are among what clients may ask for; none is sold here.
 const INCLUDES = ['entitlement_set', 'default-project', 'subscription'] as const

@@ -10,10 +10,6 @@ import {
 import { invalid, notFound } from '../../errors.ts'
 import { type Page, type Paged, pageOffset } from '../../http/pagination.ts'
 import * as store from './store.ts'
-
-export { createOrganization } from './changes.ts'
-export { organizationResource } from './resource.ts'
-
 /** An organization that the actor may see, with what it may do there. */
 export type Organization = Omit<Found, 'facts'> & { can: ReadonlySet<OrganizationPermission>; facts: Facts }
 

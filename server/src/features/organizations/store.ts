@@ -5,7 +5,7 @@ import { containing } from '../../db/like.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
-import { policyColumn } from '../data-retention/service.ts'
+import { policyColumn } from '../data-retention/identifier.ts'
 
 export type OrganizationRow = Selectable<Schema['organizations']>
 

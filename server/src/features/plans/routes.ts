@@ -4,15 +4,9 @@ import { notFound } from '../../errors.ts'
 import { bytes, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { requireRun } from '../runs/service.ts'
-import {
-  findRunPhase,
-  MAX_READ_BYTES,
-  openPlanJson,
-  openRedactedPlan,
-  planResource,
-  readLog,
-  requirePhase,
-} from './service.ts'
+import { findRunPhase, openPlanJson, openRedactedPlan, requirePhase } from './service.ts'
+import { MAX_READ_BYTES, readLog } from './logs.ts'
+import { planResource } from './resource.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 

@@ -7,10 +7,6 @@ import { requireRun } from '../runs/service.ts'
 import { isPhaseOver } from './status.ts'
 import * as store from './store.ts'
 
-export { compactLogs, logUrl, type LogPiece, MAX_READ_BYTES, readLog } from './logs.ts'
-export { applyResource, planResource } from './resource.ts'
-export { findPhases, type Phase } from './store.ts'
-
 /** The plan or apply of that id, whose run the actor may read. `forTask` as in `requireRun`. */
 export async function requirePhase(
   ctx: Ctx,

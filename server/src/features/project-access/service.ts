@@ -4,11 +4,13 @@ import { CUSTOM_PROJECT, PROJECT_LEVELS } from '../../auth/grants.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { type Project, requireProject } from '../projects/service.ts'
-import { findReadable, isTeamMember, levelColumns, type Part } from '../team-access/service.ts'
+import { findReadable } from '../team-access/service.ts'
 import { requireTeam } from '../teams/service.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { isTeamMember } from '../team-access/store.ts'
+import { levelColumns, type Part } from '../team-access/levels.ts'
 
 export type TeamProject = store.TeamProjectRow & { project: Project }
 

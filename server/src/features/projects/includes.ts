@@ -1,7 +1,8 @@
 import type { Ctx } from '../../app.ts'
-import { effectiveTagBindingResource, listEffectiveProjectTagBindings } from '../tags/service.ts'
+import { listEffectiveProjectTagBindings } from '../tags/service.ts'
 import { projectResource } from './resource.ts'
 import type { Project } from './service.ts'
+import { effectiveTagBindingResource } from '../tags/resource.ts'
 
 /** Presents projects with the tags that bind to their workspaces, when `includes` names them. */
 export async function projectDocuments(ctx: Ctx, projects: readonly Project[], includes: ReadonlySet<string>) {

@@ -1,7 +1,7 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { moveWorkspacesTo } from '../workspaces/service.ts'
 import { requireProject } from './service.ts'
+import { moveWorkspacesTo } from '../workspaces/move.ts'
 
 /** Moves workspaces of the same organization into the project, all of them or none. */
 export async function moveWorkspaces(ctx: Ctx, projectId: string, workspaces: readonly Identifier[]) {

@@ -3,7 +3,7 @@ import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { created, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
+import { listReadableWorkspaces } from '../workspaces/service.ts'
 import { taskResource, workspaceTaskResource } from './resource.ts'
 import {
   createTask,
@@ -16,6 +16,7 @@ import {
   updateTask,
 } from './service.ts'
 import { taskTestResource } from './test-resource.ts'
+import { workspaceResource } from '../workspaces/resource.ts'
 
 const include = ['workspace_tasks', 'workspace_tasks.workspace']
 

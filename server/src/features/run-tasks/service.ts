@@ -8,16 +8,11 @@ import { isForeignKeyViolation, isUniqueViolation, transact } from '../../db/db.
 import type { Schema } from '../../db/schema.gen.ts'
 import { conflict, forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
-import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
 import { checkGlobalQuota, checkTaskQuota } from './quota.ts'
 import * as store from './store.ts'
 import { checkReceiver, type Receiver, type Suspect, type Verification, verifyReceiver } from './verification.ts'
-
-export { type TaskRequest, taskHeaders, taskRequest, taskSignature, type TaskSubject } from './request.ts'
-export { checkNewWorkspaceQuota } from './quota.ts'
-export { exchangeWords } from './verification.ts'
-
+import { audited, recordAudit } from '../audit-trail/record.ts'
 export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>
 
 /** Throws `not-found` for a task that the actor may not see, `forbidden` when it lacks the permission. */

@@ -3,10 +3,10 @@ import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
-import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { checkWorkspaceQuota } from './quota.ts'
 import * as store from './workspace-tasks-store.ts'
+import { audited, recordAudit } from '../audit-trail/record.ts'
 
 export async function listWorkspaceTasks(ctx: Ctx, workspaceId: string, page: Page) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')

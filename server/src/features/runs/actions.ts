@@ -2,13 +2,13 @@ import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { insertComment } from './comments.ts'
 import { type HeldRun, holdRun } from './held.ts'
 import type { Change } from './outcome.ts'
 import { requireRun, type Run } from './service.ts'
 import { isCancelable, isConfirmable, isDiscardable, isEnded, isForceCancelable, isForcible } from './status.ts'
 import { moveRun } from './transitions.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 type Tctx = Ctx & { db: Tx }
 

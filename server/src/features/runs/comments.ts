@@ -3,9 +3,9 @@ import { actorUserId } from '../../auth/actor.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireRun } from './service.ts'
 import { insertEvents } from './transitions.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /** Writes a comment on a run for a caller that has been authorised; returns its id. */
 export async function insertComment(ctx: Ctx & { db: Tx }, runId: string, body: string) {

@@ -1,13 +1,17 @@
 import type { Relationship, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { configurationVersionResource, findConfigurationVersions } from '../configuration-versions/service.ts'
-import { applyResource, findPhases, planResource } from '../plans/service.ts'
-import { stagesOfRuns, taskStageResource } from '../task-stages/service.ts'
+import { stagesOfRuns } from '../task-stages/service.ts'
 import { includedUsers } from '../users/service.ts'
-import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
+import { listReadableWorkspaces } from '../workspaces/service.ts'
 import type { Run } from './service.ts'
 import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
 import { openTasks, waitingReason } from './waiting.ts'
+import { configurationVersionResource } from '../configuration-versions/resource.ts'
+import { findConfigurationVersions } from '../configuration-versions/store.ts'
+import { applyResource, planResource } from '../plans/resource.ts'
+import { findPhases } from '../plans/store.ts'
+import { taskStageResource } from '../task-stages/resource.ts'
+import { workspaceResource } from '../workspaces/resource.ts'
 
 export const RUN_INCLUDES = [
   'plan',

@@ -6,7 +6,6 @@ import type { Page } from '../../http/pagination.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
 import { RUN_INCLUDES, runDocuments, runResource } from './resource.ts'
 import {
-  createRun,
   listNamedWorkspaceRuns,
   listOrganizationRuns,
   listQueue,
@@ -14,6 +13,7 @@ import {
   readCapacity,
   requireRun,
 } from './service.ts'
+import { createRun } from './create.ts'
 
 export const runRoutes: Routes = (http) => {
   http.post('/runs', { body: createRunBody }, async (req) => {

@@ -10,11 +10,6 @@ import { requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { readRunFilter } from './filters.ts'
 import * as store from './store.ts'
 import { openTasks, waitingReason } from './waiting.ts'
-
-export { createRun, insertRun, insertUploadedRun, type RunOrigin } from './create.ts'
-export { runDocuments, runResource } from './resource.ts'
-export { advanceQueue, advanceRun } from './transitions.ts'
-
 /** A run that the actor may see, with what it may do in its workspace. */
 export type Run = Omit<store.FoundRun, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
 

@@ -7,9 +7,9 @@ import { announcing } from '../../signals.ts'
 import { promoteIntermediate } from '../state-versions/service.ts'
 import { type HeldRun, type HeldWorkspace, holdRun, holdWorkspace } from './held.ts'
 import { type Change, type NewEvent, type Outcome, outcome } from './outcome.ts'
-import { cancelStages, stageStatuses, startStage } from './stages.ts'
 import { isEnded, type RunStatus } from './status.ts'
 import { onRunApplied } from './triggers.ts'
+import { cancelStages, stageStatuses, startStage } from '../task-stages/service.ts'
 
 type Tctx = Ctx & { db: Tx }
 

@@ -3,10 +3,12 @@ import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { AppError, forbidden, invalid, unauthorized } from '../../errors.ts'
 import { verifyPassword } from '../../secrets/passwords.ts'
-import { recordAudit } from '../audit-trail/service.ts'
-import { findUserByLogin, userAudit, type UserRow } from '../users/service.ts'
+import { userAudit } from '../users/service.ts'
 import { countAttempt, forgiveAttempt } from './attempts.ts'
-import { checkSecondFactor, hasSecondFactor } from './second-factor.ts'
+import { checkSecondFactor } from './second-factor.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { findUserByLogin, type UserRow } from '../users/store.ts'
+import { hasSecondFactor } from './second-factor-store.ts'
 
 export type SignInMethods = {
   password: boolean

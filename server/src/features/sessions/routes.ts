@@ -2,10 +2,12 @@ import { createSessionBody } from '@groundstate/contract/sessions'
 import { checkOwnPages } from '../../auth/authenticate.ts'
 import { created, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { includedUsers, userResource } from '../users/service.ts'
+import { includedUsers } from '../users/service.ts'
 import { endedCookieHeader } from './cookie.ts'
 import { sessionResource, signInMethodsResource } from './resource.ts'
-import { createSession, deleteCurrentSession, requireCurrentSession, signInMethods } from './service.ts'
+import { createSession, deleteCurrentSession, requireCurrentSession } from './service.ts'
+import { userResource } from '../users/resource.ts'
+import { signInMethods } from './methods.ts'
 
 export const sessionRoutes: Routes = (http) => {
   http.post('/sessions', { access: 'public', body: createSessionBody }, async (req) => {

@@ -4,8 +4,6 @@ import { transact } from '../../db/db.ts'
 import * as store from './second-factor-store.ts'
 import { acceptedStep, canonicalRecoveryCode, newRecoveryCodes, newTotpSecret, totpUri } from './totp.ts'
 
-export { findSecondFactor, hasSecondFactor } from './second-factor-store.ts'
-
 /** Starts over with a new secret, which counts only once `verifySecondFactor` has seen a code of it. */
 export async function enrollSecondFactor(ctx: Ctx, user: { id: string; username: string }) {
   const secret = newTotpSecret()

@@ -3,33 +3,13 @@ import type { Ctx } from '../../app.ts'
 import { userActor } from '../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import { notFound } from '../../errors.ts'
-import { audited } from '../audit-trail/service.ts'
-import { userAudit, type UserRow } from '../users/service.ts'
+import { userAudit } from '../users/service.ts'
 import { ATTEMPT_LIMITS } from './attempts.ts'
 import { sessionCookieHeader } from './cookie.ts'
 import { checkCredentials } from './methods.ts'
 import * as store from './store.ts'
-
-export {
-  checkOwnPassword,
-  checkPassword,
-  recordFailedSignIn,
-  type SignInMethods,
-  signInMethods,
-  takeCode,
-} from './methods.ts'
-export {
-  enrollSecondFactor,
-  findSecondFactor,
-  hasSecondFactor,
-  removeSecondFactor,
-  replaceRecoveryCodes,
-  verifySecondFactor,
-} from './second-factor.ts'
-export { endedCookieHeader } from './cookie.ts'
-export { sessionResource } from './resource.ts'
-export type { SessionRow } from './store.ts'
-
+import { audited } from '../audit-trail/record.ts'
+import type { UserRow } from '../users/store.ts'
 /**
  * A session ends after two weeks without use, and after a month in any case. An organization that asks for less does so for
  * itself alone (`checkDemands`): it could end the sessions of people whom it has merely invited.

@@ -3,9 +3,9 @@ import { redirect } from '../../http/answers.ts'
 import { errorStatus } from '../../http/errors.ts'
 import type { Routes } from '../../http/http.ts'
 import { readText } from '../../http/query.ts'
-import { refusalPage } from '../oauth/service.ts'
 import { endedPendingCookie, pendingCookie, requirePending } from './pending.ts'
 import { finishSignOn, startSignOn } from './service.ts'
+import { refusalPage } from '../oauth/pages.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 

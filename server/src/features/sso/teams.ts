@@ -1,9 +1,10 @@
 import type { Ctx } from '../../app.ts'
 import type { Tx } from '../../db/db.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { insertMembership } from '../organization-memberships/service.ts'
-import { insertTeamMembers, isLastOwner, leaveTeams } from '../teams/service.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { insertTeamMembers } from '../teams/members-store.ts'
+import { isLastOwner, leaveTeams } from '../teams/members.ts'
 
 /**
  * Puts the user into the teams that the groups stand for, and takes the user out of those that sign-on had given and that

@@ -3,11 +3,11 @@ import { checkDemands } from '../../auth/permissions.ts'
 import { readAccess } from '../../auth/workspace-access.ts'
 import { notFound, unavailable } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
-import { extractVersion, outputContext, requireStateVersion, requireStateWorkspace } from '../state-versions/service.ts'
+import { requireStateVersion } from '../state-versions/service.ts'
 import * as store from './store.ts'
-
-export { stateVersionOutputResource } from './resource.ts'
-
+import { extractVersion } from '../state-versions/extract-job.ts'
+import { outputContext } from '../state-versions/extract.ts'
+import { requireStateWorkspace } from '../state-versions/create.ts'
 export type Output = {
   id: string
   stateVersionId: string

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
-import { type AuditRow, eventInsert } from '../audit-trail/service.ts'
 import type { ExtractedState } from './extract.ts'
 import { COLUMNS, type PresentedRow } from './store.ts'
+import { type AuditRow, eventInsert } from '../audit-trail/store.ts'
 
 /** Where a workspace's states and lock stood when they were checked. */
 export type Checked = {

@@ -1,10 +1,10 @@
 import type { Ctx } from '../../app.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { badRequest, notFound } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { deleteContent } from './content.ts'
 import { requireStateVersion, type StateVersion } from './service.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 const DAY_MS = 86_400_000
 /** How long what was deleted can be restored unless the request says otherwise: a week, in ms. */

@@ -11,7 +11,7 @@ import {
   stateClient,
   upload,
 } from '../../testing/state-versions.ts'
-import { extractVersion } from './service.ts'
+import { extractVersion } from './extract-job.ts'
 
 const CLIENTS = 16
 const TURNS = 25

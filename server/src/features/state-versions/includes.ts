@@ -1,9 +1,11 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { listOutputsOf, stateVersionOutputResource } from '../state-version-outputs/service.ts'
-import { listReadableRuns, runDocuments } from '../runs/service.ts'
+import { listOutputsOf } from '../state-version-outputs/service.ts'
+import { listReadableRuns } from '../runs/service.ts'
 import { includedUsers } from '../users/service.ts'
 import type { PresentedRow } from './store.ts'
+import { stateVersionOutputResource } from '../state-version-outputs/resource.ts'
+import { runDocuments } from '../runs/resource.ts'
 
 /** What the reads of state versions may include (spec §4.4). */
 export const INCLUDES = ['created_by', 'run', 'run.created_by', 'run.configuration_version', 'outputs'] as const

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../app.ts'
 import { conflict } from '../../errors.ts'
-import { isLockedBy, lockedBy, type Workspace } from '../workspaces/service.ts'
+import { type Workspace } from '../workspaces/service.ts'
+import { isLockedBy, lockedBy } from '../workspaces/lock.ts'
 
 type Lockable = Pick<Workspace, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 

@@ -12,23 +12,13 @@ import { OBJECT_PATH } from './objects.ts'
 import { stateVersionDocuments } from './presentation.ts'
 import { CONTENT_FIELDS, parseNewVersion } from './request.ts'
 import { workspaceResourceResource } from './resource.ts'
-import {
-  createStateVersion,
-  diffStateVersion,
-  downloadContent,
-  listStateVersions,
-  listWorkspaceResources,
-  MAX_CONTENT_BYTES,
-  permanentlyDeleteBackingData,
-  requireStateWorkspace,
-  restoreBackingData,
-  rollbackStateVersion,
-  showCurrentStateVersion,
-  showStateVersion,
-  softDeleteBackingData,
-  type StateVersion,
-  uploadContent,
-} from './service.ts'
+import { listStateVersions, showCurrentStateVersion, showStateVersion, type StateVersion } from './service.ts'
+import { createStateVersion, requireStateWorkspace } from './create.ts'
+import { diffStateVersion } from './state-diff.ts'
+import { downloadContent, MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
+import { listWorkspaceResources } from './workspace-resources.ts'
+import { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
+import { rollbackStateVersion } from './rollback.ts'
 
 /** The largest body with the content in it: it is read on the event loop, half a second for 64 MB. What is larger is uploaded. */
 const MAX_INLINE_BYTES = 128 * 1024 * 1024

@@ -8,17 +8,6 @@ import { requireWorkspaceByName, type Workspace } from '../workspaces/service.ts
 import { type Surroundings, surroundingsOf } from './create.ts'
 import { shownIn, stateVersionResources } from './presentation.ts'
 import * as store from './store.ts'
-
-export { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
-export { createStateVersion, requireStateWorkspace } from './create.ts'
-export { outputContext } from './extract.ts'
-export { countManaged, extractVersion } from './extract-job.ts'
-export { deleteBeyondFreePlan, purgeDeleted, softDeleteOlderThan } from './retention.ts'
-export { rollbackStateVersion } from './rollback.ts'
-export { diffStateVersion } from './state-diff.ts'
-export { downloadContent, MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
-export { listWorkspaceResources } from './workspace-resources.ts'
-
 /** A version whose workspace the actor may see, with what it may do there. */
 export type StateVersion = Omit<store.FoundStateVersion, 'facts'> & { facts: Facts }
 

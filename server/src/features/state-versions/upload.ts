@@ -3,7 +3,6 @@ import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { BlobTooLargeError } from '../../blobs/errors.ts'
 import { conflict, notFound, tooLarge } from '../../errors.ts'
-import { auditRow } from '../audit-trail/service.ts'
 import { finalizeStateVersion } from './append.ts'
 import { type ContentKind, dropRefused, md5Of, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
 import { extractSmall } from './extract.ts'
@@ -12,6 +11,7 @@ import { Gathered } from './gathered.ts'
 import { openObjectId } from './objects.ts'
 import { checkContent, checkJsonState } from './request.ts'
 import * as store from './store.ts'
+import { auditRow } from '../audit-trail/record.ts'
 
 /** The largest content that is taken, in bytes. */
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024

@@ -5,11 +5,11 @@ import { visibleWorkspace } from '../../auth/facts.ts'
 import { transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
-import { audited, recordAudit } from '../audit-trail/service.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/service.ts'
 import { listReadableWorkspaces, requireWorkspace } from '../workspaces/service.ts'
 import { addFlatTags, readTagKeys } from './service.ts'
 import * as store from './store.ts'
+import { audited, recordAudit } from '../audit-trail/record.ts'
 
 /** Flat tags of a workspace: those of its bindings that have no value. */
 export async function listWorkspaceTags(

@@ -2,12 +2,10 @@ import type { TagBindingInput, TagLinkage } from '@groundstate/contract/tags'
 import type { Ctx } from '../../app.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { invalid } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireProject } from '../projects/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import * as store from './store.ts'
-
-export { effectiveTagBindingResource } from './resource.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 export async function listWorkspaceTagBindings(ctx: Ctx, workspaceId: string) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')

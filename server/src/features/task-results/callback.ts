@@ -2,11 +2,11 @@ import type { TaskCallback, TaskOutcome } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../app.ts'
 import { type Tx, transact } from '../../db/db.ts'
 import { conflict, unauthorized } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { settleStage } from '../task-stages/service.ts'
 import { longestWait } from './deadlines.ts'
 import { mergeOutcomes, type NewOutcome } from './outcomes-store.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /** Throws `unauthorized` unless the caller holds the token of this very result, which dies with it. */
 export function checkCallbackToken(ctx: Ctx, id: string) {

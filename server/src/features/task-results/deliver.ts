@@ -1,12 +1,14 @@
 import type { Ctx } from '../../app.ts'
 import { isForeignKeyViolation, transact } from '../../db/db.ts'
 import type { Exchange } from '../../outbound/outbound.ts'
-import { taskHeaders, taskReceiver, taskRequest, taskSignature } from '../run-tasks/service.ts'
+import { taskReceiver } from '../run-tasks/service.ts'
 import { backoff } from './backoff.ts'
 import { endResults } from './deadlines.ts'
 import * as store from './deliveries-store.ts'
 import { redactBytes, redactHeaders, redactText } from './redact.ts'
-import { holdWorkspaceOfRun, tokenContext } from './service.ts'
+import { tokenContext } from './service.ts'
+import { taskHeaders, taskRequest, taskSignature } from '../run-tasks/request.ts'
+import { holdWorkspaceOfRun } from './store.ts'
 
 /** Receivers may do their work before they answer; a longer silence than this counts as none at all, in ms. */
 const ANSWER_TIMEOUT_MS = 60_000

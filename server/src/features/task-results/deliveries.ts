@@ -2,10 +2,10 @@ import type { Ctx } from '../../app.ts'
 import { type Db, transact } from '../../db/db.ts'
 import { conflict } from '../../errors.ts'
 import { type Page, pageOffset } from '../../http/pagination.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import * as store from './deliveries-store.ts'
 import { requireTaskResult, TOPIC } from './service.ts'
 import { findStatus } from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /** What was sent for a result and what came back, the last attempt first. */
 export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {

@@ -6,10 +6,6 @@ import type { Tx } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
 import type { EffectiveTask } from '../run-tasks/service.ts'
 import * as store from './store.ts'
-
-export { taskResultResource, timestamps } from './resource.ts'
-export { holdWorkspaceOfRun, listResults, type TaskResultRow } from './store.ts'
-
 type Tctx = Ctx & { db: Tx }
 
 /** Wakes the processes that send requests and watch deadlines. */

@@ -1,9 +1,9 @@
 import type { Ctx } from '../../app.ts'
 import { SYSTEM } from '../../auth/actor.ts'
 import { transact } from '../../db/db.ts'
-import { advanceRun } from '../runs/service.ts'
-import { holdWorkspaceOfRun } from '../task-results/service.ts'
 import * as store from './store.ts'
+import { advanceRun } from '../runs/transitions.ts'
+import { holdWorkspaceOfRun } from '../task-results/store.ts'
 
 /**
  * A verdict that stops a run within this long of the stage's begin, in ms, is told to the run only then, or as soon as

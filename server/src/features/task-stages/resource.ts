@@ -1,6 +1,6 @@
 import type { Resource } from '@groundstate/contract/json-api'
-import { timestamps } from '../task-results/service.ts'
 import type { TaskStage } from './service.ts'
+import { timestamps } from '../task-results/resource.ts'
 
 export function taskStageResource(stage: TaskStage): Resource {
   const mayOverride = stage.can.has('policy-overrides')

@@ -2,17 +2,13 @@ import { commentBody, type Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { listAll, listPage, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { requireRun, runResource } from '../runs/service.ts'
-import { taskResultResource } from '../task-results/service.ts'
-import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
-import {
-  listRunStages,
-  overrideTaskStage,
-  requireTaskStage,
-  showTaskStage,
-  type TaskStage,
-  taskStageResource,
-} from './service.ts'
+import { requireRun } from '../runs/service.ts'
+import { listReadableWorkspaces } from '../workspaces/service.ts'
+import { listRunStages, overrideTaskStage, requireTaskStage, showTaskStage, type TaskStage } from './service.ts'
+import { runResource } from '../runs/resource.ts'
+import { taskResultResource } from '../task-results/resource.ts'
+import { workspaceResource } from '../workspaces/resource.ts'
+import { taskStageResource } from './resource.ts'
 
 /** What clients ask for; there are no policies and costs to be included. */
 const include = ['run', 'run.workspace', 'task_results', 'policy_evaluations', 'cost_estimate']

@@ -5,22 +5,14 @@ import { checkAccess, readAccess } from '../../auth/workspace-access.ts'
 import type { Tx } from '../../db/db.ts'
 import { conflict, notFound } from '../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../run-tasks/service.ts'
-import { advanceRun, requireRun } from '../runs/service.ts'
-import {
-  cancelResults,
-  createResults,
-  type EndedRun,
-  listResults,
-  startResults,
-  type TaskResultRow,
-} from '../task-results/service.ts'
+import { requireRun } from '../runs/service.ts'
+import { cancelResults, createResults, type EndedRun, startResults } from '../task-results/service.ts'
 import { HOLD_MS, tellHeldVerdict } from './held-verdict.ts'
 import { tellVerdict } from './jobs.ts'
 import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
-
-export { taskStageResource } from './resource.ts'
-
+import { advanceRun } from '../runs/transitions.ts'
+import { listResults, type TaskResultRow } from '../task-results/store.ts'
 type Tctx = Ctx & { db: Tx }
 type StageStatus = store.TaskStageRow['status']
 

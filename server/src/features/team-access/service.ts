@@ -4,15 +4,11 @@ import { CUSTOM_WORKSPACE, WORKSPACE_LEVELS } from '../../auth/grants.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireTeam } from '../teams/service.ts'
 import { requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { levelColumns, type Part } from './levels.ts'
 import * as store from './store.ts'
-
-export { levelColumns, type Part } from './levels.ts'
-export { isTeamMember } from './store.ts'
-
+import { recordAudit } from '../audit-trail/record.ts'
 export type TeamWorkspace = store.TeamWorkspaceRow & { workspace: Workspace }
 
 /**

@@ -5,13 +5,13 @@ import { ORGANIZATION_ACCESS } from '../../auth/permissions.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
 import { randomText } from '../../ids.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { insertMembership } from '../organization-memberships/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { insertTeamMembers } from './members-store.ts'
 import { accessChanges } from './organization-access.ts'
 import { requireTeam, showNewTeam, type Team } from './service.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /** Creates the owners team of a new organization, with its service account and its first member. */
 export async function insertOwnersTeam(ctx: Ctx & { db: Tx }, organizationId: string, userId: string) {

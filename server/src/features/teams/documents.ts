@@ -1,10 +1,10 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { includedMemberships } from '../organization-memberships/service.ts'
 import { includedUsers } from '../users/service.ts'
 import { listMembers, type TeamMember } from './members-store.ts'
 import { teamResource } from './resource.ts'
 import type { Team } from './service.ts'
+import { includedMemberships } from '../organization-memberships/documents.ts'
 
 export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const
 

@@ -5,11 +5,9 @@ import type { Facts } from '../../auth/permissions.ts'
 import { checkHoldsAccess, teamPermissions } from '../../auth/team-permissions.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import * as store from './members-store.ts'
 import { requireTeam, type Team, teamFacts } from './service.ts'
-
-export { insertInvitedMembers, insertTeamMembers } from './members-store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /** Adds members of the organization to a team; the ids of the identifiers are usernames. */
 export async function addTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {

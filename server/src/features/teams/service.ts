@@ -7,19 +7,6 @@ import { forbidden, notFound } from '../../errors.ts'
 import type { Page, Paged } from '../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import * as store from './store.ts'
-
-export { insertOwnersTeam, insertTeam } from './changes.ts'
-export { teamDocuments } from './documents.ts'
-export {
-  checkOwnerRemains,
-  insertInvitedMembers,
-  insertTeamMembers,
-  isLastOwner,
-  leaveTeams,
-  listTeamsOfMembership,
-  listVisibleTeams,
-} from './members.ts'
-
 type Found = NonNullable<Awaited<ReturnType<typeof store.findTeam>>>
 
 /** A team that the actor may see, with what it may do with it. */

@@ -3,7 +3,9 @@ import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { addWorkspace, createRun } from '../../testing/runs.ts'
 import { issueToken } from './issue.ts'
-import { createOrganizationToken, createTeamToken, createUserToken } from './service.ts'
+import { createOrganizationToken } from './organization-tokens.ts'
+import { createTeamToken } from './team-tokens.ts'
+import { createUserToken } from './user-tokens.ts'
 
 let app: TestApp
 let owner: TestUser

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../app.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { audited } from '../audit-trail/service.ts'
 import { requireOrganizationById } from '../organizations/service.ts'
 import { tokenAudit } from './issue.ts'
 import * as store from './store.ts'
 import { requireTeamForTokens } from './team-tokens.ts'
 import { requireTokenOwner } from './user-tokens.ts'
+import { audited } from '../audit-trail/record.ts'
 
 type Kind = store.TokenRow['kind']
 

@@ -2,8 +2,8 @@ import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import type { Db } from '../../db/db.ts'
 import { newId } from '../../ids.ts'
 import { StartError } from '../../start-error.ts'
-import { findUserByLogin } from '../users/service.ts'
 import * as store from './store.ts'
+import { findUserByLogin } from '../users/store.ts'
 
 /**
  * Creates an API token of an account in the database itself and returns its text. No service can authorise this: whoever

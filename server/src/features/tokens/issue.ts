@@ -3,9 +3,9 @@ import type { Ctx } from '../../app.ts'
 import { actorUserId } from '../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../auth/tokens.ts'
 import { invalid } from '../../errors.ts'
-import { audited } from '../audit-trail/service.ts'
 import type { NewToken, TokenRow } from './store.ts'
 import * as store from './store.ts'
+import { audited } from '../audit-trail/record.ts'
 
 /** A new token and its text, which exists nowhere else: the database has its hash. */
 export type IssuedToken = { token: TokenRow; text: string }

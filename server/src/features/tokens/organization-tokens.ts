@@ -2,10 +2,10 @@ import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { notFound } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { reissueToken, tokenAudit } from './issue.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /** An organization has one token to set itself up with, and one that reads its audit trail. */
 export type OrganizationTokenKind = 'organization' | 'audit-trails'

@@ -13,9 +13,8 @@ import {
   listTeamTokens,
   listTokensOfTeam,
   showLegacyTeamToken,
-  TEAM_TOKEN_SORTS,
-  type TeamTokenSort,
 } from './team-tokens.ts'
+import { TEAM_TOKEN_SORTS, type TeamTokenSort } from './team-token-store.ts'
 
 const LEGACY = '/teams/:teamId/authentication-token'
 const NAMED = '/teams/:teamId/authentication-tokens'

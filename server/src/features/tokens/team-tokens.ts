@@ -6,12 +6,10 @@ import { checkHoldsAccess, teamPermissions } from '../../auth/team-permissions.t
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../errors.ts'
 import type { Page } from '../../http/pagination.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { type IssuedToken, issueToken, reissueToken, tokenAudit } from './issue.ts'
 import * as store from './team-token-store.ts'
-
-export { TEAM_TOKEN_SORTS, type TeamTokenSort } from './team-token-store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /**
  * A team whose tokens the actor may manage: owners those of all teams, whoever manages teams those of all but the owners',

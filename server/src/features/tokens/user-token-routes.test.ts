@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { createTokenOnCommandLine } from './command-line.ts'
-import { createLegacyTeamToken } from './service.ts'
+import { createLegacyTeamToken } from './team-tokens.ts'
 
 let app: TestApp
 let ada: TestUser

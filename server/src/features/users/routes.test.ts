@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
-import { createOrganizationToken } from '../tokens/service.ts'
 import { includedUsers } from './service.ts'
+import { createOrganizationToken } from '../tokens/organization-tokens.ts'
 
 let app: TestApp
 let ada: TestUser

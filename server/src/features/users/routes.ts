@@ -1,6 +1,7 @@
 import { ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
-import { requireUser, userResource } from './service.ts'
+import { requireUser } from './service.ts'
+import { userResource } from './resource.ts'
 
 export const userRoutes: Routes = (http) => {
   http.get('/users/:userId', async (req) => {

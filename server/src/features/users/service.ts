@@ -5,9 +5,6 @@ import { invalid, notFound } from '../../errors.ts'
 import { userResource } from './resource.ts'
 import * as store from './store.ts'
 
-export { findUser, findUserByLogin, listUsersByIds, RUNS_USER_ID, type UserRow } from './store.ts'
-export { avatarPath, userPermissions, userResource } from './resource.ts'
-
 /**
  * Creates an account. `passwordHash` is null for one that signs in elsewhere. Somebody answers for `email`: whoever only said
  * that it is theirs loses it.

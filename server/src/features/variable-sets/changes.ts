@@ -3,13 +3,15 @@ import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
-import { audited, recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { listReadableProjects, requireProjectIn } from '../projects/service.ts'
-import { changeVariable, insertVariable, lockVariables, variableAudit } from '../variables/service.ts'
-import { listReadableWorkspaces, requireVisibleWorkspaces } from '../workspaces/service.ts'
+import { listReadableWorkspaces } from '../workspaces/service.ts'
 import { requireVariableSet, type VariableSet } from './service.ts'
 import * as store from './store.ts'
+import { audited, recordAudit } from '../audit-trail/record.ts'
+import { changeVariable, insertVariable, variableAudit } from '../variables/values.ts'
+import { lockVariables } from '../variables/store.ts'
+import { requireVisibleWorkspaces } from '../workspaces/consumers.ts'
 
 /** Creates a set with its variables and where it applies, owned by the organization or by one of its projects. */
 export async function createVariableSet(

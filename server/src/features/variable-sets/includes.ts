@@ -1,9 +1,12 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
-import { listReadableProjects, projectResource } from '../projects/service.ts'
-import { listVariablesOfSets, variableResource } from '../variables/service.ts'
-import { listReadableWorkspaces, workspaceResource } from '../workspaces/service.ts'
+import { listReadableProjects } from '../projects/service.ts'
+import { listReadableWorkspaces } from '../workspaces/service.ts'
 import type { VariableSet } from './service.ts'
+import { projectResource } from '../projects/resource.ts'
+import { listVariablesOfSets } from '../variables/store.ts'
+import { variableResource } from '../variables/resource.ts'
+import { workspaceResource } from '../workspaces/resource.ts'
 
 // Stacks are among what clients may ask for; there are none here.
 export const INCLUDES = ['workspaces', 'projects', 'stacks', 'vars'] as const

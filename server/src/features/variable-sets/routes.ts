@@ -4,7 +4,6 @@ import { createVariableBody, updateVariableBody } from '@groundstate/contract/va
 import { created, listAll, listPage, noContent, ok } from '../../http/answers.ts'
 import type { Routes } from '../../http/http.ts'
 import { readBoolean, readText } from '../../http/query.ts'
-import { variableResource } from '../variables/service.ts'
 import {
   addSetProjects,
   addSetWorkspaces,
@@ -26,6 +25,7 @@ import {
   showSetVariableIn,
   updateSetVariable,
 } from './variables.ts'
+import { variableResource } from '../variables/resource.ts'
 
 export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', { include: INCLUDES }, async (req) => {

@@ -1,18 +1,12 @@
 import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx } from '../../app.ts'
 import { notFound } from '../../errors.ts'
-import { audited } from '../audit-trail/service.ts'
-import {
-  changeVariable,
-  destroyVariable,
-  findVariable,
-  insertVariable,
-  listOverwrites,
-  listVariables,
-  variableAudit,
-} from '../variables/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import { listSetsForRun, requireVariableSet } from './service.ts'
+import { audited } from '../audit-trail/record.ts'
+import { changeVariable, destroyVariable, insertVariable, variableAudit } from '../variables/values.ts'
+import { findVariable, listVariables } from '../variables/store.ts'
+import { listOverwrites } from '../variables/resolve.ts'
 
 export async function listSetVariables(ctx: Ctx, variableSetId: string) {
   await requireVariableSet(ctx, variableSetId, 'read')

@@ -2,7 +2,6 @@ import type { CreateVariable, UpdateVariable, UpdateVariables } from '@groundsta
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { badRequest, forbidden, invalid, invalidParameter, notFound } from '../../errors.ts'
-import { audited } from '../audit-trail/service.ts'
 import {
   listReadableWorkspaces,
   requireWorkspace,
@@ -11,12 +10,7 @@ import {
 } from '../workspaces/service.ts'
 import * as store from './store.ts'
 import { changeVariable, destroyVariable, insertVariable, variableAudit } from './values.ts'
-
-export { findVariable, listVariables, listVariablesOfSets, listVariablesOfWorkspaces, lockVariables } from './store.ts'
-export type { VariableRow } from './store.ts'
-export { listOverwrites, resolveRunVariables } from './resolve.ts'
-export { variableResource } from './resource.ts'
-export { changeVariable, destroyVariable, insertVariable, variableAudit } from './values.ts'
+import { audited } from '../audit-trail/record.ts'
 
 export async function listWorkspaceVariables(ctx: Ctx, workspaceId: string) {
   await requireWorkspace(ctx, workspaceId, 'variables:read')

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact } from '../../db/db.ts'
 import { invalid, notFound } from '../../errors.ts'
-import { audited } from '../audit-trail/service.ts'
 import * as store from './store.ts'
+import { audited } from '../audit-trail/record.ts'
 
 /**
  * Creates a variable on a workspace or in a set; the caller has authorised it. A sensitive value is sealed under the

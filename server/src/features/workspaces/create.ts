@@ -2,15 +2,15 @@ import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/wor
 import type { Ctx } from '../../app.ts'
 import { isUniqueViolation, transact, type Tx } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { requireOrganization, requirePoolFor } from '../organizations/service.ts'
 import { requireDefaultProject, requireProjectIn } from '../projects/service.ts'
-import { checkNewWorkspaceQuota } from '../run-tasks/service.ts'
 import { addFlatTags, replaceTagBindings } from '../tags/service.ts'
 import { changeExecution } from './execution.ts'
 import { requireWorkspace, requireWorkspaceBy, type Workspace } from './service.ts'
 import { settingColumns } from './settings.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { checkNewWorkspaceQuota } from '../run-tasks/quota.ts'
 
 const POOL = '/data/attributes/agent-pool-id'
 

@@ -4,9 +4,9 @@ import { createFakeAgent } from '../../testing/fake-agent.ts'
 import { createRun, createRunSetting, type RunSetting } from '../../testing/runs.ts'
 import { rawState, stateClient } from '../../testing/state-versions.ts'
 import { sweepArchives } from '../configuration-versions/jobs.ts'
-import { compactLogs } from '../plans/service.ts'
 import { sweepRunBlobs } from '../plans/upkeep.ts'
 import { sweepOrphans } from '../state-versions/upkeep.ts'
+import { compactLogs } from '../plans/logs.ts'
 
 const DAY_MS = 86_400_000
 const signal = new AbortController().signal

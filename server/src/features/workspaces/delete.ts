@@ -2,12 +2,12 @@ import type { Ctx } from '../../app.ts'
 import { transact, type Tx } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
 import { abandonJobs } from '../agent-jobs/abandon.ts'
-import { recordAudit } from '../audit-trail/service.ts'
-import { countManaged } from '../state-versions/service.ts'
 import { lockedBy } from './lock.ts'
 import { mayForceDelete } from './resource.ts'
 import { requireWorkspaceBy, type Workspace } from './service.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
+import { countManaged } from '../state-versions/extract-job.ts'
 
 /**
  * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not

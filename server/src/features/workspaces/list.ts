@@ -10,8 +10,6 @@ import type { Grants } from './list-store.ts'
 import * as store from './list-store.ts'
 import type { Workspace } from './service.ts'
 
-export { SORTS, type Sort, type TagPair, type WorkspaceFilter } from './list-store.ts'
-
 /**
  * One page of the organization's workspaces that the actor may see. The number of queries is the same for a page of one
  * and of a hundred, and their cost does not grow with the organization, unless a filter must look at every name.

@@ -2,12 +2,12 @@ import type { Ctx } from '../../app.ts'
 import type { Actor } from '../../auth/actor.ts'
 import { transact } from '../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../errors.ts'
-import { auditedStatement, auditRow, recordAudit } from '../audit-trail/service.ts'
-import { advanceQueue } from '../runs/service.ts'
 import { checkNoPendingStateVersion, promoteIntermediate } from '../state-versions/service.ts'
 import { findOwnersTeamId } from '../teams/service.ts'
 import { requireWorkspace, type Workspace } from './service.ts'
 import * as store from './store.ts'
+import { auditedStatement, auditRow, recordAudit } from '../audit-trail/record.ts'
+import { advanceQueue } from '../runs/transitions.ts'
 
 type Holder = { type: 'user' | 'team' | 'run'; id: string }
 type Locked = Pick<store.WorkspaceRow, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>

@@ -2,9 +2,9 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../app.ts'
 import { transact } from '../../db/db.ts'
 import { forbidden, invalid } from '../../errors.ts'
-import { recordAudit } from '../audit-trail/service.ts'
 import { readableWorkspace } from './service.ts'
 import * as store from './store.ts'
+import { recordAudit } from '../audit-trail/record.ts'
 
 /**
  * Moves workspaces to another project of their organization, all of them or none. The caller has authorised the project.

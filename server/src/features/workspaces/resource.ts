@@ -1,7 +1,7 @@
 import type { Identifier, Relationship, Resource } from '@groundstate/contract/json-api'
-import { policyIdentifier } from '../data-retention/service.ts'
 import { effectiveExecution } from './execution.ts'
 import type { Workspace } from './service.ts'
+import { policyIdentifier } from '../data-retention/identifier.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 

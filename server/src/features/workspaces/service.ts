@@ -9,15 +9,6 @@ import {
 } from '../../auth/permissions.ts'
 import { notFound } from '../../errors.ts'
 import * as store from './store.ts'
-
-export { lockWorkspaceRow } from './store.ts'
-export { requireVisibleWorkspaces } from './consumers.ts'
-export { createWorkspace } from './create.ts'
-export { effectiveExecution } from './execution.ts'
-export { isLockedBy, lockedBy, lockHolder } from './lock.ts'
-export { moveWorkspacesTo } from './move.ts'
-export { workspaceResource } from './resource.ts'
-
 type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
 
 /** A workspace that the actor may see, with what it may do there. */

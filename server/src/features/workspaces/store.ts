@@ -4,7 +4,7 @@ import { type Asker, userInSql, workspaceFactsColumn } from '../../auth/facts.ts
 import type { Db, Tx } from '../../db/db.ts'
 import { lookup } from '../../db/lookup.ts'
 import type { Schema } from '../../db/schema.gen.ts'
-import { policyColumn } from '../data-retention/service.ts'
+import { policyColumn } from '../data-retention/identifier.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
 

@@ -1,5 +1,5 @@
 import { readBoolean, readList } from '../../http/query.ts'
-import type { TagPair, WorkspaceFilter } from './list.ts'
+import type { TagPair, WorkspaceFilter } from './list-store.ts'
 
 /**
  * The tags that a list asks for: `search[tags]` names keys, and `filter[tagged][0][key]` with `filter[tagged][0][value]`

@@ -1,1 +1,0 @@
-export { ensureAdmin, type FirstAdmin } from './first-admin.ts'

@@ -1,6 +1,0 @@
-export { deleteToken, requireToken } from './any-token.ts'
-export { type IssuedToken, issueToken, reissueToken } from './issue.ts'
-export { createOrganizationToken } from './organization-tokens.ts'
-export { tokenResource } from './resource.ts'
-export { createLegacyTeamToken, createTeamToken, requireTeamForTokens } from './team-tokens.ts'
-export { createUserToken, ensureUserToken, requireTokenOwner, revokeToken } from './user-tokens.ts'
