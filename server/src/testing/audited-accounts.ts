@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { approve } from '../features/oauth/service.ts'
-import { totpCode } from '../features/sessions/totp.ts'
+import { approve } from '../features/identity/oauth/service.ts'
+import { totpCode } from '../features/identity/sessions/totp.ts'
 import { type Change, change, csrfOf, data, formRequest, many, one, SECRET, type World } from './audit-world.ts'
 import { createBrowser } from './browser.ts'
 import { addMember } from './teams.ts'

@@ -1,4 +1,4 @@
-import { tokenContext } from '../features/task-results/service.ts'
+import { tokenContext } from '../features/tasks/task-results/service.ts'
 import { type Change, change, data, one, type World } from './audit-world.ts'
 import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from './runs.ts'
 import { md5, rawState, stateVersionBody } from './state-versions.ts'

@@ -1,6 +1,6 @@
-import { openSession } from '../features/sessions/service.ts'
+import { openSession } from '../features/identity/sessions/service.ts'
 import type { TestApp, TestRequest, TestResponse } from './app.ts'
-import { findUser } from '../features/users/store.ts'
+import { findUser } from '../features/identity/users/store.ts'
 
 /** Sends requests as a browser does: with the session's cookie, and the origin of our own pages. */
 export type TestBrowser = { cookie: string; request: (options: TestRequest) => Promise<TestResponse> }

@@ -1,4 +1,4 @@
-import { openSession } from '../features/sessions/service.ts'
+import { openSession } from '../features/identity/sessions/service.ts'
 import type { TestApp } from './app.ts'
 import { createTeamWithAccess } from './access.ts'
 import { createOrganization, createUser, type TestUser } from './factories.ts'

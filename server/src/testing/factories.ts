@@ -1,13 +1,13 @@
 import { createProjectBody } from '@groundstate/contract/projects'
 import { createWorkspaceBody } from '@groundstate/contract/workspaces'
 import type { UserActor } from '../auth/actor.ts'
-import { createProject as createProjectIn } from '../features/projects/service.ts'
-import { insertUser } from '../features/users/service.ts'
+import { createProject as createProjectIn } from '../features/organizations/projects/service.ts'
+import { insertUser } from '../features/identity/users/service.ts'
 import { hashPassword } from '../secrets/passwords.ts'
 import type { TestApp } from './app.ts'
-import { createOrganization as create } from '../features/organizations/changes.ts'
-import { createUserToken } from '../features/tokens/user-tokens.ts'
-import { createWorkspace as createWorkspaceIn } from '../features/workspaces/create.ts'
+import { createOrganization as create } from '../features/organizations/organizations/changes.ts'
+import { createUserToken } from '../features/identity/tokens/user-tokens.ts'
+import { createWorkspace as createWorkspaceIn } from '../features/workspaces/workspaces/create.ts'
 
 /** A person with an API token; `actor` is for services. */
 export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }

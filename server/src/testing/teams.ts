@@ -1,10 +1,10 @@
 import { transact } from '../db/db.ts'
-import { insertMembership } from '../features/organization-memberships/service.ts'
+import { insertMembership } from '../features/organizations/organization-memberships/service.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
-import { createLegacyTeamToken } from '../features/tokens/team-tokens.ts'
-import { insertTeam } from '../features/teams/changes.ts'
-import { insertTeamMembers } from '../features/teams/members-store.ts'
+import { createLegacyTeamToken } from '../features/organizations/team-tokens/team-tokens.ts'
+import { insertTeam } from '../features/organizations/teams/changes.ts'
+import { insertTeamMembers } from '../features/organizations/teams/members-store.ts'
 
 type NewTeam = {
   name?: string

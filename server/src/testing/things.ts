@@ -6,7 +6,7 @@ import { startReceiver } from './receiver.ts'
 import { act, createRun, readRun, type RunSetting, uploadConfiguration } from './runs.ts'
 import { rawState, stateVersionBody } from './state-versions.ts'
 import { addTask, callBack, work } from './task-runs.ts'
-import { startTaskDeliveries } from '../features/task-results/loop.ts'
+import { startTaskDeliveries } from '../features/tasks/task-results/loop.ts'
 
 /** One of everything that routes are about, in one organization. */
 export type Things = {

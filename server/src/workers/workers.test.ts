@@ -6,7 +6,7 @@ const workers = createWorkers({ maxThreads: 1 })
 afterAll(() => workers[Symbol.asyncDispose]())
 
 const file = (path: string) => readFileSync(new URL(path, import.meta.url))
-const state = (name: string) => file(`../features/state-versions/testdata/${name}.json`)
+const state = (name: string) => file(`../terraform-state/testdata/${name}.json`)
 const plan = (name: string) => file(`../../../contract/src/testdata/${name}.json`)
 /** The same document with so much white space that it goes to a thread. */
 const padded = (content: Uint8Array) => Buffer.concat([content, Buffer.alloc(200_000, ' ')])

@@ -1,0 +1,168 @@
+/**
+ * The order of the server's source: which file may import which. `docs/ARCHITECTURE.md` has the map and the reasons; this is the
+ * one place where it is held.
+ */
+
+/** The areas of `server/src/features/`, lowest first: an area imports itself and those before it. */
+export const AREAS = ['identity', 'organizations', 'workspaces', 'states', 'agents', 'tasks', 'runs', 'site'] as const
+
+/** The kinds of files in a feature, lowest first: a file imports its own kind and those before it. */
+export const KINDS = ['noun', 'access', 'verb', 'includes', 'door'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** What the name of a file ends with, or is, when it isn't a verb or a noun. */
+const ROLES: Readonly<Record<string, Kind>> = {
+  routes: 'door',
+  jobs: 'door',
+  reactions: 'door',
+  includes: 'includes',
+  access: 'access',
+  resource: 'noun',
+  store: 'noun',
+}
+
+/** A file that begins with one of these is a verb: it may load, authorise, and own a transaction. */
+const VERBS: ReadonlySet<string> = new Set([
+  'abandon',
+  'accept',
+  'act',
+  'add',
+  'apply',
+  'append',
+  'approve',
+  'archive',
+  'authorise',
+  'bind',
+  'cancel',
+  'change',
+  'check',
+  'claim',
+  'comment',
+  'compact',
+  'confirm',
+  'count',
+  'create',
+  'deliver',
+  'delete',
+  'disable',
+  'discard',
+  'download',
+  'enroll',
+  'ensure',
+  'end',
+  'extract',
+  'fail',
+  'finish',
+  'force',
+  'insert',
+  'issue',
+  'leave',
+  'list',
+  'lock',
+  'manage',
+  'move',
+  'open',
+  'override',
+  'prove',
+  'publish',
+  'purge',
+  'put',
+  'read',
+  'reap',
+  'record',
+  'redeliver',
+  'register',
+  'release',
+  'remove',
+  'renew',
+  'replace',
+  'report',
+  'resolve',
+  'restore',
+  'retain',
+  'revoke',
+  'roll',
+  'rotate',
+  'seal',
+  'search',
+  'send',
+  'settle',
+  'show',
+  'sign',
+  'start',
+  'subscribe',
+  'suspend',
+  'sweep',
+  'sync',
+  'take',
+  'test',
+  'tell',
+  'unlock',
+  'update',
+  'upload',
+  'verify',
+  'wait',
+  'withdraw',
+])
+
+/** The kind of a file of a feature, by its name without the ending. */
+export function kindOf(name: string): Kind {
+  const words = name.split('-')
+  const role = ROLES[name] ?? (words.length > 1 ? ROLES[words.at(-1) ?? ''] : undefined)
+  return role ?? (VERBS.has(words[0] ?? '') ? 'verb' : 'noun')
+}
+
+type Place = { area: string; feature: string; kind: Kind }
+
+/** Where in the features a path lies; undefined for machinery and for the list of all features. */
+function placeOf(path: string): Place | undefined {
+  const found = /^server\/src\/features\/([^/]+)\/([^/]+)\/(?:.*\/)?([^/]+)\.ts$/.exec(path)
+  if (!found) return undefined
+  const [, area = '', feature = '', name = ''] = found
+  return { area, feature, kind: kindOf(name) }
+}
+
+/** Tests may import anything, and so may what puts the server together from its parts. */
+const FREE =
+  /\.test\.tsx?$|\/testing\/|^server\/src\/(?:features\/list|serve|main)\.ts$|^server\/src\/cli\/|^(?:e2e|bench|scripts|lint)\//
+
+/** The packages that a package may import by a path. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  contract: ['contract'],
+  server: ['server'],
+  agent: ['agent'],
+  web: ['web'],
+}
+
+/** Why `from` may not import `to` (paths from the root of the repository); undefined when it may. */
+export function importProblem(from: string, to: string): string | undefined {
+  if (FREE.test(from)) return undefined
+  const part = from.split('/', 1)[0] ?? ''
+  if (PARTS[part] && !PARTS[part].includes(to.split('/', 1)[0] ?? '')) {
+    return `${part}/ imports other packages by their names, not by a path`
+  }
+  if (!from.startsWith('server/src/')) return undefined
+  if (/\/testing\//.test(to)) return 'what tests are made with is imported by tests only'
+  const [lower, upper] = [placeOf(from), placeOf(to)]
+  if (!upper) {
+    return to.startsWith('server/src/features/')
+      ? 'nothing imports the list of all features but what starts a server'
+      : undefined
+  }
+  if (!lower) return `machinery knows no feature: ${to} is one`
+  const [fromArea, toArea] = [AREAS.indexOf(lower.area as never), AREAS.indexOf(upper.area as never)]
+  if (fromArea === -1) return `${lower.area} is not among the areas in lint/order.ts`
+  if (toArea > fromArea) {
+    return `${lower.area} stands below ${upper.area}: raise an event that ${upper.area} reacts to, or move what needs both up`
+  }
+  if (KINDS.indexOf(upper.kind) > KINDS.indexOf(lower.kind)) {
+    return `this file is of the kind "${lower.kind}", which stands below "${upper.kind}" (see STYLE.md; a new verb goes into lint/order.ts)`
+  }
+  return undefined
+}
+
+/** Whether SQL may stand in a file: in stores, and in machinery. */
+export function mayHoldSql(path: string) {
+  if (FREE.test(path) || !path.startsWith('server/src/features/')) return true
+  return /\/(?:[^/]+-)?store\.ts$/.test(path)
+}

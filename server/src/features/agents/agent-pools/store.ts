@@ -1,0 +1,197 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { factsColumn, visibleProject, visibleWorkspace } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+export type AgentPoolRow = Selectable<Schema['agent_pools']>
+type Rule = Selectable<Schema['agent_pool_workspaces']>['rule']
+
+/**
+ * Pools with how many agents they have that were heard of since `since`, and those of the workspaces and projects they are
+ * for that the actor sees.
+ */
+function selectPools(db: Db, actor: Actor, since: Date) {
+  return db
+    .selectFrom('agent_pools as pool')
+    .innerJoin('organizations as o', 'o.id', 'pool.organization_id')
+    .selectAll('pool')
+    .select(['o.name as organization_name', 'o.id as organization_key'])
+    .select([
+      sql<number>`(select count(*) from agents a
+          where a.agent_pool_id = pool.id and a.exited_at is null and a.last_ping_at > ${since})`.as('agent_count'),
+      sql<string[]>`array(select w.id from workspaces w
+        where w.agent_pool_id = pool.id and ${visibleWorkspace(actor)} order by w.name)`.as('workspace_ids'),
+      workspacesOf(actor, 'allowed').as('allowed_workspace_ids'),
+      workspacesOf(actor, 'excluded').as('excluded_workspace_ids'),
+      sql<string[]>`array(select p.id from agent_pool_projects s join projects p on p.id = s.project_id
+        where s.agent_pool_id = pool.id and ${visibleProject(actor)} order by p.id)`.as('allowed_project_ids'),
+    ])
+}
+
+function workspacesOf(actor: Actor, rule: Rule) {
+  return sql<string[]>`array(select w.id from agent_pool_workspaces s join workspaces w on w.id = s.workspace_id
+    where s.agent_pool_id = pool.id and s.rule = ${sql.lit(rule)} and ${visibleWorkspace(actor)} order by w.id)`
+}
+
+export async function findAgentPool(db: Db, actor: Actor, { id, since }: { id: string; since: Date }) {
+  return selectPools(db, actor, since)
+    .select(factsColumn(actor, { organizationId: sql`pool.organization_id` }).as('facts'))
+    .where('pool.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Those of the pools that there are, whoever may see them. */
+export async function findAgentPools(db: Db, actor: Actor, { ids, since }: { ids: readonly string[]; since: Date }) {
+  return selectPools(db, actor, since)
+    .select(factsColumn(actor, { organizationId: sql`pool.organization_id` }).as('facts'))
+    .where(sql<boolean>`pool.id = any(${ids})`)
+    .orderBy('pool.id')
+    .execute()
+}
+
+export type PoolFilter = {
+  q: string | undefined
+  allowedWorkspace: string | undefined
+  allowedProject: string | undefined
+  sort: { name: 'name' | 'created-at'; descending: boolean }
+}
+
+export async function listAgentPools(
+  db: Db,
+  actor: Actor,
+  { organizationId, page, since, filter }: { organizationId: string; page: Page; since: Date; filter: PoolFilter },
+) {
+  const conditions = [sql<boolean>`pool.organization_id = ${organizationId}`]
+  if (filter.q !== undefined)
+    conditions.push(sql`pool.name ilike ${`%${filter.q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`)
+  if (filter.allowedWorkspace !== undefined) conditions.push(usableBy(organizationId, filter.allowedWorkspace))
+  if (filter.allowedProject !== undefined) {
+    conditions.push(sql`(pool.organization_scoped or exists (
+      select from agent_pool_projects s join projects j on j.id = s.project_id
+       where s.agent_pool_id = pool.id and lower(j.name) = ${filter.allowedProject.toLowerCase()}))`)
+  }
+  const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
+  const direction = filter.sort.descending ? 'desc' : 'asc'
+  const rows = await selectPools(db, actor, since)
+    .where(where)
+    .orderBy(filter.sort.name === 'name' ? 'pool.name' : 'pool.created_at', direction)
+    .orderBy('pool.id', direction)
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await db
+    .selectFrom('agent_pools as pool')
+    .where(where)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}
+
+/** Pools that the workspace of that name may use. */
+function usableBy(organizationId: string, workspaceName: string) {
+  return sql<boolean>`exists (
+    select from workspaces w
+     where w.organization_id = ${organizationId} and lower(w.name) = ${workspaceName.toLowerCase()}
+       and not exists (select from agent_pool_workspaces s
+                        where s.agent_pool_id = pool.id and s.workspace_id = w.id and s.rule = 'excluded')
+       and (pool.organization_scoped
+         or exists (select from agent_pool_workspaces s
+                     where s.agent_pool_id = pool.id and s.workspace_id = w.id and s.rule = 'allowed')
+         or exists (select from agent_pool_projects s where s.agent_pool_id = pool.id and s.project_id = w.project_id)))`
+}
+
+export async function insertAgentPool(db: Db, row: Insertable<Schema['agent_pools']>) {
+  await db.insertInto('agent_pools').values(row).execute()
+}
+
+export async function updateAgentPool(db: Db, id: string, changes: Updateable<Schema['agent_pools']>) {
+  await db.updateTable('agent_pools').set(changes).where('id', '=', id).execute()
+}
+
+export async function deleteAgentPool(db: Db, id: string) {
+  await db.deleteFrom('agent_pools').where('id', '=', id).execute()
+}
+
+/** Puts those workspaces in the place of the ones that the actor sees; the others are not the actor's to remove. */
+export async function replaceWorkspaces(
+  tx: Tx,
+  actor: Actor,
+  { poolId, rule, ids }: { poolId: string; rule: Rule; ids: readonly string[] },
+) {
+  await sql`delete from agent_pool_workspaces s using workspaces w
+    where s.agent_pool_id = ${poolId} and s.rule = ${rule} and w.id = s.workspace_id and ${visibleWorkspace(actor)}`.execute(
+    tx,
+  )
+  await sql`insert into agent_pool_workspaces (agent_pool_id, workspace_id, rule)
+            select ${poolId}, id, ${rule} from unnest(${ids}::text[]) id on conflict do nothing`.execute(tx)
+}
+
+/** As `replaceWorkspaces`. */
+export async function replaceProjects(
+  tx: Tx,
+  actor: Actor,
+  { poolId, ids }: { poolId: string; ids: readonly string[] },
+) {
+  await sql`delete from agent_pool_projects s using projects p
+    where s.agent_pool_id = ${poolId} and p.id = s.project_id and ${visibleProject(actor)}`.execute(tx)
+  await sql`insert into agent_pool_projects (agent_pool_id, project_id)
+            select ${poolId}, id from unnest(${ids}::text[]) id on conflict do nothing`.execute(tx)
+}
+
+/**
+ * What would be left without agents if the pool went: workspaces, projects, the organization itself, and unfinished runs.
+ * Those that the actor may not see have no name.
+ */
+export async function listUsers(db: Db, actor: Actor, poolId: string) {
+  const { rows } = await sql<{ name: string }>`
+    select case when ${visibleWorkspace(actor)} then 'the workspace ' || w.name else 'a workspace that you may not see' end as name
+      from workspaces w where w.agent_pool_id = ${poolId}
+    union all select case when ${visibleProject(actor)} then 'the project ' || p.name else 'a project that you may not see' end
+      from projects p where p.default_agent_pool_id = ${poolId}
+    union all select 'the organization ' || name from organizations where default_agent_pool_id = ${poolId}
+    union all select case when ${visibleWorkspace(actor)} then 'the run ' || r.id else 'a run that you may not see' end
+      from runs r join workspaces w on w.id = r.workspace_id
+      where r.organization_id = (select organization_id from agent_pools where id = ${poolId})
+        and r.agent_pool_id = ${poolId} and r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
+          'canceled', 'force_canceled', 'errored')
+    limit 5`.execute(db)
+  return rows.map((row) => row.name)
+}
+
+export async function listTokens(db: Db, poolId: string, page: Page) {
+  const query = db
+    .selectFrom('tokens')
+    .where('agent_pool_id', '=', poolId)
+    .where('kind', '=', sql.lit('agent' as const))
+  const rows = await query
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}
+
+/** The account as which the owners team's tokens act. */
+export async function findOwnersAccount(db: Db, organizationId: string) {
+  const row = await db
+    .selectFrom('teams')
+    .select('service_user_id')
+    .where('organization_id', '=', organizationId)
+    .where('is_owners', '=', sql.lit(true))
+    .executeTakeFirst()
+  return row?.service_user_id
+}
+
+/** Tokens of the server's own agents that no process uses any more. */
+export async function deleteIdleBuiltInTokens(db: Db, { poolId, before }: { poolId: string; before: Date }) {
+  await db
+    .deleteFrom('tokens')
+    .where('agent_pool_id', '=', poolId)
+    .where((eb) => eb(eb.fn.coalesce('last_used_at', 'created_at'), '<', before))
+    .execute()
+}

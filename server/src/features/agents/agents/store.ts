@@ -1,0 +1,103 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+export type AgentRow = Selectable<Schema['agents']>
+
+function selectAgents(db: Db) {
+  return db
+    .selectFrom('agents as a')
+    .selectAll('a')
+    .select(
+      sql<boolean>`exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')`.as('is_busy'),
+    )
+}
+
+export async function findAgent(db: Db, id: string) {
+  return selectAgents(db).where('a.id', '=', id).executeTakeFirst()
+}
+export type Agent = NonNullable<Awaited<ReturnType<typeof findAgent>>>
+
+export async function listAgents(
+  db: Db,
+  {
+    poolId,
+    page,
+    since,
+    sort,
+  }: {
+    poolId: string
+    page: Page
+    since: Date | undefined
+    sort: { name: 'name' | 'created-at'; descending: boolean }
+  },
+) {
+  const query = db
+    .selectFrom('agents as a')
+    .where('a.agent_pool_id', '=', poolId)
+    .$if(since !== undefined, (query) => query.where('a.last_ping_at', '>=', since ?? new Date(0)))
+  const direction = sort.descending ? 'desc' : 'asc'
+  const rows = await query
+    .selectAll('a')
+    .select(
+      sql<boolean>`exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')`.as('is_busy'),
+    )
+    .orderBy(sort.name === 'name' ? 'a.name' : 'a.created_at', direction)
+    .orderBy('a.id', direction)
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}
+
+/** Agents of an organization that were heard of since `since`, the organization's row held against others that register. */
+export async function listAliveAgents(tx: Tx, { organizationId, since }: { organizationId: string; since: Date }) {
+  await tx.selectFrom('organizations').select('id').where('id', '=', organizationId).forNoKeyUpdate().execute()
+  return tx
+    .selectFrom('agents as a')
+    .innerJoin('agent_pools as p', 'p.id', 'a.agent_pool_id')
+    .select(['a.id', 'a.name', 'a.ip_address', 'a.agent_pool_id'])
+    .where('p.organization_id', '=', organizationId)
+    .where('a.exited_at', 'is', null)
+    .where('a.last_ping_at', '>', since)
+    .execute()
+}
+
+/** An agent of that name that is known not to run any more. */
+export async function findGoneAgent(db: Db, { poolId, name, since }: { poolId: string; name: string; since: Date }) {
+  return db
+    .selectFrom('agents')
+    .selectAll()
+    .where('agent_pool_id', '=', poolId)
+    .where('name', '=', name)
+    .where((eb) => eb.or([eb('exited_at', 'is not', null), eb('last_ping_at', '<', since)]))
+    .orderBy('last_ping_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export async function insertAgent(db: Db, row: Insertable<Schema['agents']>) {
+  await db.insertInto('agents').values(row).execute()
+}
+
+export async function reviveAgent(db: Db, { id, ...changes }: Omit<Insertable<Schema['agents']>, 'created_at'>) {
+  await db
+    .updateTable('agents')
+    .set({ ...changes, exited_at: null })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function touchAgent(db: Db, id: string, now: Date) {
+  await db.updateTable('agents').set({ last_ping_at: now }).where('id', '=', id).execute()
+}
+
+export async function markExited(db: Db, id: string, now: Date) {
+  await db.updateTable('agents').set({ exited_at: now }).where('id', '=', id).where('exited_at', 'is', null).execute()
+}
+
+export async function deleteAgent(db: Db, id: string) {
+  await db.deleteFrom('agents').where('id', '=', id).execute()
+}

@@ -1,9 +1,0 @@
-import { z } from 'zod'
-import { jobHandler, jobKind } from '../../jobs/jobs.ts'
-import { sweepAuditTrail } from './service.ts'
-
-export const sweepJob = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
-
-export const auditTrailJobs = [
-  jobHandler(sweepJob, async (ctx, _, signal) => sweepAuditTrail(ctx, signal), { schedule: '43 3 * * *' }),
-]

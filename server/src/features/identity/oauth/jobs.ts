@@ -1,0 +1,7 @@
+import { z } from 'zod'
+import { jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { sweepCodes } from './service.ts'
+
+export const sweepJob = jobKind('oauth.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
+
+export const oauthJobs = [jobHandler(sweepJob, async (ctx) => sweepCodes(ctx), { schedule: '43 * * * *' })]

@@ -1,0 +1,20 @@
+import type { Insertable, Updateable } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export async function insertCode(db: Db, row: Insertable<Schema['oauth_codes']>) {
+  await db.insertInto('oauth_codes').values(row).execute()
+}
+
+/** The code, held until the transaction ends: of two exchanges side by side one is the second. */
+export async function lockCode(tx: Tx, hash: Buffer) {
+  return tx.selectFrom('oauth_codes').selectAll().where('hash', '=', hash).forUpdate().executeTakeFirst()
+}
+
+export async function updateCode(db: Db, hash: Buffer, changes: Updateable<Schema['oauth_codes']>) {
+  await db.updateTable('oauth_codes').set(changes).where('hash', '=', hash).execute()
+}
+
+export async function deleteExpiredCodes(db: Db, before: Date) {
+  await db.deleteFrom('oauth_codes').where('expires_at', '<', before).execute()
+}

@@ -1,0 +1,86 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
+import { ATTEMPT_LIMITS, countAttempt } from './attempts.ts'
+import { sweepJob } from './jobs.ts'
+
+const PASSWORD = 'a good password'
+let app: TestApp
+beforeAll(async () => {
+  app = await createTestApp()
+})
+// What an earlier test has counted is over.
+beforeEach(() => app.clock.advance(ATTEMPT_LIMITS.windowMs))
+
+const signIn = (username: string, password: string) =>
+  app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })
+
+/** Counts attempts as sign-ins do, without the time that hashing takes. */
+async function fail(account: string, times: number, address = '127.0.0.1') {
+  const ctx = { ...app.as(), request: { id: 'test', address, userAgent: undefined } }
+  for (let index = 0; index < times; index += 1) await countAttempt(ctx, account)
+}
+
+test('after too many wrong passwords the right one has to wait too, until the window has passed', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await fail(user.id, ATTEMPT_LIMITS.account)
+
+  const refused = await signIn(user.username, PASSWORD)
+  app.clock.advance(ATTEMPT_LIMITS.windowMs)
+  const taken = await signIn(user.username, PASSWORD)
+
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800)
+  expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(900)
+  expect(refused.json().errors[0].detail).toContain('try again in 15 min')
+  expect(taken.status).toBe(201)
+})
+
+test('name and address are one account, and the right password starts afresh', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await signIn(user.username, 'wrong')
+  await signIn(user.email, 'wrong')
+  await fail(user.id, ATTEMPT_LIMITS.account - 3)
+
+  expect((await signIn(user.email, PASSWORD)).status).toBe(201)
+  await fail(user.id, ATTEMPT_LIMITS.account)
+  expect((await signIn(user.username, PASSWORD)).status).toBe(429)
+})
+
+test('a name that nobody has is limited alike', async () => {
+  await fail('nobody', ATTEMPT_LIMITS.account)
+
+  expect((await signIn('NoBody', 'wrong')).status).toBe(429)
+})
+
+test('one address can not try many accounts, and others are not held up by it', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  for (let index = 0; index < ATTEMPT_LIMITS.address / 10; index += 1) await fail(`someone-${index}`, 10)
+
+  expect((await signIn(user.username, PASSWORD)).status).toBe(429)
+  await expect(fail('elsewhere', 1, '203.0.113.9')).resolves.toBeUndefined()
+})
+
+test('the addresses of one IPv6 network count as one', async () => {
+  for (let index = 0; index < ATTEMPT_LIMITS.address; index += 1)
+    await fail(`someone-${index}`, 1, `2001:db8:1:2::${index.toString(16)}`)
+
+  await expect(fail('one-more', 1, '2001:db8:1:2:ffff::1')).rejects.toMatchObject({ kind: 'too-many-requests' })
+  await expect(fail('one-more', 1, '2001:db8:1:3::1')).resolves.toBeUndefined()
+})
+
+test('attempts side by side do not slip under the limit', async () => {
+  const results = await Promise.allSettled(Array.from({ length: ATTEMPT_LIMITS.account + 5 }, () => fail('someone', 1)))
+
+  expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(ATTEMPT_LIMITS.account)
+})
+
+test('counters are swept once they say nothing any more', async () => {
+  await fail('someone', 1)
+
+  app.clock.advance(ATTEMPT_LIMITS.windowMs + 1)
+  await app.jobs.enqueue(app.db, sweepJob, {})
+  await app.runJobs()
+
+  expect(await app.db.selectFrom('sign_in_attempts').selectAll().execute()).toEqual([])
+})

@@ -1,0 +1,71 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type SessionRow = Selectable<Schema['sessions']>
+
+export async function insertSession(db: Db, row: Insertable<Schema['sessions']>) {
+  return db.insertInto('sessions').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function findSession(db: Db, id: string) {
+  return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** The sessions of a user that are still good, the one used last first. A user has few. */
+export async function listSessions(db: Db, userId: string, now: Date) {
+  return db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', now)
+    .where(sql<boolean>`last_used_at > ${now}::timestamptz - make_interval(mins => idle_minutes)`)
+    .orderBy('last_used_at', 'desc')
+    .orderBy('id')
+    .execute()
+}
+
+/** Ends a user's sessions: one, all, or all but one. Says how many there were. */
+export async function deleteSessions(db: Db, userId: string, which: { id?: string; except?: string | undefined } = {}) {
+  let query = db.deleteFrom('sessions').where('user_id', '=', userId)
+  if (which.id !== undefined) query = query.where('id', '=', which.id)
+  if (which.except !== undefined) query = query.where('id', '!=', which.except)
+  const result = await query.executeTakeFirst()
+  return Number(result.numDeletedRows)
+}
+
+/** Adds one to a counter, which starts again when its window has passed. */
+export async function countAttempt(db: Db, { key, now, windowMs }: { key: string; now: Date; windowMs: number }) {
+  const passed = new Date(now.getTime() - windowMs)
+  const row = await db
+    .insertInto('sign_in_attempts')
+    .values({ key, count: 1, started_at: now })
+    .onConflict((conflict) =>
+      conflict.column('key').doUpdateSet({
+        count: sql<number>`case when sign_in_attempts.started_at <= ${passed} then 1 else sign_in_attempts.count + 1 end`,
+        started_at: sql<Date>`case when sign_in_attempts.started_at <= ${passed} then ${now} else sign_in_attempts.started_at end`,
+      }),
+    )
+    .returning(['count', 'started_at'])
+    .executeTakeFirstOrThrow()
+  return { count: row.count, startedAt: row.started_at }
+}
+
+export async function uncountAttempt(db: Db, key: string) {
+  await db
+    .updateTable('sign_in_attempts')
+    .set((eb) => ({ count: eb('count', '-', 1) }))
+    .where('key', '=', key)
+    .where('count', '>', 0)
+    .execute()
+}
+
+export async function deleteAttempts(db: Db, key: string) {
+  await db.deleteFrom('sign_in_attempts').where('key', '=', key).execute()
+}
+
+/** Removes what has ended: sessions, and counters whose window passed before `before`. */
+export async function deleteEnded(db: Db, { now, before }: { now: Date; before: Date }) {
+  await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
+  await db.deleteFrom('sign_in_attempts').where('started_at', '<', before).execute()
+}

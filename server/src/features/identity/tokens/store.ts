@@ -1,0 +1,81 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+export type TokenRow = Selectable<Schema['tokens']>
+export type NewToken = Insertable<Schema['tokens']>
+
+export async function insertToken(db: Db, row: NewToken) {
+  return db.insertInto('tokens').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+/**
+ * Puts a token in the place of the one that there can be: an organization's of its kind, or a team's legacy one. One
+ * statement, so that of two callers at once the later one wins and the other's secret is dead.
+ */
+export async function replaceToken(db: Db, row: NewToken) {
+  return db
+    .insertInto('tokens')
+    .values(row)
+    .onConflict((conflict) => {
+      const target = row.is_legacy
+        ? conflict.columns(['team_id']).where('is_legacy', '=', sql.lit(true))
+        : conflict
+            .columns(['organization_id', 'kind'])
+            .where('kind', 'in', [sql.lit('organization' as const), sql.lit('audit-trails' as const)])
+      return target.doUpdateSet((eb) => ({
+        id: eb.ref('excluded.id'),
+        hash: eb.ref('excluded.hash'),
+        description: eb.ref('excluded.description'),
+        created_by_user_id: eb.ref('excluded.created_by_user_id'),
+        created_at: eb.ref('excluded.created_at'),
+        expires_at: eb.ref('excluded.expires_at'),
+        last_used_at: null,
+      }))
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function findTokenByHash(db: Db, hash: Buffer) {
+  return db.selectFrom('tokens').selectAll().where('hash', '=', hash).executeTakeFirst()
+}
+
+export async function listUserTokens(db: Db, userId: string, page: Page) {
+  const query = db.selectFrom('tokens').where('user_id', '=', userId).where('kind', '=', 'user')
+  const [rows, count] = await Promise.all([
+    query.selectAll().orderBy('created_at', 'desc').orderBy('id').limit(page.size).offset(pageOffset(page)).execute(),
+    query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+type OrganizationKind = 'organization' | 'audit-trails'
+
+export async function findOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
+  return db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+}
+
+/** Answers with what was deleted, as the others do; undefined when there was none. */
+export async function deleteOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
+  return db
+    .deleteFrom('tokens')
+    .where('organization_id', '=', organizationId)
+    .where('kind', '=', kind)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function deleteToken(db: Db, id: string) {
+  return db.deleteFrom('tokens').where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+export async function findToken(db: Db, id: string) {
+  return db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
+}

@@ -1,0 +1,98 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { includedUsers } from './service.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/organization-tokens.ts'
+
+let app: TestApp
+let ada: TestUser
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app, { username: 'ada', password: 'a good password' })
+})
+
+const show = (id: string, token?: string) => app.request({ url: `/api/v2/users/${id}`, token })
+
+test('a user is shown with a name, a picture and nothing else that identifies', async () => {
+  const response = await show(ada.id, ada.token)
+
+  expect(response.status).toBe(200)
+  expect(response.json()).toEqual({
+    data: {
+      id: ada.id,
+      type: 'users',
+      attributes: {
+        username: 'ada',
+        'is-service-account': false,
+        'auth-method': 'password',
+        'avatar-url': `http://groundstate.test/avatars/${ada.id}.svg`,
+        'v2-only': false,
+        permissions: {
+          'can-create-organizations': true,
+          'can-change-email': true,
+          'can-change-username': true,
+        },
+      },
+      relationships: {
+        'authentication-tokens': { links: { related: `/api/v2/users/${ada.id}/authentication-tokens` } },
+      },
+      links: { self: `/api/v2/users/${ada.id}` },
+    },
+  })
+})
+
+test('without a token, or with a bad one, nobody is shown', async () => {
+  expect((await show(ada.id)).status).toBe(401)
+  expect((await show(ada.id, 'nonsense')).status).toBe(401)
+})
+
+describe('visibility', () => {
+  test('a stranger and an id that nobody has are the same answer', async () => {
+    const stranger = await createUser(app)
+
+    const seen = await show(ada.id, stranger.token)
+    const unknown = await show('user-unknown', stranger.token)
+
+    expect([seen.status, unknown.status]).toEqual([404, 404])
+    expect(seen.json()).toEqual(unknown.json())
+  })
+
+  test('a site administrator sees everyone', async () => {
+    const admin = await createUser(app, { isSiteAdmin: true })
+
+    expect((await show(ada.id, admin.token)).status).toBe(200)
+  })
+
+  test("an organization's token sees its members, also the accounts of its teams, and nobody else", async () => {
+    const organization = await createOrganization(app, ada)
+    const { text } = await createOrganizationToken(app.as(ada.actor), organization.name, { kind: 'organization' })
+    const stranger = await createUser(app)
+    const team = await app.db
+      .selectFrom('teams')
+      .select('service_user_id')
+      .where('organization_id', '=', organization.id)
+      .executeTakeFirstOrThrow()
+
+    expect((await show(ada.id, text)).status).toBe(200)
+    expect((await show(team.service_user_id, text)).json().data.attributes['is-service-account']).toBe(true)
+    expect((await show(stranger.id, text)).status).toBe(404)
+    expect((await show(team.service_user_id, ada.token)).status).toBe(200)
+    expect((await show(team.service_user_id, stranger.token)).status).toBe(404)
+  })
+})
+
+test("the account that a run's states are created by is shown to whoever has a token", async () => {
+  const response = await show('user-GroundstateRuns1', ada.token)
+
+  expect(response.status).toBe(200)
+  expect(response.json().data.attributes).toMatchObject({ username: 'groundstate-runs', 'is-service-account': true })
+  expect((await show('user-GroundstateRuns1')).status).toBe(401)
+})
+
+test('included users come in one query, without doubles and without those who are gone', async () => {
+  const grace = await createUser(app)
+
+  const users = await includedUsers(app.as(ada.actor), [ada.id, null, grace.id, ada.id, 'user-gone'])
+
+  expect(users.map((user) => user.id).toSorted()).toEqual([ada.id, grace.id].toSorted())
+})

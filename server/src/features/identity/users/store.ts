@@ -1,0 +1,86 @@
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type UserRow = Selectable<Schema['users']>
+
+export async function insertUser(db: Db, row: Insertable<Schema['users']>) {
+  return db.insertInto('users').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateUser(db: Db, id: string, changes: Updateable<Schema['users']>) {
+  return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+/** Takes an address from all who only said that it is theirs. */
+export async function clearUnconfirmed(db: Db, email: string) {
+  await db
+    .updateTable('users')
+    .set({ unconfirmed_email: null })
+    .where(sql`lower(unconfirmed_email)`, '=', email.toLowerCase())
+    .execute()
+}
+
+export async function findUser(db: Db, id: string) {
+  return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/**
+ * The account of that username or e-mail address, in any case; service accounts have neither password nor address. An
+ * address that its person only claims finds nobody.
+ */
+export async function findUserByLogin(db: Db, login: string) {
+  const text = login.toLowerCase()
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where((eb) => eb.or([eb(sql`lower(username)`, '=', text), eb(sql`lower(email)`, '=', text)]))
+    .where('is_service_account', '=', false)
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export async function listUsersByIds(db: Db, ids: readonly string[]) {
+  if (ids.length === 0) return []
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where(sql<boolean>`id = any(${[...new Set(ids)]}::text[])`)
+    .execute()
+}
+
+/** As whom the engine writes state while it works for a run (spec §4.4). It belongs to no organization. */
+export const RUNS_USER_ID = 'user-GroundstateRuns1'
+
+/** SQL of the ids of the organizations that a user belongs to, as a member or through one of their teams. */
+function organizationsOf(userId: RawBuilder<unknown>) {
+  return sql`(select m.organization_id from organization_memberships m where m.user_id = ${userId} and m.status = 'active'
+    union all
+    select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${userId})`
+}
+
+/** SQL condition: the actor may see the user `u` (an alias of `users` in the query). */
+function visibleUser(actor: Actor): RawBuilder<boolean> {
+  switch (actor.kind) {
+    case 'system':
+      return sql<boolean>`true`
+    case 'user':
+      if (actor.isSiteAdmin) return sql<boolean>`true`
+      return sql<boolean>`(u.id = ${actor.userId} or u.id = ${RUNS_USER_ID} or exists (
+        select from ${organizationsOf(sql`u.id`)} theirs
+         where theirs.organization_id in ${organizationsOf(sql`${actor.userId}`)}))`
+    case 'organization':
+    case 'run':
+      return sql<boolean>`(u.id = ${RUNS_USER_ID} or ${actor.organizationId} in ${organizationsOf(sql`u.id`)})`
+    case 'agent':
+    case 'audit-trails':
+    case 'task':
+    case 'anonymous':
+      return sql<boolean>`false`
+  }
+}
+
+export async function findVisibleUser(db: Db, actor: Actor, id: string) {
+  return db.selectFrom('users as u').selectAll('u').where('u.id', '=', id).where(visibleUser(actor)).executeTakeFirst()
+}

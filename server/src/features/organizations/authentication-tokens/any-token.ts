@@ -1,0 +1,41 @@
+import type { Ctx } from '../../../app.ts'
+import { AppError, notFound } from '../../../errors.ts'
+import { requireOrganizationById } from '../organizations/service.ts'
+import { tokenAudit } from '../../identity/tokens/issue.ts'
+import * as store from '../../identity/tokens/store.ts'
+import { requireTeamForTokens } from '../team-tokens/team-tokens.ts'
+import { requireTokenOwner } from '../../identity/tokens/user-tokens.ts'
+import { audited } from '../../../audit/record.ts'
+
+type Kind = store.TokenRow['kind']
+
+/** What the actor must pass to see or end a token of that kind; tokens of runs and task results are nobody's to manage. */
+const GUARDS: Record<Kind, ((ctx: Ctx, token: store.TokenRow) => Promise<unknown>) | undefined> = {
+  user: async (ctx, token) => requireTokenOwner(ctx, token.user_id ?? ''),
+  team: async (ctx, token) => requireTeamForTokens(ctx, token.team_id ?? ''),
+  organization: async (ctx, token) => requireOrganizationById(ctx, token.organization_id ?? '', 'tokens:manage'),
+  'audit-trails': async (ctx, token) => requireOrganizationById(ctx, token.organization_id ?? '', 'tokens:manage'),
+  agent: async (ctx, token) => requireOrganizationById(ctx, token.organization_id ?? '', 'agent-pools:manage'),
+  run: undefined,
+  task: undefined,
+}
+
+/** A token of any kind that the actor may manage. Throws `not-found` for every other one: spec §4.6 knows no 403 here. */
+export async function requireToken(ctx: Ctx, id: string) {
+  const token = await store.findToken(ctx.db, id)
+  const guard = token && GUARDS[token.kind]
+  if (!token || !guard) throw notFound('token')
+  try {
+    await guard(ctx, token)
+  } catch (error) {
+    if (error instanceof AppError) throw notFound('token')
+    throw error
+  }
+  return token
+}
+
+/** Ends a token at once, on every replica. */
+export async function deleteToken(ctx: Ctx, id: string) {
+  const token = await requireToken(ctx, id)
+  await audited(ctx, tokenAudit('destroy', token), (ctx) => store.deleteToken(ctx.db, token.id))
+}

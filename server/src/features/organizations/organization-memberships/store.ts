@@ -1,0 +1,154 @@
+import { type Insertable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { factsColumn } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { containing } from '../../../db/like.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+/** Memberships `m` with the names of both sides; the address of an active member is that of the account. */
+function selectMemberships(db: Db) {
+  return db
+    .selectFrom('organization_memberships as m')
+    .innerJoin('organizations as o', 'o.id', 'm.organization_id')
+    .leftJoin('users as u', 'u.id', 'm.user_id')
+    .select(['m.id', 'm.organization_id', 'm.user_id', 'm.placeholder_id', 'm.status', 'm.created_at'])
+    .select(['o.name as organization_name', 'o.collaborator_auth_policy', 'u.username'])
+    .select(EMAIL.as('email'))
+}
+
+const EMAIL = sql<string>`coalesce(u.email, m.email)`
+
+export type MembershipRow = Awaited<ReturnType<ReturnType<typeof selectMemberships>['executeTakeFirstOrThrow']>>
+
+function facts(actor: Actor) {
+  return factsColumn(actor, { organizationId: sql`m.organization_id` }).as('facts')
+}
+
+export async function findMembership(db: Db, actor: Actor, id: string) {
+  return selectMemberships(db).select(facts(actor)).where('m.id', '=', id).executeTakeFirst()
+}
+
+/** Those of the memberships that there are, whoever may see them. */
+export async function findMemberships(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectMemberships(db)
+    .select(facts(actor))
+    .where(sql<boolean>`m.id = any(${ids})`)
+    .orderBy('m.created_at')
+    .orderBy('m.id')
+    .execute()
+}
+
+export async function listMembershipsOfUser(db: Db, actor: Actor, userId: string, page: Page) {
+  const [rows, count] = await Promise.all([
+    selectMemberships(db)
+      .select(facts(actor))
+      .where('m.user_id', '=', userId)
+      .orderBy('o.name')
+      .limit(page.size)
+      .offset(pageOffset(page))
+      .execute(),
+    db
+      .selectFrom('organization_memberships')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+export type MembershipFilter = {
+  organizationId: string
+  status: string | undefined
+  emails: readonly string[] | undefined
+  q: string | undefined
+  /** Those in, or invited to, this team. */
+  teamId?: string
+}
+
+export async function listMemberships(
+  db: Db,
+  filter: MembershipFilter,
+  { page, byStatus }: { page: Page; byStatus?: 'asc' | 'desc' | undefined },
+) {
+  const { organizationId, status, emails, q, teamId } = filter
+  const ofTeam = sql`and (
+    exists (select from team_members tm where tm.team_id = ${teamId} and tm.user_id = m.user_id)
+    or exists (select from invited_team_members i where i.team_id = ${teamId} and i.membership_id = m.id))`
+  const matches = sql<boolean>`m.organization_id = ${organizationId}
+    ${status === undefined ? sql`` : sql`and m.status = ${status}`}
+    ${emails === undefined ? sql`` : sql`and lower(${EMAIL}) = any(${emails.map((email) => email.toLowerCase())})`}
+    ${q === undefined ? sql`` : sql`and (u.username ilike ${containing(q)} or ${EMAIL} ilike ${containing(q)})`}
+    ${teamId === undefined ? sql`` : ofTeam}`
+  let list = selectMemberships(db).where(matches)
+  if (byStatus) list = list.orderBy('m.status', byStatus)
+  const [rows, counts] = await Promise.all([
+    list.orderBy('m.created_at').orderBy('m.id').limit(page.size).offset(pageOffset(page)).execute(),
+    db
+      .selectFrom('organization_memberships as m')
+      .leftJoin('users as u', 'u.id', 'm.user_id')
+      .select('m.status')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where(matches)
+      .groupBy('m.status')
+      .execute(),
+  ])
+  const count = (status: 'active' | 'invited') => counts.find((row) => row.status === status)?.total ?? 0
+  const [active, invited] = [count('active'), count('invited')]
+  return { rows, total: active + invited, active, invited }
+}
+
+/** The account of an e-mail address, in any case; not one whose person only claims the address. */
+export async function findAccount(db: Db, email: string) {
+  return db
+    .selectFrom('users')
+    .select('id')
+    .where(sql`lower(email)`, '=', email.toLowerCase())
+    .executeTakeFirst()
+}
+
+export async function insertMembership(db: Db, row: Insertable<Schema['organization_memberships']>) {
+  await db.insertInto('organization_memberships').values(row).execute()
+}
+
+/** Makes an account an active member of the organization, unless it is one. */
+export async function insertUserMembership(
+  db: Db,
+  membership: { id: string; organizationId: string; userId: string; viaSso: boolean; now: Date },
+) {
+  const { id, organizationId, userId, viaSso, now } = membership
+  await sql`insert into organization_memberships (id, organization_id, user_id, email, status, via_sso, created_at)
+    select ${id}, ${organizationId}, u.id, coalesce(u.email, u.username), 'active', ${viaSso}, ${now}
+      from users u where u.id = ${userId}
+    on conflict (organization_id, user_id) do nothing`.execute(db)
+}
+
+/**
+ * Turns the invitations of an account's address into memberships and puts the account into the teams that they name;
+ * within one organization, when that is given. Returns the memberships.
+ */
+export async function acceptInvitations(
+  tx: Tx,
+  { userId, organizationId, now }: { userId: string; organizationId: string | undefined; now: Date },
+) {
+  const { rows } = await sql<{ id: string; organization_id: string }>`
+    with accepted as (
+      update organization_memberships m set status = 'active', user_id = u.id, placeholder_id = null
+        from users u
+       where u.id = ${userId} and m.status = 'invited' and lower(m.email) = lower(u.email)
+         ${organizationId === undefined ? sql`` : sql`and m.organization_id = ${organizationId}`}
+         and not exists (select from organization_memberships x
+                          where x.organization_id = m.organization_id and x.user_id = u.id)
+      returning m.id, m.organization_id),
+    joined as (
+      insert into team_members (team_id, user_id, created_at)
+      select i.team_id, ${userId}, ${now} from invited_team_members i join accepted a on a.id = i.membership_id
+      on conflict do nothing),
+    spent as (delete from invited_team_members i using accepted a where i.membership_id = a.id)
+    select id, organization_id from accepted`.execute(tx)
+  return rows
+}
+
+export async function deleteMembership(tx: Tx, id: string) {
+  await tx.deleteFrom('organization_memberships').where('id', '=', id).execute()
+}

@@ -1,0 +1,123 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import { entitlements } from './entitlements.ts'
+import type { Organization } from './service.ts'
+import { policyIdentifier } from './retention-policy.ts'
+
+/** The id of an organization in the public API is its name. */
+export function organizationResource(organization: Organization): Resource {
+  const { can, name } = organization
+  const self = `/api/v2/organizations/${name}`
+  return {
+    id: name,
+    type: 'organizations',
+    attributes: {
+      name,
+      'external-id': organization.id,
+      email: can.has('members:read') ? organization.email : null,
+      'created-at': organization.created_at,
+      'session-timeout': organization.session_timeout,
+      'session-remember': organization.session_remember,
+      'collaborator-auth-policy': organization.collaborator_auth_policy,
+      'two-factor-conformant': organization.facts.demands !== 'second-factor',
+      'plan-expired': false,
+      'plan-expires-at': null,
+      'plan-is-trial': false,
+      'plan-is-enterprise': organization.plan === 'unlimited',
+      'plan-identifier': organization.plan,
+      'cost-estimation-enabled': organization.cost_estimation_enabled,
+      'assessments-enforced': organization.assessments_enforced,
+      'allow-force-delete-workspaces': organization.allow_force_delete_workspaces,
+      'send-passing-statuses-for-untriggered-speculative-plans': organization.send_passing_statuses,
+      'aggregated-commit-status-enabled': organization.aggregated_commit_status_enabled,
+      'speculative-plan-management-enabled': organization.speculative_plan_management_enabled,
+      'fair-run-queuing-enabled': true,
+      'saml-enabled': false,
+      'owners-team-saml-role-id': organization.owners_team_saml_role_id,
+      'default-execution-mode': organization.default_execution_mode,
+      'is-unified': false,
+      'is-in-degraded-mode': false,
+      'remaining-testable-count': 0,
+      'user-tokens-enabled': true,
+      'max-ttl-enabled': false,
+      'enforce-hyok': false,
+      'stacks-enabled': false,
+      'global-module-sharing': false,
+      'global-provider-sharing': false,
+      permissions: permissionsBlock(organization),
+    },
+    relationships: {
+      'default-project': {
+        data: organization.default_project_id ? { id: organization.default_project_id, type: 'projects' } : null,
+      },
+      'default-agent-pool': {
+        data: organization.default_agent_pool_id
+          ? { id: organization.default_agent_pool_id, type: 'agent-pools' }
+          : null,
+      },
+      'entitlement-set': {
+        data: { id: organization.id, type: 'entitlement-sets' },
+        links: { related: `${self}/entitlement-set` },
+      },
+      subscription: { data: null },
+      'data-retention-policy': policyIdentifier(organization.retention_policy),
+      'authentication-token': { links: { related: `${self}/authentication-token` } },
+      'audit-trails-authentication-token': { links: { related: `${self}/authentication-token?token=audit-trails` } },
+      'oauth-tokens': { links: { related: `${self}/oauth-tokens` } },
+    },
+    links: { self, 'self-html': `/app/${name}` },
+  }
+}
+
+export function entitlementSetResource(organization: Organization): Resource {
+  return {
+    id: organization.id,
+    type: 'entitlement-sets',
+    attributes: entitlements(organization.plan),
+    links: { self: `/api/v2/organizations/${organization.name}/entitlement-set` },
+  }
+}
+
+function permissionsBlock({ can }: Organization) {
+  const update = can.has('organization:update')
+  return {
+    'can-update': update,
+    'can-update-authentication-token': can.has('tokens:manage'),
+    'can-update-api-token': can.has('tokens:manage'),
+    'can-view-authentication': can.has('tokens:manage'),
+    'can-destroy': can.has('organization:delete'),
+    'can-access-via-teams': true,
+    'can-traverse': true,
+    'can-view-usage': can.has('owner'),
+    'can-create-team': can.has('teams:manage'),
+    'can-create-workspace': can.has('workspaces:create'),
+    'can-create-workspace-migration': can.has('workspaces:create'),
+    'can-create-project': can.has('projects:create'),
+    'can-manage-users': can.has('members:manage'),
+    'can-view-users': can.has('members:read'),
+    'can-manage-subscription': can.has('owner'),
+    'can-manage-sso': can.has('owner'),
+    'can-manage-auditing': can.has('audit-trail:read'),
+    'can-manage-run-tasks': can.has('run-tasks:manage'),
+    'can-read-run-tasks': can.has('run-tasks:read'),
+    'can-update-agent-pools': can.has('agent-pools:manage'),
+    'can-manage-tags': can.has('tags:manage'),
+    'can-manage-varsets': can.has('variable-sets:manage'),
+    'can-read-varsets': can.has('variable-sets:read'),
+    'can-manage-assessments': false,
+    'can-read-assessments': false,
+    'can-create-module': false,
+    'can-create-provider': false,
+    'can-deploy-no-code-modules': false,
+    'can-enable-stacks': false,
+    'can-manage-custom-providers': false,
+    'can-manage-no-code-modules': false,
+    'can-manage-public-modules': false,
+    'can-manage-public-providers': false,
+    'can-update-hyok-configuration': false,
+    'can-update-oauth': false,
+    'can-update-sentinel': false,
+    'can-update-ssh-keys': false,
+    'can-view-explorer': false,
+    'can-view-hyok-feature-info': false,
+  }
+}

@@ -1,0 +1,145 @@
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { type Asker, factsColumn, userInSql } from '../../../auth/facts.ts'
+import { containing } from '../../../db/like.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { lookup } from '../../../db/lookup.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { policyColumn } from './retention-policy.ts'
+
+export type OrganizationRow = Selectable<Schema['organizations']>
+
+type OrganizationKey = { id: string } | { name: string }
+
+export async function findOrganization(db: Db, actor: Actor, key: OrganizationKey) {
+  const lower = 'id' in key ? key : { name: key.name.toLowerCase() }
+  if (actor.kind === 'user' && 'name' in lower) return findForUserByName(db, { userId: actor.userId, ...lower })
+  return selectOrganization(db, actor, lower).executeTakeFirst()
+}
+
+function selectOrganization(db: Db, actor: Asker, lower: { id: string } | { name: string | RawBuilder<string> }) {
+  return selectOrganizations(db, actor).where((eb) =>
+    'id' in lower ? eb('o.id', '=', lower.id) : eb(sql`lower(o.name)`, '=', lower.name),
+  )
+}
+
+// Every list within an organization begins with it.
+const findForUserByName = lookup(['userId', 'name'], (db, { userId, name }) =>
+  selectOrganization(db, userInSql(userId), { name }),
+)
+
+/** SQL condition: the actor may see the organization `o`. */
+function visible(actor: Actor) {
+  switch (actor.kind) {
+    case 'system':
+      return sql<boolean>`true`
+    case 'organization':
+    case 'run':
+      return sql<boolean>`o.id = ${actor.organizationId}`
+    case 'user':
+      return sql<boolean>`o.id in (
+        select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
+        union
+        select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`
+    case 'agent':
+    case 'audit-trails':
+    case 'task':
+    case 'anonymous':
+      return sql<boolean>`false`
+  }
+}
+
+function selectOrganizations(db: Db, actor: Asker) {
+  return db
+    .selectFrom('organizations as o')
+    .selectAll('o')
+    .select(factsColumn(actor, { organizationId: sql`o.id` }).as('facts'))
+    .select(policyColumn('organization_id', sql`o.id`).as('retention_policy'))
+}
+
+/** Those of the organizations that the actor may see. */
+export async function findOrganizations(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectOrganizations(db, actor)
+    .where(sql<boolean>`o.id = any(${ids})`)
+    .where(visible(actor))
+    .execute()
+}
+
+export type OrganizationFilter = { q?: string | undefined; name?: string | undefined; email?: string | undefined }
+
+/** One page of the organizations that the actor may see, and how many there are. */
+export async function listOrganizations(
+  db: Db,
+  actor: Actor,
+  filter: OrganizationFilter,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const { q, name, email } = filter
+  const matches = sql<boolean>`${visible(actor)}
+    ${q === undefined ? sql`` : sql`and (o.name ilike ${containing(q)} or o.email ilike ${containing(q)})`}
+    ${name === undefined ? sql`` : sql`and o.name ilike ${containing(name)}`}
+    ${email === undefined ? sql`` : sql`and o.email ilike ${containing(email)}`}`
+  const [rows, count] = await Promise.all([
+    selectOrganizations(db, actor).where(matches).orderBy('o.name').limit(limit).offset(offset).execute(),
+    db
+      .selectFrom('organizations as o')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where(matches)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+/** Deletes the organization, everything in it, and the service accounts of its teams. */
+export async function deleteOrganization(tx: Tx, id: string) {
+  const accounts = await tx.selectFrom('teams').select('service_user_id').where('organization_id', '=', id).execute()
+  await tx.deleteFrom('organizations').where('id', '=', id).execute()
+  await tx
+    .deleteFrom('users')
+    .where(sql<boolean>`id = any(${accounts.map((account) => account.service_user_id)})`)
+    .where('is_service_account', '=', true)
+    .execute()
+}
+
+export async function insertOrganization(db: Db, row: Insertable<Schema['organizations']>) {
+  return db.insertInto('organizations').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateOrganization(db: Db, id: string, changes: Updateable<Schema['organizations']>) {
+  return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** The pool, when it belongs to the organization. */
+/** Whether the pool's scope lets in a workspace; one that does not exist yet has its project only. */
+export async function isPoolOpenTo(
+  db: Db,
+  poolId: string,
+  { workspaceId, projectId }: { workspaceId?: string; projectId: string },
+) {
+  const listed = (rule: string) =>
+    sql<boolean>`exists (select from agent_pool_workspaces s
+      where s.agent_pool_id = p.id and s.workspace_id = ${workspaceId ?? null} and s.rule = ${rule})`
+  const row = await db
+    .selectFrom('agent_pools as p')
+    .select('p.id')
+    .where('p.id', '=', poolId)
+    .where((eb) => eb.not(listed('excluded')))
+    .where((eb) =>
+      eb.or([
+        eb('p.organization_scoped', '=', true),
+        listed('allowed'),
+        sql<boolean>`exists (select from agent_pool_projects s where s.agent_pool_id = p.id and s.project_id = ${projectId})`,
+      ]),
+    )
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function findAgentPool(db: Db, organizationId: string, id: string) {
+  return db
+    .selectFrom('agent_pools')
+    .select('id')
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+}

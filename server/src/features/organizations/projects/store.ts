@@ -1,0 +1,118 @@
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { factsColumn, visibleProject } from '../../../auth/facts.ts'
+import type { Db } from '../../../db/db.ts'
+import { containing } from '../../../db/like.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type ProjectRow = Selectable<Schema['projects']>
+
+/** Projects with what their defaults come from, and counts. */
+function selectProjects(db: Db) {
+  return db
+    .selectFrom('projects as p')
+    .innerJoin('organizations as o', 'o.id', 'p.organization_id')
+    .selectAll('p')
+    .select([
+      'o.name as organization_name',
+      'o.default_project_id',
+      'o.default_execution_mode as organization_execution_mode',
+      'o.default_agent_pool_id as organization_agent_pool_id',
+    ])
+    .select(sql<number>`(select count(*) from team_projects g where g.project_id = p.id)`.as('team_count'))
+}
+
+function facts(actor: Actor) {
+  return factsColumn(actor, { organizationId: sql`p.organization_id`, projectId: sql`p.id` }).as('facts')
+}
+
+export async function findProject(db: Db, actor: Actor, id: string) {
+  return selectProjects(db).select(facts(actor)).where('p.id', '=', id).executeTakeFirst()
+}
+
+/** Those of the projects that there are, whoever may see them. */
+export async function findProjects(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectProjects(db)
+    .select(facts(actor))
+    .where(sql<boolean>`p.id = any(${ids})`)
+    .orderBy('p.name')
+    .orderBy('p.id')
+    .execute()
+}
+
+export type ProjectFilter = {
+  organizationId: string
+  /** Undefined when the actor sees every project of the organization. */
+  userId: string | undefined
+  names: readonly string[] | undefined
+  q: string | undefined
+  /** The user must be granted each of these on the project itself. */
+  granted: readonly { userId: string; permission: GrantedPermission }[]
+}
+
+/** One page of the projects that the filter leaves, and how many there are. */
+export async function listProjects(
+  db: Db,
+  actor: Actor,
+  filter: ProjectFilter,
+  { limit, offset, descending }: { limit: number; offset: number; descending: boolean },
+) {
+  const matches = sql<boolean>`p.organization_id = ${filter.organizationId}
+    ${actor.kind === 'run' ? sql`and ${visibleProject(actor)}` : sql``}
+    ${
+      filter.userId === undefined
+        ? sql``
+        : sql`and p.id in (
+      select g.project_id from team_projects g join team_members m on m.team_id = g.team_id
+       where m.user_id = ${filter.userId})`
+    }
+    ${sql.join(
+      filter.granted.map(({ userId, permission }) => sql`and ${grants(userId, permission)}`),
+      sql` `,
+    )}
+    ${filter.names === undefined ? sql`` : sql`and lower(p.name) = any(${filter.names.map((name) => name.toLowerCase())})`}
+    ${filter.q === undefined ? sql`` : sql`and p.name ilike ${containing(filter.q)}`}`
+  const direction = descending ? 'desc' : 'asc'
+  const [rows, count] = await Promise.all([
+    selectProjects(db)
+      .select(facts(actor))
+      .where(matches)
+      .orderBy('p.name', direction)
+      .orderBy('p.id', direction)
+      .limit(limit)
+      .offset(offset)
+      .execute(),
+    db
+      .selectFrom('projects as p')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where(matches)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+const GRANTING = {
+  'project:update': sql`g.access = 'admin' or (g.access = 'custom' and g.project_settings <> 'read')`,
+  'workspaces:create': sql`g.access in ('admin', 'maintain') or (g.access = 'custom' and g.workspace_create)`,
+} as const
+
+/** SQL condition: a team of the user grants that on the project `p`; as `projectPermissions` has it. */
+function grants(userId: string, permission: GrantedPermission) {
+  return sql`exists (select from team_projects g join team_members m on m.team_id = g.team_id
+    where g.project_id = p.id and m.user_id = ${userId} and (${GRANTING[permission]}))`
+}
+
+/** What a list of projects may be limited to. */
+export type GrantedPermission = keyof typeof GRANTING
+
+export async function insertProject(db: Db, row: Insertable<Schema['projects']>) {
+  return db.insertInto('projects').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateProject(db: Db, id: string, changes: Updateable<Schema['projects']>) {
+  await db.updateTable('projects').set(changes).where('id', '=', id).execute()
+}
+
+export async function deleteProject(db: Db, id: string) {
+  await db.deleteFrom('projects').where('id', '=', id).execute()
+}

@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
+import { unauthorized } from '../../../errors.ts'
+import { SealError } from '../../../secrets/secrets.ts'
+
+/** How long a person may take at the provider, in s. */
+const LIFE_SECONDS = 15 * 60
+const COOKIE = 'groundstate_sso'
+const CONTEXT = 'sso/pending'
+
+const pendingSignOn = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  returnTo: z.string(),
+  expiresAt: z.number(),
+})
+/** What we must remember while a person is at the provider: in the browser, encrypted, so that any replica can go on. */
+export type PendingSignOn = z.infer<typeof pendingSignOn>
+
+export function pendingCookie(ctx: Ctx, pending: Omit<PendingSignOn, 'expiresAt'>) {
+  const expiresAt = ctx.now().getTime() + LIFE_SECONDS * 1000
+  const sealed = ctx.secrets.seal(JSON.stringify({ ...pending, expiresAt }), CONTEXT)
+  return cookie(ctx, sealed.toString('base64url'), LIFE_SECONDS)
+}
+
+export function endedPendingCookie(ctx: Ctx) {
+  return cookie(ctx, '', 0)
+}
+
+/** Lax, since the provider sends the browser back to us. */
+function cookie(ctx: Ctx, value: string, maxAge: number) {
+  const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
+  return `${COOKIE}=${value}; Path=/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`
+}
+
+/** Throws `unauthorized` where the browser has not begun to sign in, or did so too long ago. */
+export function requirePending(ctx: Ctx, request: FastifyRequest): PendingSignOn {
+  const value = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]+)`).exec(request.headers.cookie ?? '')?.[1]
+  const pending = value === undefined ? undefined : open(ctx, value)
+  if (!pending || pending.expiresAt <= ctx.now().getTime()) {
+    throw unauthorized('the sign-in took too long, or began in another browser: start again')
+  }
+  return pending
+}
+
+function open(ctx: Ctx, value: string) {
+  try {
+    return pendingSignOn.parse(JSON.parse(ctx.secrets.openText(Buffer.from(value, 'base64url'), CONTEXT)))
+  } catch (error) {
+    if (error instanceof SealError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,54 @@
+import { AppError } from '../../../errors.ts'
+import { redirect } from '../../../http/answers.ts'
+import { errorStatus } from '../../../http/errors.ts'
+import type { Routes } from '../../../http/http.ts'
+import { readText } from '../../../http/query.ts'
+import { endedPendingCookie, pendingCookie, requirePending } from './pending.ts'
+import { finishSignOn, startSignOn } from './service.ts'
+import { refusalPage } from '../../identity/oauth/pages.ts'
+
+const PUBLIC = { access: 'public', prefix: '' } as const
+
+export const ssoRoutes: Routes = (http) => {
+  http.get('/auth/oidc', PUBLIC, async (req) => {
+    try {
+      const { url, pending } = await startSignOn(req.ctx, ownPath(readText(req.query, 'return_to')))
+      return {
+        ...redirect(url),
+        headers: { location: url, 'set-cookie': pendingCookie(req.ctx, pending), 'cache-control': 'no-store' },
+      }
+    } catch (error) {
+      return refusal(error)
+    }
+  })
+
+  http.get('/auth/oidc/callback', PUBLIC, async (req) => {
+    try {
+      const pending = requirePending(req.ctx, req.raw)
+      const query = req.url.replace(/^[^?]*/, '')
+      const { setCookie } = await finishSignOn(req.ctx, query, pending)
+      req.reply.header('set-cookie', [setCookie, endedPendingCookie(req.ctx)])
+      return {
+        ...redirect(pending.returnTo, 303),
+        headers: { location: pending.returnTo, 'cache-control': 'no-store' },
+      }
+    } catch (error) {
+      return refusal(error)
+    }
+  })
+}
+
+/** Where to go afterwards is in a link that anybody can make, so it must be a path of ours. */
+function ownPath(text: string | undefined) {
+  return text !== undefined && /^\/(?![/\\])[^\s\\]*$/.test(text) ? text : '/app'
+}
+
+/** People stand before this, not programs. */
+function refusal(error: unknown) {
+  if (!(error instanceof AppError)) throw error
+  const text = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`
+  return refusalPage(errorStatus(error), 'Signing in did not work', text, {
+    text: 'Back to the sign-in',
+    url: '/app/sign-in',
+  })
+}

@@ -1,0 +1,84 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+
+export type Identity = { issuer: string; subject: string }
+
+export async function findIdentity(db: Db, { issuer, subject }: Identity) {
+  return db
+    .selectFrom('sso_identities')
+    .selectAll()
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+}
+
+/** Whether the account belongs to somebody at that provider already. */
+export async function hasIdentity(db: Db, issuer: string, userId: string) {
+  const row = await db
+    .selectFrom('sso_identities')
+    .select('subject')
+    .where('issuer', '=', issuer)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function insertIdentity(
+  db: Db,
+  { issuer, subject }: Identity,
+  { userId, now }: { userId: string; now: Date },
+) {
+  await db
+    .insertInto('sso_identities')
+    .values({ issuer, subject, user_id: userId, created_at: now, last_sign_in_at: now })
+    .execute()
+}
+
+export async function touchIdentity(db: Db, { issuer, subject }: Identity, now: Date) {
+  await db
+    .updateTable('sso_identities')
+    .set({ last_sign_in_at: now })
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .execute()
+}
+
+export type SsoTeam = { id: string; organization_id: string; name: string; is_owners: boolean }
+
+/**
+ * The teams that the groups stand for: by the id that a team names, else by its name. Owners are never matched by name:
+ * a group that happens to be called so would own every organization. `everywhere` or in the user's organizations only.
+ */
+export async function listTeamsOfGroups(
+  db: Db,
+  { userId, groups, everywhere }: { userId: string; groups: readonly string[]; everywhere: boolean },
+) {
+  const names = groups.map((group) => group.toLowerCase())
+  const { rows } = await sql<SsoTeam>`
+    select t.id, t.organization_id, t.name, t.is_owners from teams t join organizations o on o.id = t.organization_id
+     where (t.sso_team_id = any(${groups})
+            or (t.is_owners and o.owners_team_saml_role_id = any(${groups}))
+            or (t.sso_team_id is null and not t.is_owners and lower(t.name) = any(${names})))
+       and (${everywhere} or exists (
+             select from organization_memberships m where m.organization_id = t.organization_id and m.user_id = ${userId}))
+     order by t.id`.execute(db)
+  return rows
+}
+
+/** The user's teams, and whether sign-on put the user there. */
+export async function listTeamsOfUser(db: Db, userId: string) {
+  return db
+    .selectFrom('team_members as m')
+    .innerJoin('teams as t', 't.id', 'm.team_id')
+    .select(['t.id', 't.organization_id', 't.name', 't.is_owners', 'm.via_sso'])
+    .where('m.user_id', '=', userId)
+    .orderBy('t.id')
+    .execute()
+}
+
+/** Ends the memberships that sign-on has begun and that no team needs any more. */
+export async function deleteLeftMemberships(tx: Tx, userId: string) {
+  await sql`delete from organization_memberships m where m.user_id = ${userId} and m.via_sso and not exists (
+    select from team_members tm join teams t on t.id = tm.team_id
+     where tm.user_id = ${userId} and t.organization_id = m.organization_id)`.execute(tx)
+}

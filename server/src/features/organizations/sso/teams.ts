@@ -1,0 +1,43 @@
+import type { Ctx } from '../../../app.ts'
+import type { Tx } from '../../../db/db.ts'
+import { insertMembership } from '../organization-memberships/service.ts'
+import * as store from './store.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { insertTeamMembers } from '../teams/members-store.ts'
+import { isLastOwner, leaveTeams } from '../teams/members.ts'
+
+/**
+ * Puts the user into the teams that the groups stand for, and takes the user out of those that sign-on had given and that
+ * the groups no longer name. What people have granted stays; an organization keeps its last owner.
+ */
+export async function syncTeams(ctx: Ctx & { db: Tx }, userId: string, groups: readonly string[]) {
+  // In the hosted edition strangers share the server: a team's name draws nobody into their organization.
+  const everywhere = ctx.config.edition === 'self-managed'
+  const wanted = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
+  const current = await store.listTeamsOfUser(ctx.db, userId)
+  for (const team of wanted) {
+    if (current.some(({ id }) => id === team.id)) continue
+    await insertMembership(ctx, { organizationId: team.organization_id, userId, viaSso: true })
+    await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [userId], now: ctx.now(), viaSso: true })
+    await record(ctx, 'add_member', team, userId)
+  }
+  for (const team of current) {
+    if (!team.via_sso || wanted.some(({ id }) => id === team.id)) continue
+    if (team.is_owners && (await isLastOwner(ctx, team.organization_id, userId))) {
+      ctx.log.warn({ organization: team.organization_id, user: userId }, 'sign-on leaves the last owner in place')
+      continue
+    }
+    await leaveTeams(ctx, userId, [team.id])
+    await record(ctx, 'remove_member', team, userId)
+  }
+  await store.deleteLeftMemberships(ctx.db, userId)
+}
+
+async function record(ctx: Ctx & { db: Tx }, action: string, team: store.SsoTeam, userId: string) {
+  await recordAudit(ctx, {
+    organizationId: team.organization_id,
+    action,
+    resource: { type: 'team', id: team.id },
+    meta: { name: team.name, members: [userId], via: 'sign-on' },
+  })
+}

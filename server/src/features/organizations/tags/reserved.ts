@@ -1,0 +1,67 @@
+import type { CreateReservedTagKey, UpdateReservedTagKey } from '@groundstate/contract/tags'
+import type { Ctx } from '../../../app.ts'
+import { isUniqueViolation } from '../../../db/db.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+import { listReadableOrganizations, requireOrganization } from '../organizations/service.ts'
+import * as store from './reserved-store.ts'
+import { audited } from '../../../audit/record.ts'
+
+export async function listReservedTagKeys(ctx: Ctx, organizationName: string, page: Page) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  return store.listReservedTagKeys(ctx.db, organization.id, { limit: page.size, offset: pageOffset(page) })
+}
+
+export async function createReservedTagKey(ctx: Ctx, organizationName: string, input: CreateReservedTagKey) {
+  const organization = await requireOrganization(ctx, organizationName, 'tags:manage')
+  const now = ctx.now()
+  const row = {
+    id: ctx.newId('rtk'),
+    organization_id: organization.id,
+    key: input.key,
+    disable_overrides: input['disable-overrides'] ?? false,
+    created_at: now,
+    updated_at: now,
+  }
+  return unique(() => audited(ctx, keyAudit('create', row), (ctx) => store.insertReservedTagKey(ctx.db, row)))
+}
+
+export async function updateReservedTagKey(ctx: Ctx, id: string, input: UpdateReservedTagKey) {
+  const key = await requireReservedTagKey(ctx, id)
+  const changes = { key: input.key, disable_overrides: input['disable-overrides'], updated_at: ctx.now() }
+  return unique(() =>
+    audited(ctx, keyAudit('update', key, input), (ctx) => store.updateReservedTagKey(ctx.db, id, changes)),
+  )
+}
+
+export async function deleteReservedTagKey(ctx: Ctx, id: string) {
+  const key = await requireReservedTagKey(ctx, id)
+  await audited(ctx, keyAudit('destroy', key), (ctx) => store.deleteReservedTagKey(ctx.db, id))
+}
+
+function keyAudit(action: string, row: { id: string; organization_id: string; key: string }, changes?: object) {
+  const { id, organization_id: organizationId, key } = row
+  return { organizationId, action, resource: { type: 'reserved_tag_key', id }, meta: { key, changes } }
+}
+
+async function requireReservedTagKey(ctx: Ctx, id: string) {
+  const key = await store.findReservedTagKey(ctx.db, id)
+  if (!key) throw notFound('reserved tag key')
+  const [organization] = await listReadableOrganizations(ctx, [key.organization_id])
+  if (!organization) throw notFound('reserved tag key')
+  if (!organization.can.has('tags:manage')) {
+    throw forbidden(`this needs the permission tags:manage in the organization ${organization.name}`)
+  }
+  return key
+}
+
+async function unique<T>(work: () => Promise<T>) {
+  try {
+    return await work()
+  } catch (error) {
+    if (isUniqueViolation(error, 'reserved_tag_keys_key')) {
+      throw invalid('Key has already been taken', '/data/attributes/key')
+    }
+    throw error
+  }
+}

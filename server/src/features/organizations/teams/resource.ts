@@ -1,0 +1,51 @@
+import type { Identifier, Resource } from '@groundstate/contract/json-api'
+import { ORGANIZATION_ACCESS } from '../../../auth/permissions.ts'
+import { missingAccess } from '../../../auth/team-permissions.ts'
+import { attributeName } from './organization-access.ts'
+import type { Team } from './service.ts'
+
+export type TeamRelations = { users: Identifier[]; memberships: Identifier[] }
+
+export function teamResource(team: Team, { users, memberships }: TeamRelations): Resource {
+  const { can, is_owners: isOwners } = team
+  const self = `/api/v2/teams/${team.id}`
+  // Whoever would get more by it puts nobody into a team, and changes nothing about it.
+  const isInReach = missingAccess(team.facts, team).length === 0
+  const updates = can.has('team:update') && isInReach
+  return {
+    id: team.id,
+    type: 'teams',
+    attributes: {
+      name: team.name,
+      description: team.description,
+      'sso-team-id': team.sso_team_id,
+      'users-count': team.users_count,
+      'non-service-users-count': team.users_count,
+      visibility: team.visibility,
+      'allow-member-token-management': team.allow_member_token_management,
+      'is-unified': false,
+      'organization-access': Object.fromEntries(
+        ORGANIZATION_ACCESS.map((name) => [attributeName(name), isOwners || team[name]]),
+      ),
+      permissions: {
+        'can-update-membership': can.has('members:manage') && isInReach,
+        'can-destroy': can.has('team:delete'),
+        'can-update-organization-access': can.has('organization-access:update') && isInReach && !isOwners,
+        'can-update-api-token': can.has('tokens:manage') && isInReach,
+        'can-view-api-token': can.has('tokens:manage'),
+        'can-update-visibility': updates && !isOwners,
+        'can-update-name': updates && !isOwners,
+        'can-update-sso-team-id': updates,
+        'can-update-member-token-management': updates,
+      },
+    },
+    relationships: {
+      organization: { data: { id: team.organization_name, type: 'organizations' } },
+      users: { data: users },
+      'organization-memberships': { data: memberships },
+      'authentication-token': { links: { related: `${self}/authentication-token` } },
+      'authentication-tokens': { links: { related: `${self}/authentication-tokens` } },
+    },
+    links: { self },
+  }
+}

@@ -1,0 +1,119 @@
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { factsColumn } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { containing } from '../../../db/like.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+export type TeamRow = Selectable<Schema['teams']>
+
+/** Teams `t` with what does not stand in their row. The service account is a member that nobody counts. */
+function selectTeams(db: Db, actor: Actor) {
+  return db
+    .selectFrom('teams as t')
+    .innerJoin('organizations as o', 'o.id', 't.organization_id')
+    .selectAll('t')
+    .select(['o.name as organization_name'])
+    .select(isMember(actor).as('is_member'))
+    .select(
+      sql<number>`(select count(*) from team_members tm where tm.team_id = t.id and tm.user_id <> t.service_user_id)`.as(
+        'users_count',
+      ),
+    )
+}
+
+/** SQL condition: the actor is in the team `t`. */
+function isMember(actor: Actor): RawBuilder<boolean> {
+  if (actor.kind !== 'user') return sql<boolean>`false`
+  return sql<boolean>`exists (select from team_members me where me.team_id = t.id and me.user_id = ${actor.userId})`
+}
+
+function facts(actor: Actor) {
+  return factsColumn(actor, { organizationId: sql`t.organization_id` }).as('facts')
+}
+
+export async function findTeam(db: Db, actor: Actor, id: string) {
+  return selectTeams(db, actor).select(facts(actor)).where('t.id', '=', id).executeTakeFirst()
+}
+
+/** Those of the teams that there are, whoever may see them. */
+export async function findTeams(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectTeams(db, actor)
+    .select(facts(actor))
+    .where(sql<boolean>`t.id = any(${ids})`)
+    .orderBy('t.name')
+    .orderBy('t.id')
+    .execute()
+}
+
+export type TeamFilter = {
+  organizationId: string
+  /** Otherwise the visible teams and the actor's own. */
+  all: boolean
+  names: readonly string[] | undefined
+  q: string | undefined
+}
+
+export async function listTeams(db: Db, actor: Actor, filter: TeamFilter, page: Page) {
+  const matches = sql<boolean>`t.organization_id = ${filter.organizationId}
+    ${filter.all ? sql`` : sql`and (t.visibility = 'organization' or ${isMember(actor)})`}
+    ${filter.names === undefined ? sql`` : sql`and lower(t.name) = any(${filter.names.map((name) => name.toLowerCase())})`}
+    ${filter.q === undefined ? sql`` : sql`and t.name ilike ${containing(filter.q)}`}`
+  const [rows, count] = await Promise.all([
+    selectTeams(db, actor)
+      .where(matches)
+      .orderBy('t.name')
+      .orderBy('t.id')
+      .limit(page.size)
+      .offset(pageOffset(page))
+      .execute(),
+    db
+      .selectFrom('teams as t')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where(matches)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+export async function insertTeam(db: Db, row: Insertable<Schema['teams']>) {
+  return db.insertInto('teams').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateTeam(db: Db, id: string, changes: Updateable<Schema['teams']>) {
+  await db.updateTable('teams').set(changes).where('id', '=', id).execute()
+}
+
+export async function lockTeam(tx: Tx, id: string) {
+  return tx.selectFrom('teams').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
+export async function deleteTeam(db: Db, id: string) {
+  await db.deleteFrom('teams').where('id', '=', id).execute()
+}
+
+export async function insertServiceUser(db: Db, { id, username, now }: { id: string; username: string; now: Date }) {
+  await db
+    .insertInto('users')
+    .values({ id, username, auth_method: 'token', is_service_account: true, created_at: now, updated_at: now })
+    .execute()
+}
+
+export async function suspendServiceUser(db: Db, id: string, now: Date) {
+  await db
+    .updateTable('users')
+    .set({ suspended_at: now })
+    .where('id', '=', id)
+    .where('is_service_account', '=', true)
+    .execute()
+}
+
+export async function findOwnersTeam(db: Db, organizationId: string) {
+  return db
+    .selectFrom('teams')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('is_owners', '=', true)
+    .executeTakeFirstOrThrow()
+}

@@ -1,0 +1,41 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { Ctx } from '../../../app.ts'
+import type { ConfigurationVersionRow } from './store.ts'
+import { uploadUrl } from './urls.ts'
+
+/** A configuration version; `runId` where the run that was made of it is known. */
+export function configurationVersionResource(
+  ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>,
+  version: ConfigurationVersionRow,
+  runId?: string,
+): Resource {
+  const self = `/api/v2/configuration-versions/${version.id}`
+  return {
+    id: version.id,
+    type: 'configuration-versions',
+    attributes: {
+      'auto-queue-runs': version.auto_queue_runs,
+      error: version.error,
+      'error-message': version.error_message,
+      source: version.source,
+      speculative: version.speculative,
+      provisional: version.provisional,
+      status: version.status,
+      'status-timestamps': timestamps(version.status_timestamps as Record<string, string>),
+      'created-at': version.created_at,
+      'changed-files': [],
+      size: version.size,
+      'upload-url': version.status === 'pending' ? uploadUrl(ctx, version.id) : null,
+    },
+    relationships: {
+      workspace: { data: { id: version.workspace_id, type: 'workspaces' } },
+      'ingress-attributes': { data: null, links: { related: `${self}/ingress-attributes` } },
+      ...(runId !== undefined && { run: { data: { id: runId, type: 'runs' } } }),
+    },
+    links: { self, download: `${self}/download` },
+  }
+}
+
+function timestamps(stamps: Record<string, string>) {
+  return Object.fromEntries(Object.entries(stamps).map(([name, at]) => [`${name}-at`, at]))
+}

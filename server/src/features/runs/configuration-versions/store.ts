@@ -1,0 +1,103 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
+
+/** The statement that inserts a version, to be run along with others. */
+export function insertConfigurationVersion(db: Db, row: Insertable<Schema['configuration_versions']>) {
+  return db.insertInto('configuration_versions').values(row).returningAll()
+}
+
+export async function findConfigurationVersion(db: Db, actor: Actor, id: string) {
+  return db
+    .selectFrom('configuration_versions as cv')
+    .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
+    .selectAll('cv')
+    .select(['w.organization_id', 'w.name as workspace_name', 'w.current_configuration_version_id'])
+    .select(workspaceFactsColumn(actor).as('facts'))
+    .where('cv.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** A version by its id alone, for whoever holds a signed URL of it. */
+export async function findConfigurationVersionRow(db: Db, id: string) {
+  return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export async function findConfigurationVersions(db: Db, ids: readonly string[]) {
+  return db
+    .selectFrom('configuration_versions')
+    .selectAll()
+    .where('id', '=', sql<string>`any(${ids})`)
+    .execute()
+}
+
+export async function listConfigurationVersions(db: Db, { workspaceId, page }: { workspaceId: string; page: Page }) {
+  const query = db.selectFrom('configuration_versions').where('workspace_id', '=', workspaceId)
+  const rows = await query.selectAll().orderBy('seq', 'desc').limit(page.size).offset(pageOffset(page)).execute()
+  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}
+
+type Status = ConfigurationVersionRow['status']
+
+/** Moves a version on if it still has the status `from`, and notes when; undefined when it has not. */
+export async function updateStatus(
+  db: Db,
+  id: string,
+  {
+    from,
+    to,
+    stamp,
+    now,
+    changes,
+  }: { from: Status; to: Status; stamp: string; now: Date; changes?: Updateable<Schema['configuration_versions']> },
+) {
+  return db
+    .updateTable('configuration_versions')
+    .set({
+      ...changes,
+      status: to,
+      status_timestamps: sql<string>`status_timestamps || jsonb_build_object(${stamp}::text, ${now.toISOString()}::text)`,
+    })
+    .where('id', '=', id)
+    .where('status', '=', from)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function setCurrentConfiguration(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
+  await db
+    .updateTable('workspaces')
+    .set({ current_configuration_version_id: id })
+    .where('id', '=', workspaceId)
+    .execute()
+}
+
+/** Whether a run that has not ended still needs the archive. */
+export async function isInUse(db: Db, id: string) {
+  const row = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('configuration_version_id', '=', id)
+    .where(
+      sql<boolean>`status not in ('planned_and_finished', 'applied', 'discarded', 'canceled', 'force_canceled', 'errored')`,
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return row?.id
+}
+
+/** The keys of the archives that these versions name. */
+export async function findNamedArchives(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('configuration_versions')
+    .select('blob_key')
+    .where('id', '=', sql<string>`any(${ids})`)
+    .execute()
+  return new Set(rows.flatMap((row) => row.blob_key ?? []))
+}

@@ -1,0 +1,91 @@
+import type { Readable } from 'node:stream'
+import { ArchiveError, checkArchive } from '../../../archives/archive.ts'
+import type { Ctx } from '../../../app.ts'
+import { BlobTooLargeError } from '../../../blobs/errors.ts'
+import { transact } from '../../../db/db.ts'
+import { AppError, invalid, notFound, tooLarge } from '../../../errors.ts'
+import * as store from './store.ts'
+import { readUploadUrl } from './urls.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { insertUploadedRun } from '../runs/create.ts'
+import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
+
+/** The largest archive, in bytes as it is sent. */
+export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
+
+export const ARCHIVE_PREFIX = 'configurations/'
+
+/**
+ * Takes the archive of a configuration version, and starts its run when it asks for one. All of it is done when this
+ * returns: a client that looks right afterwards finds the version `uploaded`. An archive that must not be unpacked makes
+ * the version `errored` and throws `invalid`; a connection that breaks leaves it as it was.
+ */
+export async function uploadConfiguration(ctx: Ctx, token: string, archive: Readable) {
+  const id = readUploadUrl(ctx, token)
+  const version = id === undefined ? undefined : await store.findConfigurationVersionRow(ctx.db, id)
+  if (!version) throw notFound('upload')
+  checkPending(version)
+
+  // Each attempt has a key of its own, as one that was cut off by a kill may have left a blob.
+  const key = `${ARCHIVE_PREFIX}${version.id}/${ctx.newId('upload')}`
+  const { size } = await ctx.blobs.put(key, archive, { maxBytes: MAX_ARCHIVE_BYTES, compress: false }).catch(translate)
+  try {
+    await checkArchive(await ctx.blobs.open(key))
+    await accept(ctx, version, { key, size })
+  } catch (error) {
+    await ctx.blobs.delete(key)
+    if (!(error instanceof ArchiveError)) throw error
+    await refuse(ctx, version, error)
+    throw invalid(error.message)
+  }
+}
+
+function checkPending(version: store.ConfigurationVersionRow) {
+  if (version.status !== 'pending')
+    throw invalid(`the configuration version ${version.id} is ${version.status}: it can be uploaded once`)
+}
+
+async function accept(ctx: Ctx, version: store.ConfigurationVersionRow, { key, size }: { key: string; size: number }) {
+  await transact(ctx, async (ctx) => {
+    await lockWorkspaceRow(ctx.db, version.workspace_id)
+    const row = await store.updateStatus(ctx.db, version.id, {
+      from: 'pending',
+      to: 'uploaded',
+      stamp: 'uploaded',
+      now: ctx.now(),
+      changes: { blob_key: key, size },
+    })
+    if (!row) checkPending({ ...version, status: 'uploaded' })
+    await recordAudit(ctx, {
+      organizationId: { workspace: version.workspace_id },
+      action: 'upload',
+      resource: { type: 'configuration_version', id: version.id },
+      meta: { workspace: version.workspace_id, size },
+    })
+    if (!version.speculative && !version.provisional)
+      await store.setCurrentConfiguration(ctx.db, { id: version.id, workspaceId: version.workspace_id })
+    if (version.auto_queue_runs) await insertUploadedRun(ctx, version)
+  })
+}
+
+async function refuse(ctx: Ctx, version: store.ConfigurationVersionRow, error: ArchiveError) {
+  await store.updateStatus(ctx.db, version.id, {
+    from: 'pending',
+    to: 'errored',
+    stamp: 'errored',
+    now: ctx.now(),
+    changes: { error: 'invalid_archive', error_message: error.message },
+  })
+}
+
+function translate(error: unknown): never {
+  if (error instanceof BlobTooLargeError)
+    throw tooLarge(`the archive is larger than ${MAX_ARCHIVE_BYTES} bytes; a .terraformignore file leaves folders out`)
+  if (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+  )
+    throw new AppError('bad-request', [{ detail: 'the upload was cut off' }], { cause: error })
+  throw error
+}

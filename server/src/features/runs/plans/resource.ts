@@ -1,0 +1,73 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { Ctx } from '../../../app.ts'
+import { logUrl } from './logs.ts'
+import type { Phase } from './store.ts'
+
+type UrlCtx = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>
+
+export function planResource(ctx: UrlCtx, plan: Phase): Resource {
+  const self = `/api/v2/plans/${plan.id}`
+  return {
+    id: plan.id,
+    type: 'plans',
+    attributes: {
+      ...phaseAttributes(ctx, plan),
+      'has-changes': plan.has_changes,
+      'generated-configuration': plan.generated_configuration,
+      'structured-run-output-enabled': plan.structured_output,
+      actions: { 'is-exportable': false },
+      permissions: { 'can-export': false },
+    },
+    relationships: {
+      'state-versions': { data: [] },
+      exports: { data: [] },
+    },
+    links: { self, 'json-output': `${self}/json-output`, 'json-output-redacted': `${self}/json-output-redacted` },
+  }
+}
+
+export function applyResource(ctx: UrlCtx, apply: Phase): Resource {
+  return {
+    id: apply.id,
+    type: 'applies',
+    attributes: {
+      ...phaseAttributes(ctx, apply),
+      'action-invocations': null,
+      'action-failures': null,
+    },
+    relationships: {
+      'state-versions': { data: apply.state_version_ids.map((id) => ({ id, type: 'state-versions' })) },
+    },
+    links: { self: `/api/v2/applies/${apply.id}` },
+  }
+}
+
+function phaseAttributes(ctx: UrlCtx, phase: Phase) {
+  return {
+    status: phase.status,
+    'status-timestamps': timestamps(phase.status_timestamps as Record<string, string>),
+    'log-read-url': logUrl(ctx, phase.id),
+    'resource-additions': phase.resource_additions,
+    'resource-changes': phase.resource_changes,
+    'resource-destructions': phase.resource_destructions,
+    'resource-imports': phase.resource_imports,
+    'execution-details': executionDetails(phase),
+  }
+}
+
+/** The status `running` is known to clients as the start. */
+function timestamps(stamps: Record<string, string>) {
+  const name = (status: string) => (status === 'running' ? 'started' : status)
+  return Object.fromEntries(Object.entries(stamps).map(([status, at]) => [`${name(status)}-at`, at]))
+}
+
+function executionDetails(phase: Phase) {
+  if (phase.agent_id === null) return null
+  return {
+    mode: phase.execution_mode,
+    'agent-id': phase.agent_id,
+    'agent-name': phase.agent_name,
+    'agent-pool-id': phase.agent_pool_id,
+    'agent-pool-name': phase.agent_pool_name,
+  }
+}

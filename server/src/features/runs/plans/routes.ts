@@ -1,0 +1,69 @@
+import { Readable } from 'node:stream'
+import type { Ctx } from '../../../app.ts'
+import { notFound } from '../../../errors.ts'
+import { bytes, noContent, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { requireRun } from '../runs/service.ts'
+import { findRunPhase, openPlanJson, openRedactedPlan, requirePhase } from './service.ts'
+import { MAX_READ_BYTES, readLog } from './logs.ts'
+import { planResource } from './resource.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+export const planRoutes: Routes = (http) => {
+  http.get('/plans/:planId', async (req) => {
+    const { phase } = await requirePhase(req.ctx, req.params.planId, { kind: 'plan' })
+    return ok(planResource(req.ctx, phase))
+  })
+  http.get('/runs/:runId/plan', async (req) => {
+    const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
+    return ok(planResource(req.ctx, await findRunPhase(req.ctx, run.plan_id)))
+  })
+
+  http.get('/plans/:planId/json-output', { forTask: true }, async (req) =>
+    jsonAnswer(await openPlanJson(req.ctx, req.params.planId)),
+  )
+  http.get('/runs/:runId/plan/json-output', { forTask: true }, async (req) => {
+    const run = await requireRun(req.ctx, req.params.runId, 'runs:read', { forTask: true })
+    return jsonAnswer(await openPlanJson(req.ctx, run.plan_id))
+  })
+  http.get('/plans/:planId/json-output-redacted', async (req) => {
+    return jsonAnswer(await openRedactedPlan(req.ctx, req.params.planId))
+  })
+  http.get('/runs/:runId/plan/json-output-redacted', async (req) => {
+    const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
+    return jsonAnswer(await openRedactedPlan(req.ctx, run.plan_id))
+  })
+
+  http.get('/_objects/logs/:token', { access: 'public', prefix: '' }, async (req) => {
+    const grant = req.ctx.secrets.verifyPath(req.params.token, 'log', req.ctx.now())
+    if ('problem' in grant) throw notFound('log')
+    const offset = readCount(req.query['offset']) ?? 0
+    const limit = readCount(req.query['limit'])
+    if (limit !== undefined) {
+      const piece = await readLog(req.ctx, grant.id, { offset, limit: Math.min(limit, MAX_READ_BYTES) })
+      return bytes(piece.bytes, LOG_TYPE)
+    }
+    return bytes(Readable.from(restOfLog(req.ctx, grant.id, offset), { objectMode: false }), LOG_TYPE)
+  })
+}
+
+const LOG_TYPE = 'text/plain; charset=utf-8'
+
+function jsonAnswer(content: Readable | undefined) {
+  return content ? bytes(content, JSON_TYPE) : noContent()
+}
+
+/** What is there of a log, for people who open its URL. */
+async function* restOfLog(ctx: Ctx, phaseId: string, offset: number) {
+  for (let at = offset; ;) {
+    const { bytes } = await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })
+    if (bytes.length === 0) return
+    yield bytes
+    at += bytes.length
+  }
+}
+
+function readCount(value: unknown) {
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined
+}

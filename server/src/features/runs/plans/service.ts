@@ -1,0 +1,66 @@
+import type { Readable } from 'node:stream'
+import type { ArtifactKind } from '@groundstate/contract/agent'
+import type { Ctx } from '../../../app.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
+import { notFound } from '../../../errors.ts'
+import { requireRun } from '../runs/service.ts'
+import { isPhaseOver } from './status.ts'
+import * as store from './store.ts'
+
+/** The plan or apply of that id, whose run the actor may read. `forTask` as in `requireRun`. */
+export async function requirePhase(
+  ctx: Ctx,
+  id: string,
+  { kind, forTask = false }: { kind: 'plan' | 'apply'; forTask?: boolean },
+) {
+  const phase = await store.findPhase(ctx.db, id)
+  if (phase?.kind !== kind) throw notFound(kind)
+  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask, noun: kind })
+  return { phase, run }
+}
+
+/** A phase of a run that has been authorised. */
+export async function findRunPhase(ctx: Ctx, id: string): Promise<store.Phase> {
+  const phase = await store.findPhase(ctx.db, id)
+  if (!phase) throw notFound('run')
+  return phase
+}
+
+export const ARTIFACT_PREFIX = 'runs/'
+
+/** Where an agent's files are kept; each is written once by one job. */
+export function artifactKey(runId: string, jobId: string, kind: ArtifactKind) {
+  return `${ARTIFACT_PREFIX}${runId}/${jobId}/${kind}`
+}
+
+/**
+ * The full plan as JSON, undefined until there is one. It holds sensitive values in the clear, those of variables too, so
+ * it takes admin access to the workspace; others are told that there is nothing, as clients expect.
+ */
+export async function openPlanJson(ctx: Ctx, planId: string) {
+  const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan', forTask: true })
+  if (ctx.actor.kind !== 'task' && !run.can.has('plan-json:read')) throw notFound('plan')
+  return openArtifact(ctx, phase, 'plan-json')
+}
+
+/** The plan as the command line renders it, without sensitive values; undefined until there is one. */
+export async function openRedactedPlan(ctx: Ctx, planId: string) {
+  const { phase } = await requirePhase(ctx, planId, { kind: 'plan' })
+  return openArtifact(ctx, phase, 'plan-json-redacted')
+}
+
+/** The state that the engine could not store at the end of an apply. Throws `not-found` where there is none. */
+export async function openErroredState(ctx: Ctx, applyId: string): Promise<Readable> {
+  const { phase, run } = await requirePhase(ctx, applyId, { kind: 'apply' })
+  const content = run.can.has('state-versions:read') ? await openArtifact(ctx, phase, 'errored-state') : undefined
+  if (!content) throw notFound('errored state')
+  return content
+}
+
+async function openArtifact(ctx: Ctx, phase: store.Phase, kind: ArtifactKind): Promise<Readable | undefined> {
+  if (phase.job_id === null || !isPhaseOver(phase.status)) return undefined
+  return ctx.blobs.open(artifactKey(phase.run_id, phase.job_id, kind)).catch((error: unknown) => {
+    if (error instanceof BlobNotFoundError) return undefined
+    throw error
+  })
+}

@@ -1,0 +1,94 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+
+/** Phases with the run that they belong to, and the agent that worked on them last. */
+function selectPhases(db: Db) {
+  return (
+    db
+      .selectFrom('phases as p')
+      .innerJoin('runs as r', 'r.id', 'p.run_id')
+      .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
+      .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
+      .selectAll('p')
+      .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
+      .select(['j.agent_id', 'j.agent_name', 'pool.name as agent_pool_name'])
+      // Only an apply makes states; they are named by their run.
+      .select(
+        sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
+          order by sv.revision)`.as('state_version_ids'),
+      )
+  )
+}
+
+export async function findPhase(db: Db, id: string) {
+  return selectPhases(db).where('p.id', '=', id).executeTakeFirst()
+}
+export type Phase = NonNullable<Awaited<ReturnType<typeof findPhase>>>
+
+export async function findPhases(db: Db, ids: readonly string[]): Promise<Phase[]> {
+  return selectPhases(db)
+    .where('p.id', '=', sql<string>`any(${ids})`)
+    .execute()
+}
+
+/** How far a log has come, and its bytes from `from` up to `to` as far as they are in rows; it has no gaps. */
+export async function findLog(db: Db, phaseId: string, { from, to }: { from: number; to: number }) {
+  return db
+    .selectFrom('phases as p')
+    .select(['p.id', 'p.kind', 'p.status', 'p.run_id', 'p.log_size', 'p.log_opened_at', 'p.held_until'])
+    .select([
+      sql<number | null>`(select start_offset + octet_length(data) from log_chunks where phase_id = p.id
+          order by start_offset desc limit 1)`.as('chunks_end'),
+      sql<Buffer | null>`(select substring(string_agg(c.data, ''::bytea order by c.start_offset)
+                from (${from}::int8 - min(c.start_offset) + 1)::int for (${to}::int8 - ${from}::int8)::int)
+          from log_chunks c
+         where c.phase_id = p.id and c.start_offset < ${to}::int8
+           and c.start_offset >= (select l.start_offset from log_chunks l
+                 where l.phase_id = p.id and l.start_offset <= ${from}::int8
+                 order by l.start_offset desc limit 1))`.as('bytes'),
+    ])
+    .where('p.id', '=', phaseId)
+    .executeTakeFirst()
+}
+
+/** Notes that a client has begun to read the log. */
+export async function markLogOpened(db: Db, phaseId: string, now: Date) {
+  await db
+    .updateTable('phases')
+    .set({ log_opened_at: now })
+    .where('id', '=', phaseId)
+    .where('log_opened_at', 'is', null)
+    .execute()
+}
+
+/** Phases that ended before `before` and whose log is still in rows. */
+export async function listUncompacted(db: Db, { before, limit }: { before: Date; limit: number }) {
+  return db
+    .selectFrom('phases')
+    .select('id')
+    .where('ended_at', '<', before)
+    .where('log_size', 'is', null)
+    .orderBy('ended_at')
+    .limit(limit)
+    .execute()
+}
+
+/** Which of these phases there are. */
+export async function findPhaseIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('phases')
+    .select('id')
+    .where('id', '=', sql<string>`any(${ids})`)
+    .execute()
+  return new Set(rows.map((row) => row.id))
+}
+
+/** Which of these runs there are. */
+export async function findRunIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', sql<string>`any(${ids})`)
+    .execute()
+  return new Set(rows.map((row) => row.id))
+}

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
+
+const app = await createTestApp()
+
+type Shown = { id: string; attributes: { permissions: Record<string, boolean> } }
+
+async function list(user: TestUser, url: string): Promise<Shown[]> {
+  const response = await app.request({ url: `/api/v2${url}`, token: user.token })
+  expect(response.status).toBe(200)
+  return response.json().data
+}
+
+test('a list over the organization shows a member what is granted, and what it may do there', async () => {
+  const user = await createUser(app)
+  const organization = await createOrganization(app, user)
+  const add = () => addWorkspace(app, { user, organization: organization.name })
+  const [setting, readable, hidden] = [await add(), await add(), await add()]
+  const member = await createUser(app)
+  await createTeamWithAccess(app, {
+    members: [member],
+    organizationId: organization.id,
+    workspaces: { [setting.workspaceId]: 'write', [readable.workspaceId]: 'read' },
+  })
+  const writable = await createRun(app, setting)
+  const shown = await createRun(app, readable)
+  const unseen = await createRun(app, hidden)
+
+  const runs = await list(member, `/organizations/${organization.name}/runs`)
+  const queue = await list(member, `/organizations/${organization.name}/runs/queue`)
+  const everything = await list(user, `/organizations/${organization.name}/runs`)
+
+  const permitted = (shown: Shown[]) => shown.map(({ id, attributes }) => [id, attributes.permissions['can-apply']])
+  expect(permitted(runs)).toEqual([
+    [shown, false],
+    [writable, true],
+  ])
+  expect(permitted(queue)).toEqual([
+    [writable, true],
+    [shown, false],
+  ])
+  expect(permitted(everything)).toEqual([
+    [unseen, true],
+    [shown, true],
+    [writable, true],
+  ])
+})
+
+test('a second page of runs begins where the first one ends', async () => {
+  const setting = await createRunSetting(app)
+  const created: string[] = []
+  for (let number = 0; number < 3; number += 1) created.unshift(await createRun(app, setting))
+
+  for (const url of [`/workspaces/${setting.workspaceId}/runs`, `/organizations/${setting.organization}/runs`]) {
+    const first = await list(setting.user, `${url}?page%5Bsize%5D=2`)
+    const second = await list(setting.user, `${url}?page%5Bsize%5D=2&page%5Bnumber%5D=2`)
+    expect([...first, ...second].map(({ id }) => id)).toEqual(created)
+  }
+})
+
+test('the runs of a workspace are listed by the names of both, too', async () => {
+  const setting = await createRunSetting(app)
+  const run = await createRun(app, setting)
+  const ask = (query: string) => app.request({ url: `/api/v2/runs?${query}`, token: setting.user.token })
+  const workspace = `workspace_id=${setting.workspaceId}`
+
+  const runs = await list(setting.user, `/runs?${workspace}&organization_name=${setting.organization}`)
+  const other = await ask(`${workspace}&organization_name=another`)
+  const incomplete = await ask(workspace)
+
+  expect(runs.map(({ id }) => id)).toEqual([run])
+  expect(other.status).toBe(404)
+  expect(incomplete.status).toBe(422)
+  expect(incomplete.json().errors[0].source.parameter).toBe('organization_name')
+})

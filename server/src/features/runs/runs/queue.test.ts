@@ -1,0 +1,306 @@
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import {
+  act,
+  addWorkspace,
+  createRun,
+  createRunSetting,
+  postRun,
+  readRun,
+  readWorkspace,
+  runStatus,
+} from '../../../testing/runs.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+async function lock(setting: Awaited<ReturnType<typeof createRunSetting>>, action: 'lock' | 'unlock', reason?: string) {
+  const url = `/api/v2/workspaces/${setting.workspaceId}/actions/${action}`
+  const response = await app.request({ method: 'POST', url, token: setting.user.token, body: { reason } })
+  expect(response.status).toBe(200)
+}
+
+describe('the line of a workspace', () => {
+  test('runs go one after the other, and say for whom they wait', async () => {
+    const setting = await createRunSetting(app)
+    const [first, second, third] = [
+      await createRun(app, setting),
+      await createRun(app, setting),
+      await createRun(app, setting),
+    ]
+
+    expect(await runStatus(app, setting, second)).toBe('pending')
+    expect((await readRun(app, setting, second)).attributes['waiting-reason']).toBe(`1st in line behind ${first}`)
+    expect((await readRun(app, setting, third)).attributes['waiting-reason']).toBe(`2nd in line behind ${second}`)
+    expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(
+      `${second} waits: 1st in line behind ${first}`,
+    )
+
+    await (await agent.take()).finish({ hasChanges: false })
+    expect(await runStatus(app, setting, second)).toBe('plan_queued')
+    expect(await runStatus(app, setting, third)).toBe('pending')
+    const plan = await agent.take()
+    expect(plan.runId).toBe(second)
+    await plan.finish({ status: 'errored' })
+    expect((await agent.take()).runId).toBe(third)
+    await act(app, setting, { run: third, action: 'cancel' })
+  })
+
+  test('a lock that a person holds keeps runs back, and the unlock lets the next one go', async () => {
+    const setting = await createRunSetting(app)
+    await lock(setting, 'lock', 'maintenance')
+
+    const run = await createRun(app, setting)
+
+    const { attributes } = await readRun(app, setting, run)
+    expect(attributes.status).toBe('pending')
+    expect(attributes['waiting-reason']).toMatch(
+      new RegExp(`^the workspace is locked by user ${setting.user.username} since 20.*Z: maintenance$`),
+    )
+    expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(
+      `${run} waits: ${attributes['waiting-reason']}`,
+    )
+    await lock(setting, 'unlock')
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+    await act(app, setting, { run, action: 'cancel' })
+    expect((await readWorkspace(app, setting)).attributes).toMatchObject({ locked: false, 'waiting-reason': null })
+  })
+
+  test('the first in line behind a person is the current run, by which terraform knows for whom it waits', async () => {
+    const setting = await createRunSetting(app)
+    const current = async () => (await readWorkspace(app, setting)).relationships['current-run'].data
+    await lock(setting, 'lock')
+
+    const first = await createRun(app, setting)
+    const second = await createRun(app, setting)
+
+    expect(await current()).toEqual({ id: first, type: 'runs' })
+    await act(app, setting, { run: first, action: 'cancel' })
+    expect(await current()).toEqual({ id: second, type: 'runs' })
+    await act(app, setting, { run: second, action: 'cancel' })
+  })
+
+  test('a run that is taken out of the line leaves the others in order', async () => {
+    const setting = await createRunSetting(app)
+    const [first, second, third] = [
+      await createRun(app, setting),
+      await createRun(app, setting),
+      await createRun(app, setting),
+    ]
+
+    expect((await act(app, setting, { run: second, action: 'discard' })).status).toBe(202)
+    expect((await act(app, setting, { run: first, action: 'cancel' })).status).toBe(202)
+
+    expect(await runStatus(app, setting, second)).toBe('discarded')
+    expect(await runStatus(app, setting, third)).toBe('plan_queued')
+    await act(app, setting, { run: third, action: 'cancel' })
+  })
+
+  test('a forced run goes before the others', async () => {
+    const setting = await createRunSetting(app)
+    const [first, second, third] = [
+      await createRun(app, setting),
+      await createRun(app, setting),
+      await createRun(app, setting),
+    ]
+    await (await agent.take()).finish()
+
+    expect((await act(app, setting, { run: third, action: 'force-execute' })).status).toBe(202)
+
+    expect(await runStatus(app, setting, first)).toBe('discarded')
+    expect(await runStatus(app, setting, second)).toBe('discarded')
+    expect(await runStatus(app, setting, third)).toBe('plan_queued')
+    const again = await act(app, setting, { run: third, action: 'force-execute' })
+    expect(again.status).toBe(403)
+    await act(app, setting, { run: third, action: 'cancel' })
+  })
+
+  test('an apply is not pushed aside', async () => {
+    const setting = await createRunSetting(app)
+    const first = await createRun(app, setting, { 'auto-apply': true })
+    const second = await createRun(app, setting)
+    await (await agent.take()).finish()
+    const apply = await agent.take()
+
+    const response = await act(app, setting, { run: second, action: 'force-execute' })
+
+    expect(response.status).toBe(409)
+    expect(response.text).toContain(`${first} is applying`)
+    expect(await runStatus(app, setting, second)).toBe('pending')
+    await apply.finish()
+    await act(app, setting, { run: second, action: 'cancel' })
+  })
+})
+
+describe('a cancel', () => {
+  test('of a plan reaches the agent, and ends the run when it has wound up', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    const plan = await agent.take()
+    const waiting = plan.heartbeat({ waitMs: 5000 })
+
+    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(202)
+
+    expect((await waiting).json()).toEqual({ command: 'cancel' })
+    expect(await runStatus(app, setting, run)).toBe('planning')
+    expect((await readRun(app, setting, run)).attributes.actions['is-cancelable']).toBe(false)
+    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(409)
+    await plan.finish({ status: 'canceled' })
+    expect(await runStatus(app, setting, run)).toBe('canceled')
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('by force is nothing for a run that no agent works on', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    await (await agent.take()).finish({ hasChanges: true })
+    expect(await runStatus(app, setting, run)).toBe('planned')
+
+    const refused = await act(app, setting, { run, action: 'force-cancel' })
+
+    expect(refused.status).toBe(409)
+    expect(refused.text).toContain('the run is planned, nothing is under way that has to be ended by force')
+    await act(app, setting, { run, action: 'discard' })
+  })
+
+  test('by force comes after a pause, and the agent loses its job', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    const plan = await agent.take()
+    expect((await act(app, setting, { run, action: 'force-cancel' })).status).toBe(409)
+    await act(app, setting, { run, action: 'cancel' })
+    expect((await act(app, setting, { run, action: 'force-cancel' })).text).toContain('possible from')
+    const waiting = plan.heartbeat({ waitMs: 5000, seen: 'cancel' })
+
+    app.clock.advance(31_000)
+    expect((await readRun(app, setting, run)).attributes.actions['is-force-cancelable']).toBe(true)
+    expect((await act(app, setting, { run, action: 'force-cancel' })).status).toBe(202)
+
+    expect((await waiting).json()).toEqual({ command: 'force-cancel' })
+    expect(await runStatus(app, setting, run)).toBe('force_canceled')
+    expect((await plan.heartbeat({ seen: 'force-cancel' })).status).toBe(409)
+    expect((await plan.log('late')).status).toBe(409)
+    expect((await app.request({ url: '/api/v2/account/details', token: plan.token })).status).toBe(401)
+  })
+
+  test('of a run that has ended is a conflict', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    await act(app, setting, { run, action: 'cancel' })
+
+    for (const action of ['cancel', 'discard', 'apply', 'force-cancel']) {
+      expect([action, (await act(app, setting, { run, action })).status]).toEqual([action, 409])
+    }
+  })
+
+  test('while a person decides ends the run', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    await (await agent.take()).finish()
+
+    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(202)
+
+    expect(await runStatus(app, setting, run)).toBe('canceled')
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+})
+
+describe('lists', () => {
+  test('a workspace shows its runs, the newest first', async () => {
+    const setting = await createRunSetting(app)
+    const ids = [await createRun(app, setting), await createRun(app, setting), await createRun(app, setting)]
+    const url = `/api/v2/workspaces/${setting.workspaceId}/runs`
+
+    const list = (await app.request({ url: `${url}?page[size]=2`, token: setting.user.token })).json()
+    const pending = (await app.request({ url: `${url}?filter[status]=pending`, token: setting.user.token })).json()
+    const wrong = await app.request({ url: `${url}?filter[status]=nope`, token: setting.user.token })
+
+    expect(list.data.map((run: any) => run.id)).toEqual([ids[2], ids[1]])
+    expect(list.meta.pagination).toMatchObject({ 'total-count': 3, 'total-pages': 2, 'next-page': 2 })
+    expect(pending.meta.pagination['total-count']).toBe(2)
+    expect(wrong.status).toBe(422)
+    for (const run of ids.toReversed()) await act(app, setting, { run, action: 'cancel' })
+  })
+
+  test('an organization shows the runs of its workspaces, its queue and its load', async () => {
+    const setting = await createRunSetting(app)
+    const other = await addWorkspace(app, setting)
+    const ids = [await createRun(app, setting), await createRun(app, other), await createRun(app, setting)]
+    const job = await agent.take()
+    const base = `/api/v2/organizations/${setting.organization}`
+    const read = async (path: string) =>
+      (await app.request({ url: `${base}${path}`, token: setting.user.token })).json()
+
+    const runs = await read('/runs?page[size]=2')
+    const queue = await read('/runs/queue')
+    const capacity = await read('/capacity')
+
+    expect(runs.data.map((run: any) => run.id)).toEqual([ids[2], ids[1]])
+    expect(runs.meta.pagination).toEqual({ 'current-page': 1, 'page-size': 2, 'prev-page': null, 'next-page': 2 })
+    expect(queue.data.map((run: any) => [run.id, run.attributes['position-in-queue']])).toEqual([
+      [ids[0], 0],
+      [ids[1], 1],
+      [ids[2], 2],
+    ])
+    expect(capacity.data).toMatchObject({ id: setting.organization, attributes: { pending: 2, running: 1 } })
+    await job.finish({ hasChanges: false })
+    for (const run of ids.slice(1)) await act(app, setting, { run, action: 'cancel' })
+  })
+})
+
+describe('at the same time', () => {
+  test('twenty creations and claims never make two active runs in one workspace', async () => {
+    const setting = await createRunSetting(app)
+    const others = await Promise.all(Array.from({ length: 4 }, () => createFakeAgent(app, { name: 'more' })))
+    const agents = [agent, ...others]
+
+    const created = await Promise.all(Array.from({ length: 20 }, () => postRun(app, setting)))
+    expect(new Set(created.map((response) => response.status))).toEqual(new Set([201]))
+
+    const order: number[] = []
+    const seen = new Set<string>()
+    for (let round = 0; round < 20; round += 1) {
+      const jobs = (await Promise.all(agents.map((one) => one.claim()))).filter((job) => job !== undefined)
+      expect(jobs).toHaveLength(1)
+      for (const job of jobs) {
+        expect(seen.has(job.runId)).toBe(false)
+        seen.add(job.runId)
+        const row = await app.db.selectFrom('runs').select('number').where('id', '=', job.runId).executeTakeFirst()
+        order.push(row?.number ?? 0)
+        await job.finish({ hasChanges: false })
+      }
+    }
+    expect(order).toEqual(order.toSorted((a, b) => a - b))
+    expect(seen.size).toBe(20)
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('twenty claims share out twenty jobs, each once', async () => {
+    const setting = await createRunSetting(app)
+    await Promise.all(Array.from({ length: 20 }, () => createRun(app, setting, { 'plan-only': true })))
+
+    const jobs = await Promise.all(Array.from({ length: 25 }, () => agent.claim({ waitMs: 500 })))
+
+    const ids = jobs.flatMap((job) => job?.id ?? [])
+    expect(ids).toHaveLength(20)
+    expect(new Set(ids).size).toBe(20)
+    await Promise.all(jobs.map(async (job) => job?.finish({ hasChanges: false })))
+  })
+
+  test('confirm, cancel and discard of one run: one of them wins', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    await (await agent.take()).finish()
+
+    const answers = await Promise.all(
+      ['apply', 'discard', 'cancel'].map((action) => act(app, setting, { run, action })),
+    )
+
+    const status = await runStatus(app, setting, run)
+    expect(answers.map((answer) => answer.status)).toContain(202)
+    expect(['apply_queued', 'discarded', 'canceled']).toContain(status)
+    if (status === 'apply_queued') await act(app, setting, { run, action: 'cancel' })
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+})

@@ -1,0 +1,187 @@
+import type { Relationship, Resource } from '@groundstate/contract/json-api'
+import type { Ctx } from '../../../app.ts'
+import { stagesOfRuns } from '../task-stages/service.ts'
+import { includedUsers } from '../../identity/users/service.ts'
+import { listReadableWorkspaces } from '../../workspaces/workspaces/service.ts'
+import type { Run } from './service.ts'
+import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
+import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
+import { configurationVersionResource } from '../configuration-versions/resource.ts'
+import { findConfigurationVersions } from '../configuration-versions/store.ts'
+import { applyResource, planResource } from '../plans/resource.ts'
+import { findPhases } from '../plans/store.ts'
+import { taskStageResource } from '../task-stages/resource.ts'
+import { workspaceResource } from '../../workspaces/workspaces/resource.ts'
+
+export const RUN_INCLUDES = [
+  'plan',
+  'apply',
+  'created_by',
+  'confirmed_by',
+  'canceled_by',
+  'cost_estimate',
+  'configuration_version',
+  'configuration_version.ingress_attributes',
+  'workspace',
+  'task_stages',
+  'tf_policy_evaluations',
+] as const
+
+/** A run as the public API has it. */
+export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): Resource {
+  const now = ctx.now()
+  const self = `/api/v2/runs/${run.id}`
+  return {
+    id: run.id,
+    type: 'runs',
+    attributes: {
+      actions: actionsBlock(run, now),
+      'allow-config-generation': run.allow_config_generation,
+      'allow-empty-apply': run.allow_empty_apply,
+      'auto-apply': run.auto_apply,
+      'canceled-at': run.status === 'canceled' || run.status === 'force_canceled' ? run.cancel_requested_at : null,
+      'created-at': run.created_at,
+      'debugging-mode': run.debugging_mode,
+      'error-message': run.error,
+      'force-cancel-available-at': run.force_cancel_available_at,
+      'has-changes': run.has_changes,
+      'is-destroy': run.is_destroy,
+      message: run.message,
+      permissions: permissionsBlock(run),
+      'plan-only': run.plan_only,
+      // Neither is taken with a run: policies are not evaluated here, and the engine invokes no single actions.
+      'policy-paths': [],
+      'invoke-action-addrs': [],
+      refresh: run.refresh,
+      'refresh-only': run.refresh_only,
+      'replace-addrs': run.replace_addrs,
+      'save-plan': run.save_plan,
+      source: run.source,
+      status: run.status,
+      'status-timestamps': timestamps(run.status_timestamps as Record<string, string>),
+      'target-addrs': run.target_addrs,
+      'trigger-reason': run.trigger_reason,
+      'triggering-source-name': null,
+      'terraform-version': run.engine_version,
+      'engine-version': run.engine_version,
+      'updated-at': run.updated_at,
+      variables: run.can.has('variables:read') ? run.variables : [],
+      'waiting-reason': waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now }),
+    },
+    relationships: relationships(run, self),
+    links: { self },
+  }
+}
+
+function relationships(run: Run, self: string): Record<string, Relationship> {
+  const toOne = (id: string | null, type: string) => ({ data: id === null ? null : { id, type } })
+  return {
+    workspace: toOne(run.workspace_id, 'workspaces'),
+    plan: { ...toOne(run.plan_id, 'plans'), links: { related: `${self}/plan` } },
+    apply: { ...toOne(run.apply_id, 'applies'), links: { related: `${self}/apply` } },
+    'configuration-version': {
+      ...toOne(run.configuration_version_id, 'configuration-versions'),
+      links: { related: `${self}/configuration-version` },
+    },
+    'created-by': toOne(run.created_by_user_id, 'users'),
+    'confirmed-by': toOne(run.confirmed_by_user_id, 'users'),
+    'canceled-by': toOne(run.canceled_by_user_id, 'users'),
+    'triggering-run': toOne(run.triggering_run_id, 'runs'),
+    'triggering-source': toOne(run.triggering_workspace_id, 'workspaces'),
+    // Costs are not estimated here; clients take any other value for an estimate that is still to come.
+    'cost-estimate': { data: null },
+    'tf-policy-evaluations': { data: [] },
+    'policy-checks': { data: [], links: { related: `${self}/policy-checks` } },
+    'task-stages': {
+      data: (run.task_stages?.ids ?? []).map((id) => ({ id, type: 'task-stages' })),
+      links: { related: `${self}/task-stages` },
+    },
+    'run-events': { links: { related: `${self}/run-events` } },
+    comments: { links: { related: `${self}/comments` } },
+  }
+}
+
+function actionsBlock(run: Run, now: Date) {
+  const isStale = run.save_plan && run.base_state_version_id !== run.current_state_version_id
+  return {
+    'is-cancelable': isCancelable(run),
+    'is-confirmable': isConfirmable(run) && !isStale,
+    'is-discardable': isDiscardable(run),
+    'is-force-cancelable': isForceCancelable(run, now),
+  }
+}
+
+function permissionsBlock({ can, plan_only }: Run) {
+  const mayEnd = can.has('runs:apply') || (plan_only && can.has('runs:plan'))
+  return {
+    'can-apply': can.has('runs:apply'),
+    'can-cancel': mayEnd,
+    'can-comment': can.has('runs:read'),
+    'can-discard': mayEnd,
+    'can-force-execute': can.has('runs:apply'),
+    'can-force-cancel': can.has('force-unlock'),
+    'can-override-policy-check': can.has('policy-overrides'),
+  }
+}
+
+/** `plan_queued` → `plan-queued-at`; two statuses are known by other names. */
+function timestamps(stamps: Record<string, string>) {
+  const named = Object.entries(stamps).map(([status, at]) => [`${status.replaceAll('_', '-')}-at`, at] as const)
+  const { fetching_completed: fetched, queuing } = stamps
+  return {
+    ...Object.fromEntries(named),
+    ...(fetched !== undefined && { 'fetched-at': fetched }),
+    ...(queuing !== undefined && { 'plan-queueable-at': queuing }),
+  }
+}
+
+/** Presents runs with what `includes` names; the number of queries does not depend on how many they are. */
+export async function runDocuments(ctx: Ctx, runs: readonly Run[], includes: ReadonlySet<string>) {
+  const resources = runs.map((run) => runResource(ctx, run))
+  if (includes.size === 0) return { resources }
+  const loaded = await Promise.all([
+    includes.has('plan') || includes.has('apply') ? includedPhases(ctx, runs, includes) : [],
+    includes.has('workspace') ? includedWorkspaces(ctx, runs) : [],
+    includedUsers(ctx, userIds(runs, includes)),
+    hasConfiguration(includes) ? includedConfigurations(ctx, runs) : [],
+    includes.has('task_stages') ? includedStages(ctx, runs) : [],
+  ])
+  return { resources, included: loaded.flat() }
+}
+
+async function includedPhases(ctx: Ctx, runs: readonly Run[], includes: ReadonlySet<string>) {
+  const ids = runs.flatMap((run) => [
+    ...(includes.has('plan') ? [run.plan_id] : []),
+    ...(includes.has('apply') ? [run.apply_id] : []),
+  ])
+  const phases = await findPhases(ctx.db, ids)
+  return phases.map((phase) => (phase.kind === 'plan' ? planResource(ctx, phase) : applyResource(ctx, phase)))
+}
+
+async function includedWorkspaces(ctx: Ctx, runs: readonly Run[]) {
+  const ids = [...new Set(runs.map((run) => run.workspace_id))]
+  return (await listReadableWorkspaces(ctx, ids)).map((workspace) => workspaceResource(workspace))
+}
+
+function hasConfiguration(includes: ReadonlySet<string>) {
+  return includes.has('configuration_version') || includes.has('configuration_version.ingress_attributes')
+}
+
+async function includedConfigurations(ctx: Ctx, runs: readonly Run[]) {
+  const versions = await findConfigurationVersions(ctx.db, [
+    ...new Set(runs.map((run) => run.configuration_version_id)),
+  ])
+  return versions.map((version) => configurationVersionResource(ctx, version))
+}
+
+async function includedStages(ctx: Ctx, runs: readonly Run[]) {
+  return (await stagesOfRuns(ctx, runs)).map(taskStageResource)
+}
+
+function userIds(runs: readonly Run[], includes: ReadonlySet<string>) {
+  return runs.flatMap((run) => [
+    includes.has('created_by') ? run.created_by_user_id : null,
+    includes.has('confirmed_by') ? run.confirmed_by_user_id : null,
+    includes.has('canceled_by') ? run.canceled_by_user_id : null,
+  ])
+}

@@ -1,0 +1,395 @@
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import {
+  act,
+  createConfigurationVersion,
+  createRun,
+  createRunSetting,
+  postRun,
+  readRun,
+  readWorkspace,
+  runStatus,
+  uploadConfiguration,
+} from '../../../testing/runs.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+/** Takes the next job and ends it. */
+async function work(body?: Parameters<Awaited<ReturnType<typeof agent.take>>['finish']>[0]) {
+  const job = await agent.take()
+  expect((await job.finish(body)).status).toBe(204)
+  return job
+}
+
+describe('a run', () => {
+  test('goes from its creation to applied', async () => {
+    const setting = await createRunSetting(app)
+
+    const created = (await postRun(app, setting, { message: 'first' })).json().data
+
+    expect(created.attributes).toMatchObject({
+      status: 'plan_queued',
+      message: 'first',
+      source: 'tfe-api',
+      'has-changes': false,
+      'is-destroy': false,
+      refresh: true,
+      'auto-apply': false,
+      actions: {
+        'is-cancelable': true,
+        'is-confirmable': false,
+        'is-discardable': false,
+        'is-force-cancelable': false,
+      },
+      permissions: { 'can-apply': true, 'can-cancel': true, 'can-discard': true, 'can-force-cancel': true },
+    })
+    expect(created.relationships).toMatchObject({
+      workspace: { data: { id: setting.workspaceId, type: 'workspaces' } },
+      'configuration-version': { data: { id: setting.configurationVersionId } },
+      plan: { data: { type: 'plans' } },
+      apply: { data: { type: 'applies' } },
+      'created-by': { data: { id: setting.user.id, type: 'users' } },
+      'cost-estimate': { data: null },
+      'task-stages': { data: [] },
+    })
+    const workspace = await readWorkspace(app, setting)
+    expect(workspace.attributes.locked).toBe(true)
+    expect(workspace.relationships['locked-by'].data).toEqual({ id: created.id, type: 'runs' })
+    expect(workspace.relationships['current-run'].data.id).toBe(created.id)
+    expect(workspace.relationships['latest-run'].data.id).toBe(created.id)
+
+    const plan = await agent.take()
+    expect(plan).toMatchObject({ kind: 'plan', runId: created.id, workspaceName: setting.workspaceName })
+    expect(await runStatus(app, setting, created.id)).toBe('planning')
+    await plan.finish({ hasChanges: true, counts: { additions: 1, changes: 2, destructions: 3, imports: 4 } })
+    const planned = await readRun(app, setting, created.id)
+    expect(planned.attributes).toMatchObject({ status: 'planned', 'has-changes': true })
+    expect(planned.attributes.actions).toMatchObject({ 'is-confirmable': true, 'is-discardable': true })
+
+    expect((await act(app, setting, { run: created.id, action: 'apply', comment: 'go' })).status).toBe(202)
+    expect(await runStatus(app, setting, created.id)).toBe('apply_queued')
+    await work()
+    const applied = await readRun(app, setting, created.id)
+    expect(applied.attributes.status).toBe('applied')
+    expect(Object.keys(applied.attributes['status-timestamps'])).toEqual(
+      expect.arrayContaining([
+        'fetched-at',
+        'plan-queued-at',
+        'planning-at',
+        'planned-at',
+        'confirmed-at',
+        'applied-at',
+      ]),
+    )
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+    expect((await readWorkspace(app, setting)).relationships['current-run'].data.id).toBe(created.id)
+  })
+
+  test('is shown with what is included', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    const include = 'plan,apply,created_by,cost_estimate,configuration_version.ingress_attributes,workspace,task_stages'
+
+    const response = await app.request({ url: `/api/v2/runs/${run}/?include=${include}`, token: setting.user.token })
+
+    expect(
+      response
+        .json()
+        .included.map((resource: { type: string }) => resource.type)
+        .toSorted(),
+    ).toEqual(['applies', 'configuration-versions', 'plans', 'users', 'workspaces'])
+    await work({ hasChanges: false })
+    expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
+  })
+
+  test('with auto-apply needs nobody', async () => {
+    const setting = await createRunSetting(app, { 'auto-apply': true })
+    const run = await createRun(app, setting)
+
+    await work()
+
+    expect(await runStatus(app, setting, run)).toBe('apply_queued')
+    await work()
+    expect(await runStatus(app, setting, run)).toBe('applied')
+  })
+
+  test('without changes is finished, and its apply unreachable', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+
+    await work({ hasChanges: false })
+
+    expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
+    const apply = await app.request({ url: `/api/v2/runs/${run}/apply`, token: setting.user.token })
+    expect(apply.json().data.attributes.status).toBe('unreachable')
+  })
+
+  test('whose plan fails is errored and lets the workspace go', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+
+    await work({ status: 'errored', exitCode: 1, message: 'no engine' })
+
+    expect((await readRun(app, setting, run)).attributes).toMatchObject({
+      status: 'errored',
+      'error-message': 'no engine',
+    })
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('that plans only holds nothing', async () => {
+    const setting = await createRunSetting(app)
+    const first = await createRun(app, setting)
+
+    const speculative = await createRun(app, setting, { 'plan-only': true })
+
+    expect(await runStatus(app, setting, speculative)).toBe('plan_queued')
+    expect((await readWorkspace(app, setting)).relationships['current-run'].data.id).toBe(first)
+    expect((await readWorkspace(app, setting)).relationships['latest-run'].data.id).toBe(speculative)
+    await work()
+    await work()
+    expect(await runStatus(app, setting, speculative)).toBe('planned_and_finished')
+    await act(app, setting, { run: first, action: 'discard' })
+  })
+
+  test('of a speculative configuration plans only', async () => {
+    const setting = await createRunSetting(app)
+    const version = await uploadConfiguration(app, setting, { speculative: true })
+
+    const run = await createRun(app, setting, { configurationVersionId: version })
+
+    expect((await readRun(app, setting, run)).attributes['plan-only']).toBe(true)
+    await work()
+  })
+
+  test('gets its logs as JSON only from a client that renders them', async () => {
+    const setting = await createRunSetting(app)
+    await createRun(app, setting, { 'plan-only': true, headers: { 'x-terraform-integration': 'cloud' } })
+    await createRun(app, setting, { 'plan-only': true })
+
+    const structured = (await agent.take()).structuredOutput
+    const human = (await agent.take()).structuredOutput
+
+    expect([structured, human]).toEqual([true, false])
+  })
+
+  test.each([
+    [{ 'is-destroy': true, 'refresh-only': true }, 'exclude each other'],
+    [{ 'terraform-version': '1.9.0' }, 'only together with plan-only'],
+    [{ 'plan-only': true, 'save-plan': true }, 'exclude each other'],
+    [{ configurationVersionId: 'cv-nope' }, 'no configuration version cv-nope'],
+  ])('%j is refused', async (attributes, detail) => {
+    const setting = await createRunSetting(app)
+
+    const response = await postRun(app, setting, attributes)
+
+    expect(response.status).toBe(422)
+    expect(response.text).toContain(detail)
+  })
+
+  test('without any configuration is refused', async () => {
+    const setting = await createRunSetting(app)
+    const { id } = await createConfigurationVersion(app, setting)
+
+    const response = await postRun(app, setting, { configurationVersionId: id })
+
+    expect(response.status).toBe(422)
+    expect(response.text).toContain('has not been uploaded yet')
+  })
+
+  test('of single actions is refused: it would be one of everything', async () => {
+    const setting = await createRunSetting(app)
+
+    const response = await postRun(app, setting, { 'invoke-action-addrs': ['action.local_command.a'] })
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.pointer).toBe('/data/attributes/invoke-action-addrs')
+  })
+
+  test('a destroy is refused where the workspace allows none', async () => {
+    const setting = await createRunSetting(app, { 'allow-destroy-plan': false })
+
+    expect((await postRun(app, setting, { 'is-destroy': true })).status).toBe(422)
+  })
+
+  test('of a workspace that executes locally is refused', async () => {
+    const setting = await createRunSetting(app, { 'execution-mode': 'local' })
+
+    const response = await postRun(app, setting)
+
+    expect(response.status).toBe(422)
+    expect(response.text).toContain('execution mode local')
+  })
+
+  test('is nothing to a stranger', async () => {
+    const setting = await createRunSetting(app)
+    const stranger = await createUser(app)
+    const run = await createRun(app, setting)
+
+    expect((await app.request({ url: `/api/v2/runs/${run}`, token: stranger.token })).status).toBe(404)
+    expect((await act(app, { user: stranger }, { run, action: 'cancel' })).status).toBe(404)
+    expect((await postRun(app, setting, { token: stranger.token })).status).toBe(404)
+    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(202)
+  })
+})
+
+describe('a failed apply of an auto-applied run', () => {
+  test('stays at applying until its log is opened', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    await work()
+    const apply = await agent.take()
+
+    await apply.finish({ status: 'errored', exitCode: 1 })
+
+    expect(await runStatus(app, setting, run)).toBe('applying')
+    const shown = await app.request({ url: `/api/v2/runs/${run}/apply`, token: setting.user.token })
+    expect(shown.json().data.attributes.status).toBe('running')
+    await app.request({ url: new URL(shown.json().data.attributes['log-read-url']).pathname })
+    expect(await runStatus(app, setting, run)).toBe('errored')
+  })
+
+  test('is told after two seconds at the latest', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    await work()
+    await work({ status: 'errored', exitCode: 1 })
+
+    app.clock.advance(2100)
+    await app.runJobs()
+
+    expect(await runStatus(app, setting, run)).toBe('errored')
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+})
+
+describe('a saved plan', () => {
+  test('waits without holding the workspace, and is applied when asked', async () => {
+    const setting = await createRunSetting(app)
+    const saved = await createRun(app, setting, { 'save-plan': true })
+    await work()
+    expect(await runStatus(app, setting, saved)).toBe('planned_and_saved')
+    expect((await readRun(app, setting, saved)).attributes.actions['is-confirmable']).toBe(true)
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+    const other = await createRun(app, setting)
+
+    expect((await act(app, setting, { run: saved, action: 'apply' })).status).toBe(202)
+
+    expect(await runStatus(app, setting, saved)).toBe('confirmed')
+    expect((await readRun(app, setting, saved)).attributes['waiting-reason']).toBe(`1st in line behind ${other}`)
+    await work({ hasChanges: false })
+    expect(await runStatus(app, setting, saved)).toBe('apply_queued')
+    await work()
+    expect(await runStatus(app, setting, saved)).toBe('applied')
+  })
+
+  test('is refused as stale once the state has moved on', async () => {
+    const setting = await createRunSetting(app)
+    const saved = await createRun(app, setting, { 'save-plan': true })
+    await work()
+    await moveState(setting)
+
+    const response = await act(app, setting, { run: saved, action: 'apply' })
+
+    expect(response.status).toBe(409)
+    expect(response.text).toContain('stale')
+    expect((await readRun(app, setting, saved)).attributes.actions['is-confirmable']).toBe(false)
+  })
+
+  test('that became stale while it waited is errored', async () => {
+    const setting = await createRunSetting(app)
+    const saved = await createRun(app, setting, { 'save-plan': true })
+    await work()
+    const other = await createRun(app, setting, { 'auto-apply': true })
+    await work()
+    const apply = await agent.take()
+    await act(app, setting, { run: saved, action: 'apply' })
+    await writeState(apply.token, setting.workspaceId)
+
+    await apply.finish()
+
+    expect(await runStatus(app, setting, other)).toBe('applied')
+    expect((await readRun(app, setting, saved)).attributes).toMatchObject({ status: 'errored' })
+    expect((await readRun(app, setting, saved)).attributes['error-message']).toContain('state has moved on')
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+})
+
+const STATE = { version: 4, serial: 1, lineage: 'l', terraform_version: '1.11.4', outputs: {}, resources: [] }
+
+async function writeState(token: string, workspaceId: string) {
+  const raw = Buffer.from(JSON.stringify(STATE))
+  const { createHash } = await import('node:crypto')
+  const response = await app.request({
+    method: 'POST',
+    url: `/api/v2/workspaces/${workspaceId}/state-versions`,
+    token,
+    body: {
+      data: {
+        type: 'state-versions',
+        attributes: {
+          serial: 1,
+          lineage: 'l',
+          md5: createHash('md5').update(raw).digest('hex'),
+          state: raw.toString('base64'),
+        },
+      },
+    },
+  })
+  expect(response.status).toBe(201)
+}
+
+async function moveState(setting: Awaited<ReturnType<typeof createRunSetting>>) {
+  const lock = (action: string) =>
+    app.request({
+      method: 'POST',
+      url: `/api/v2/workspaces/${setting.workspaceId}/actions/${action}`,
+      token: setting.user.token,
+      body: {},
+    })
+  expect((await lock('lock')).status).toBe(200)
+  await writeState(setting.user.token, setting.workspaceId)
+  expect((await lock('unlock')).status).toBe(200)
+}
+
+test('the state that the engine wrote becomes current when its run ends', async () => {
+  const setting = await createRunSetting(app)
+  await createRun(app, setting, { 'auto-apply': true })
+  await work()
+  const apply = await agent.take()
+  await writeState(apply.token, setting.workspaceId)
+
+  await apply.finish()
+
+  const url = `/api/v2/workspaces/${setting.workspaceId}/current-state-version`
+  const current = await app.request({ url, token: setting.user.token })
+  expect(current.json().data.attributes.serial).toBe(1)
+})
+
+test('events and comments tell what happened, and by whom', async () => {
+  const setting = await createRunSetting(app)
+  const run = await createRun(app, setting)
+  await act(app, setting, { run, action: 'cancel', comment: 'changed my mind' })
+  await app.request({
+    method: 'POST',
+    url: `/api/v2/runs/${run}/comments`,
+    token: setting.user.token,
+    body: { data: { type: 'comments', attributes: { body: 'for the record' } } },
+  })
+
+  const url = `/api/v2/runs/${run}/run-events?include=actor,comment`
+  const events = (await app.request({ url, token: setting.user.token })).json()
+  const comments = await app.request({ url: `/api/v2/runs/${run}/comments`, token: setting.user.token })
+
+  expect(events.data.map((event: any) => event.attributes.action)).toEqual(['created', 'canceled', 'commented'])
+  expect(events.included.map((resource: any) => resource.type)).toEqual(['users', 'comments', 'comments'])
+  expect(comments.json().data.map((comment: any) => comment.attributes.body)).toEqual([
+    'changed my mind',
+    'for the record',
+  ])
+  const [event] = events.data
+  expect((await app.request({ url: `/api/v2/run-events/${event.id}`, token: setting.user.token })).status).toBe(200)
+})

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { act, createRun, readRun } from '../../../testing/runs.ts'
+import {
+  addTask,
+  callBack,
+  createTaskSetting,
+  lookAtStages,
+  readStages,
+  startDeliveries,
+  type TaskSetting,
+  work,
+} from '../../../testing/task-runs.ts'
+
+/** A command line comes to a stage only after it has read the plan of a run that has not ended. */
+
+const app = await createTestApp()
+startDeliveries(app)
+
+async function refusedRun({ waits = 0 } = {}) {
+  const setting = await createTaskSetting(app)
+  await addTask(app, setting, { stages: ['post_plan'], name: 'strict' })
+  const run = await createRun(app, setting)
+  await work(setting.agent, run)
+  const { payload } = await setting.receiver.received(1)
+  app.clock.advance(waits)
+  await callBack(app, payload, { status: 'failed', message: 'no' })
+  return { setting, run }
+}
+
+const ERROR = 'the mandatory task strict failed: no'
+
+async function ending(setting: TaskSetting, run: string) {
+  const { status, 'error-message': error } = (await readRun(app, setting, run)).attributes
+  return [status, error]
+}
+
+describe('a verdict against a plan that was just made', () => {
+  test('is told of the stage at once, and of the run when somebody has read the stage', async () => {
+    const { setting, run } = await refusedRun()
+
+    const [stage] = await readStages(app, setting, run)
+    const before = await ending(setting, run)
+    await lookAtStages(app, setting, run)
+
+    expect(stage.attributes).toMatchObject({ status: 'failed', message: ERROR })
+    expect(before).toEqual(['post_plan_running', null])
+    expect(await ending(setting, run)).toEqual(['errored', ERROR])
+  })
+
+  test('is told of the run five seconds after the begin of the stage when nobody reads it', async () => {
+    const { setting, run } = await refusedRun()
+
+    await app.runJobs()
+    const before = await ending(setting, run)
+    app.clock.advance(5000)
+    await app.runJobs()
+
+    expect(before).toEqual(['post_plan_running', null])
+    expect(await ending(setting, run)).toEqual(['errored', ERROR])
+  })
+
+  test('is told at once when it came later than that', async () => {
+    const { setting, run } = await refusedRun({ waits: 5000 })
+
+    expect(await ending(setting, run)).toEqual(['errored', ERROR])
+  })
+
+  test('says nothing any more once the run is canceled', async () => {
+    const { setting, run } = await refusedRun()
+
+    await act(app, setting, { run, action: 'cancel' })
+    app.clock.advance(5000)
+    await app.runJobs()
+
+    expect(await ending(setting, run)).toEqual(['canceled', null])
+  })
+})

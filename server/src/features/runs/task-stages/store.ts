@@ -1,0 +1,104 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type TaskStageRow = Selectable<Schema['task_stages']>
+
+export async function findTaskStage(db: Db, actor: Actor, id: string) {
+  return db
+    .selectFrom('task_stages as s')
+    .innerJoin('runs', 'runs.id', 's.run_id')
+    .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
+    .selectAll('s')
+    .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
+    .select(workspaceFactsColumn(actor).as('facts'))
+    .where('s.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** The stages of runs, in the order in which a run reaches them. */
+export async function listStages(db: Db, runIds: readonly string[]) {
+  return db
+    .selectFrom('task_stages')
+    .selectAll()
+    .where(sql<boolean>`run_id = any(${runIds})`)
+    .orderBy('run_id')
+    .orderBy('position')
+    .execute()
+}
+
+export async function listStatuses(db: Db, runId: string) {
+  return db
+    .selectFrom('task_stages')
+    .select(['id', 'stage', 'status', 'held_until'])
+    .where('run_id', '=', runId)
+    .execute()
+}
+
+export async function insertStages(db: Db, rows: readonly Insertable<Schema['task_stages']>[]) {
+  await db
+    .insertInto('task_stages')
+    .values([...rows])
+    .execute()
+}
+
+/** Begins a stage that is pending; undefined when it is not. */
+export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; name: string; now: Date }) {
+  const { rows } = await sql<{ id: string }>`update task_stages
+       set status = 'running', updated_at = ${now}, status_timestamps = status_timestamps || ${stamp('running', now)}
+     where run_id = ${runId} and stage = ${name} and status = 'pending'
+    returning id`.execute(tx)
+  return rows[0]
+}
+
+type StageEnd = { status: 'passed' | 'failed' | 'errored'; message: string | null; now: Date }
+
+/** Ends a stage that runs; undefined when it has ended already. */
+export async function endStage(tx: Tx, id: string, { status, message, now }: StageEnd) {
+  const { rows } = await sql<EndedStage>`update task_stages
+       set status = ${status}, message = ${message}, updated_at = ${now},
+           status_timestamps = status_timestamps || ${stamp(status, now)}
+     where id = ${id} and status = 'running'
+    returning run_id, stage, (status_timestamps->>'running')::timestamptz as started_at`.execute(tx)
+  return rows[0]
+}
+
+type EndedStage = { run_id: string; stage: string; started_at: Date }
+
+/** Keeps what a stage has decided from its run until a moment. */
+export async function holdVerdict(tx: Tx, id: string, heldUntil: Date) {
+  await tx.updateTable('task_stages').set({ held_until: heldUntil }).where('id', '=', id).execute()
+}
+
+/** Lets go of what a stage has decided; undefined when nothing is held. */
+export async function releaseVerdict(tx: Tx, id: string) {
+  return tx
+    .updateTable('task_stages')
+    .set({ held_until: null })
+    .where('id', '=', id)
+    .where('held_until', 'is not', null)
+    .returning(['run_id', 'message'])
+    .executeTakeFirst()
+}
+
+/** The run of a stage; undefined when it is gone. */
+export async function findRunId(db: Db, id: string) {
+  const row = await db.selectFrom('task_stages').select('run_id').where('id', '=', id).executeTakeFirst()
+  return row?.run_id
+}
+
+/** A stage that runs is canceled, one that was never reached stays so, and nothing is held back any more. */
+export async function cancelStages(tx: Tx, runId: string, now: Date) {
+  await sql`update task_stages set held_until = null where run_id = ${runId} and held_until is not null`.execute(tx)
+  await sql`update task_stages
+       set status = case status when 'pending' then 'unreachable' else 'canceled' end, updated_at = ${now},
+           status_timestamps = status_timestamps
+             || case status when 'pending' then ${stamp('unreachable', now)} else ${stamp('canceled', now)} end
+     where run_id = ${runId} and status in ('pending', 'running', 'awaiting_override')`.execute(tx)
+}
+
+function stamp(status: TaskStageRow['status'], now: Date) {
+  return sql`${JSON.stringify({ [status]: now.toISOString() })}::jsonb`
+}

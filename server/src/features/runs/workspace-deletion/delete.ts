@@ -1,0 +1,80 @@
+import type { Ctx } from '../../../app.ts'
+import { transact, type Tx } from '../../../db/db.ts'
+import { conflict, forbidden, notFound } from '../../../errors.ts'
+import { abandonJobs } from '../agent-jobs/abandon.ts'
+import { lockedBy } from '../../workspaces/workspaces/lock.ts'
+import { mayForceDelete } from '../../workspaces/workspaces/resource.ts'
+import { requireWorkspaceBy, type Workspace } from '../../workspaces/workspaces/service.ts'
+import * as store from '../../workspaces/workspaces/store.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { countManaged } from '../../states/state-versions/extract-job.ts'
+
+/**
+ * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
+ * force the deletion.
+ */
+export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  const mayForce = mayForceDelete(workspace)
+  const managed = mayForce ? 0 : await managedBy(ctx, workspace)
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    if (!mayForce) {
+      checkSameState(workspace, locked)
+      const count = managed === undefined ? undefined : Math.max(managed, locked.resource_count)
+      if (count !== 0) {
+        throw forbidden(
+          `the workspace ${locked.name} manages ${count ?? 'an unknown number of'} resources: destroy them, or ask an owner to delete it`,
+        )
+      }
+    }
+    await destroy(ctx, workspace)
+  })
+}
+
+/** Deletes a workspace that manages nothing. Throws `conflict` in the words that clients look for when it is not safe. */
+export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
+  const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
+  const managed = await managedBy(ctx, workspace)
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    if (locked.locked_by_type !== null) throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}`)
+    if (locked.pending_state_version_id !== null) throw stillProcessed(locked)
+    checkSameState(workspace, locked)
+    if (managed === undefined) {
+      throw conflict(`the workspace ${locked.name} may be still managing resources: its state can't be read`)
+    }
+    const count = Math.max(managed, locked.resource_count)
+    if (count > 0) {
+      throw conflict(`the workspace ${locked.name} is still managing resources (${count}): destroy them first`)
+    }
+    await destroy(ctx, workspace)
+  })
+}
+
+type StateOf = Pick<store.WorkspaceRow, 'name' | 'current_state_version_id'>
+
+/**
+ * How many resources the workspace's state manages; undefined when nobody can tell. They are counted in the background,
+ * and who asks right after an apply or a destroy has to know now.
+ */
+async function managedBy(ctx: Ctx, { current_state_version_id: id }: StateOf) {
+  return id === null ? 0 : countManaged(ctx, id)
+}
+
+/** Throws `conflict` when the state is another one than the resources were counted of. */
+function checkSameState(counted: StateOf, locked: StateOf) {
+  if (locked.current_state_version_id !== counted.current_state_version_id) throw stillProcessed(locked)
+}
+
+function stillProcessed({ name }: StateOf) {
+  return conflict(`the state of the workspace ${name} is still being processed: try again in a moment`)
+}
+
+async function destroy(ctx: Ctx & { db: Tx }, { id, name, organization_id: organizationId }: Workspace) {
+  await abandonJobs(ctx, id)
+  await store.deleteWorkspace(ctx.db, id)
+  await recordAudit(ctx, { organizationId, action: 'destroy', resource: { type: 'workspace', id }, meta: { name } })
+}

@@ -1,7 +1,0 @@
-import { z } from 'zod'
-import { jobHandler, jobKind } from '../../jobs/jobs.ts'
-import { sweepSessions } from './service.ts'
-
-export const sweepJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
-
-export const sessionJobs = [jobHandler(sweepJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { ensureAdmin } from './first-admin.ts'
+
+const FIXED = 'a-fixed-token-of-the-first-admin'
+
+test('two processes that start side by side make one administrator, whose token and password work', async () => {
+  const app = await createTestApp()
+
+  const results = await Promise.all([ensureAdmin(app), ensureAdmin(app)])
+
+  const made = results.find((result) => result.created)
+  expect(results.filter((result) => result.created)).toHaveLength(1)
+  const details = await app.request({ url: '/api/v2/account/details', token: made?.token })
+  expect(details.status).toBe(200)
+  expect(details.json().data.attributes).toMatchObject({ username: 'admin', 'is-site-admin': true })
+  const session = await app.request({
+    method: 'POST',
+    url: '/api/v2/sessions',
+    body: { username: 'admin', password: made?.password },
+  })
+  expect(session.status).toBe(201)
+})
+
+test('a fixed token is used and not told, and one that is set later is added', async () => {
+  const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED })
+
+  const first = await ensureAdmin(app)
+  const again = await ensureAdmin(app)
+  const later = await ensureAdmin({ ...app, config: { ...app.config, adminToken: `${FIXED}-2` } })
+
+  expect(first.created).toBe(true)
+  expect(first.token).toBeUndefined()
+  expect([again, later]).toEqual([{ created: false }, { created: false }])
+  const statuses = await Promise.all(
+    [FIXED, `${FIXED}-2`].map(async (token) => (await app.request({ url: '/api/v2/account/details', token })).status),
+  )
+  expect(statuses).toEqual([200, 200])
+})
+
+test('who comes while a server makes its administrator is answered once there is one', async () => {
+  const opened = Promise.withResolvers<void>()
+  const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED }, { opened: opened.promise })
+  const url = await app.listen()
+
+  const early = fetch(`${url}/api/v2/account/details`, { headers: { authorization: `Bearer ${FIXED}` } })
+  await ensureAdmin(app)
+  opened.resolve()
+
+  expect((await early).status).toBe(200)
+})

@@ -1,0 +1,67 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { FeatureSet } from './feature-sets.ts'
+import type { AdminUserRow, OrganizationRow } from './store.ts'
+import { avatarPath } from '../../identity/users/resource.ts'
+
+/** A user as site administrators see them, with the address. */
+export function adminUserResource(row: AdminUserRow, baseUrl: string): Resource {
+  const hasSecondFactor = row.second_factor_at !== null
+  return {
+    id: row.id,
+    type: 'users',
+    attributes: {
+      username: row.username,
+      email: row.email,
+      'unconfirmed-email': row.unconfirmed_email,
+      'avatar-url': `${baseUrl}${avatarPath(row.id)}`,
+      'auth-method': row.auth_method,
+      'is-admin': row.is_site_admin,
+      'is-suspended': row.suspended_at !== null,
+      'is-service-account': row.is_service_account,
+      'two-factor': { enabled: hasSecondFactor, verified: hasSecondFactor },
+      'created-at': row.created_at,
+    },
+    relationships: {
+      'authentication-tokens': { links: { related: `/api/v2/users/${row.id}/authentication-tokens` } },
+    },
+    links: { self: `/api/v2/admin/users/${row.id}` },
+  }
+}
+
+/** An organization as site administrators see it; they see nothing of what is inside. */
+export function adminOrganizationResource(row: OrganizationRow): Resource {
+  return {
+    id: row.name,
+    type: 'organizations',
+    attributes: {
+      name: row.name,
+      'external-id': row.id,
+      'notification-email': row.email,
+      plan: row.plan,
+      'is-disabled': false,
+      'sso-enabled': false,
+      'created-at': row.created_at,
+    },
+    links: { self: `/api/v2/admin/organizations/${row.name}` },
+  }
+}
+
+export function featureSetResource(set: FeatureSet): Resource {
+  return {
+    id: set.id,
+    type: 'feature-sets',
+    attributes: { name: set.name, identifier: set.plan, 'is-free-tier': set.plan === 'free', 'is-current': true },
+  }
+}
+
+export function subscriptionResource(row: OrganizationRow, set: FeatureSet): Resource {
+  return {
+    id: `sub-${row.id.replace(/^org-/, '')}`,
+    type: 'subscriptions',
+    attributes: { 'is-active': true, 'is-self-serve-trial': false, 'end-at': null },
+    relationships: {
+      organization: { data: { id: row.name, type: 'organizations' } },
+      'feature-set': { data: { id: set.id, type: 'feature-sets' } },
+    },
+  }
+}

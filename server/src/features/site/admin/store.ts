@@ -1,0 +1,146 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+/** Any number that nothing else locks in this database. */
+const SITE_ADMINS_LOCK = 7_077_002
+
+/** Orders everything that could leave the site without an administrator, or make two first ones. */
+export async function lockSiteAdmins(tx: Tx) {
+  await sql`select pg_advisory_xact_lock(${sql.lit(SITE_ADMINS_LOCK)})`.execute(tx)
+}
+
+export async function findFirstSiteAdmin(db: Db) {
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where('is_site_admin', '=', true)
+    .where('suspended_at', 'is', null)
+    .orderBy('created_at')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export type UserFilter = { q: string | undefined; isAdmin: boolean | undefined; isSuspended: boolean | undefined }
+
+function selectUsers(db: Db, filter: UserFilter) {
+  let query = db.selectFrom('users').where('is_service_account', '=', false)
+  if (filter.q !== undefined) {
+    const pattern = `%${filter.q.replaceAll(/[\\%_]/g, '\\$&')}%`
+    query = query.where((eb) => eb.or([eb('username', 'ilike', pattern), eb('email', 'ilike', pattern)]))
+  }
+  if (filter.isAdmin !== undefined) query = query.where('is_site_admin', '=', filter.isAdmin)
+  if (filter.isSuspended !== undefined) query = query.where('suspended_at', filter.isSuspended ? 'is not' : 'is', null)
+  return query
+}
+
+export async function listUsers(db: Db, filter: UserFilter, page: Page) {
+  const query = selectUsers(db, filter)
+  const [rows, count] = await Promise.all([
+    query
+      .leftJoin('second_factors as f', 'f.user_id', 'users.id')
+      .selectAll('users')
+      .select('f.verified_at as second_factor_at')
+      .orderBy('users.created_at')
+      .orderBy('users.id')
+      .limit(page.size)
+      .offset(pageOffset(page))
+      .execute(),
+    query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+export type AdminUserRow = Awaited<ReturnType<typeof listUsers>>['rows'][number]
+
+export async function findUser(db: Db, id: string) {
+  return db
+    .selectFrom('users')
+    .leftJoin('second_factors as f', 'f.user_id', 'users.id')
+    .selectAll('users')
+    .select('f.verified_at as second_factor_at')
+    .where('users.id', '=', id)
+    .where('is_service_account', '=', false)
+    .executeTakeFirst()
+}
+
+/** How many others could administer the site. */
+export async function countOtherAdmins(db: Db, userId: string) {
+  const row = await db
+    .selectFrom('users')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('is_site_admin', '=', true)
+    .where('suspended_at', 'is', null)
+    .where('id', '!=', userId)
+    .executeTakeFirstOrThrow()
+  return row.count
+}
+
+/** The organizations that would have no owner left without this user; their owners teams are locked. */
+export async function listSoleOwnerships(tx: Tx, userId: string) {
+  const owned = await tx
+    .selectFrom('teams as t')
+    .innerJoin('team_members as m', 'm.team_id', 't.id')
+    .innerJoin('organizations as o', 'o.id', 't.organization_id')
+    .select(['t.id', 't.service_user_id', 'o.name'])
+    .where('t.is_owners', '=', true)
+    .where('m.user_id', '=', userId)
+    .orderBy('t.id')
+    .forUpdate('t')
+    .execute()
+  const others = await tx
+    .selectFrom('team_members')
+    .innerJoin('users as u', 'u.id', 'user_id')
+    .select('team_id')
+    .distinct()
+    // A suspended account owns nothing that it could still change.
+    .where('u.suspended_at', 'is', null)
+    .where(sql<boolean>`team_id = any(${owned.map((team) => team.id)}::text[])`)
+    .where(sql<boolean>`user_id <> all(${[userId, ...owned.map((team) => team.service_user_id)]}::text[])`)
+    .execute()
+  const kept = new Set(others.map((row) => row.team_id))
+  return owned.filter((team) => !kept.has(team.id)).map((team) => team.name)
+}
+
+export async function deleteUser(db: Db, id: string) {
+  await db.deleteFrom('users').where('id', '=', id).execute()
+}
+
+export async function listOrganizations(db: Db, q: string | undefined, page: Page) {
+  let query = db.selectFrom('organizations')
+  if (q !== undefined) {
+    const pattern = `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`
+    query = query.where((eb) => eb.or([eb('name', 'ilike', pattern), eb('email', 'ilike', pattern)]))
+  }
+  const [rows, count] = await Promise.all([
+    query
+      .selectAll()
+      .orderBy(sql`lower(name)`)
+      .limit(page.size)
+      .offset(pageOffset(page))
+      .execute(),
+    query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+export type OrganizationRow = Awaited<ReturnType<typeof listOrganizations>>['rows'][number]
+
+export async function findOrganization(db: Db, name: string) {
+  return db
+    .selectFrom('organizations')
+    .selectAll()
+    .where(sql<boolean>`lower(name) = ${name.toLowerCase()}`)
+    .executeTakeFirst()
+}
+
+export async function updatePlan(db: Db, id: string, { plan, now }: { plan: Plan; now: Date }) {
+  return db
+    .updateTable('organizations')
+    .set({ plan, updated_at: now })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export type Plan = OrganizationRow['plan']

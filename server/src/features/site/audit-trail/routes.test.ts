@@ -1,0 +1,189 @@
+import { beforeAll, expect, test } from 'vitest'
+import { transact } from '../../../db/db.ts'
+import { createTestApp, type TestApp, type TestResponse } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { addMember } from '../../../testing/teams.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/organization-tokens.ts'
+import { recordAudit } from '../../../audit/record.ts'
+
+let app: TestApp
+let owner: TestUser
+let organization: { id: string; name: string }
+let token: string
+beforeAll(async () => {
+  app = await createTestApp({ GROUNDSTATE_AUDIT_RETENTION_DAYS: '30' })
+  owner = await createUser(app)
+  organization = await createOrganization(app, owner)
+  token = (await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'audit-trails' })).text
+})
+
+const trail = (query = '', bearer = token) =>
+  app.request({ url: `/api/v2/organization/audit-trail${query}`, token: bearer })
+const createTeam = (name: string) =>
+  app.request({
+    method: 'POST',
+    url: `/api/v2/organizations/${organization.name}/teams`,
+    token: owner.token,
+    headers: { 'user-agent': 'test-client/1' },
+    body: { data: { type: 'teams', attributes: { name } } },
+  })
+
+test('an event says who did what to which resource, when, from where and with which token', async () => {
+  const response = await createTeam('audited')
+
+  const [event] = (await trail()).json().data
+  expect(event).toEqual({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    version: '0',
+    type: 'Resource',
+    timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    auth: {
+      accessor_id: owner.id,
+      description: owner.username,
+      type: 'Client',
+      impersonator_id: null,
+      organization_id: organization.id,
+      token_id: owner.actor.tokenId,
+      address: '127.0.0.1',
+      user_agent: 'test-client/1',
+    },
+    request: { id: response.headers['x-request-id'] },
+    resource: { id: response.json().data.id, type: 'team', action: 'create', meta: { name: 'audited' } },
+  })
+})
+
+test('a change that fails leaves no event', async () => {
+  await createTeam('twice')
+  const before = (await trail()).json().pagination.total_count
+
+  expect((await createTeam('twice')).status).toBe(422)
+
+  expect((await trail()).json().pagination.total_count).toBe(before)
+})
+
+test('an event and its change are kept together, or not at all', async () => {
+  const event = {
+    organizationId: organization.id,
+    action: 'update',
+    resource: { type: 'team', id: 'team-rolled-back' },
+  }
+
+  await expect(
+    transact(app.as(owner.actor), async (ctx) => {
+      await recordAudit(ctx, event)
+      throw new Error('the change fails')
+    }),
+  ).rejects.toThrow('the change fails')
+
+  expect((await trail()).text).not.toContain('team-rolled-back')
+})
+
+test('the newest come first, in pages, from a moment on', async () => {
+  app.clock.advance(60_000)
+  const since = app.now().toISOString()
+  app.clock.advance(1)
+  for (const name of ['page-1', 'page-2', 'page-3']) {
+    await createTeam(name)
+    app.clock.advance(1000)
+  }
+  const names = async (query: string) => (await trail(query)).json().data.map((event: any) => event.resource.meta.name)
+
+  expect(await names(`?since=${since}`)).toEqual(['page-3', 'page-2', 'page-1'])
+  expect(await names(`?since=${since}&page[size]=2&page[number]=2`)).toEqual(['page-1'])
+  expect((await trail(`?since=${since}&page[size]=2`)).json().pagination).toEqual({
+    current_page: 1,
+    page_size: 2,
+    prev_page: null,
+    next_page: 2,
+    total_pages: 2,
+    total_count: 3,
+  })
+  expect((await trail('?since=yesterday')).status).toBe(422)
+})
+
+test("only the organization's tokens read it, and its owners by name", async () => {
+  const [member, other] = [await createUser(app), await createUser(app)]
+  await addMember(app, organization.id, member)
+  const elsewhere = await createOrganization(app, other)
+  const foreign = await createOrganizationToken(app.as(other.actor), elsewhere.name, { kind: 'organization' })
+  const own = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
+  const byName = async (bearer: string) =>
+    (await app.request({ url: `/api/v2/organizations/${organization.name}/audit-trail`, token: bearer })).status
+
+  expect((await trail('', own.text)).status).toBe(200)
+  expect((await trail('', owner.token)).status).toBe(404)
+  expect((await trail('', foreign.text)).text).not.toContain('audited')
+  expect([await byName(owner.token), await byName(own.text)]).toEqual([200, 200])
+  expect([await byName(member.token), await byName(other.token), await byName(foreign.text)]).toEqual([404, 404, 404])
+  expect((await app.request({ url: `/api/v2/organizations/${organization.name}`, token })).status).toBe(404)
+})
+
+test('site administrators read what belongs to no organization, and nobody else does', async () => {
+  const admin = await createUser(app, { isSiteAdmin: true })
+  const person = await createUser(app, { password: 'a good password' })
+  const signIn = (body: object) =>
+    app.request({
+      method: 'POST',
+      url: '/api/v2/sessions',
+      body: { data: { type: 'sessions', attributes: body } },
+      headers: { origin: 'http://groundstate.test' },
+    })
+  const site = async (bearer: string) => app.request({ url: '/api/v2/admin/audit-trail', token: bearer })
+
+  const right = await signIn({ username: person.username, password: 'a good password' })
+  const wrong = await signIn({ username: person.username, password: 'a wrong password' })
+  const unknown = await signIn({ username: 'my-password', password: 'typed into the wrong field' })
+
+  expect([right.status, wrong.status, unknown.status]).toEqual([201, 401, 401])
+  const document = await site(admin.token)
+  const byRequest = (response: TestResponse) =>
+    document.json().data.filter((event: any) => event.request.id === response.headers['x-request-id'])
+  expect(byRequest(right)).toMatchObject([
+    { auth: { accessor_id: person.id, organization_id: null }, resource: { id: person.id, action: 'sign_in' } },
+  ])
+  expect(byRequest(wrong)).toMatchObject([
+    {
+      auth: { accessor_id: null, description: 'anonymous', address: '127.0.0.1' },
+      resource: { id: person.id, type: 'user', action: 'sign_in_failed', meta: { reason: 'password' } },
+    },
+  ])
+  expect(byRequest(unknown)).toMatchObject([{ resource: { id: 'unknown', action: 'sign_in_failed' } }])
+  expect(document.text).not.toContain('my-password')
+  expect([(await site(owner.token)).status, (await site(token)).status]).toEqual([404, 404])
+})
+
+test('wrong passwords and codes of whoever is signed in are there too, as failed sign-ins', async () => {
+  const admin = await createUser(app, { isSiteAdmin: true })
+  const person = await createUser(app, { password: 'a good password' })
+  const send = (method: 'PATCH' | 'POST', path: string, attributes: object) =>
+    app.request({
+      method,
+      url: `/api/v2/account/${path}`,
+      token: person.token,
+      body: { data: { type: 'users', attributes } },
+    })
+
+  const wrong = { current_password: 'a wrong password', password: 'another password' }
+  const refused = await send('PATCH', 'password', wrong)
+  await send('POST', 'two-factor/actions/enroll', { password: 'a wrong password' })
+
+  const { data } = (await app.request({ url: '/api/v2/admin/audit-trail', token: admin.token })).json()
+  const failed = data.filter(({ resource }: any) => resource.id === person.id && resource.action === 'sign_in_failed')
+  expect(refused.status).toBe(422)
+  expect(failed).toMatchObject([
+    { auth: { accessor_id: person.id }, resource: { meta: { reason: 'current password' } } },
+    { auth: { accessor_id: person.id }, resource: { meta: { reason: 'current password' } } },
+  ])
+})
+
+test('events older than the setting are swept', async () => {
+  await createTeam('old')
+  app.clock.advance(31 * 86_400_000)
+  await createTeam('new')
+
+  const { sweepAuditTrail } = await import('./service.ts')
+  await sweepAuditTrail(app.as(), new AbortController().signal)
+
+  const names = (await trail()).json().data.map((event: any) => event.resource.meta.name)
+  expect(names).toEqual(['new'])
+})

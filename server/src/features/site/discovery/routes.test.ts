@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+
+const app = await createTestApp()
+
+test('the address ranges are lists of text, which are empty where nobody knows them', async () => {
+  const response = await app.request({ url: '/api/meta/ip-ranges' })
+
+  expect(response.status).toBe(200)
+  expect(response.headers['content-type']).toContain('application/json')
+  expect(response.json()).toEqual({ api: [], notifications: [], sentinel: [], vcs: [] })
+})

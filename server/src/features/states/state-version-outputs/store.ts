@@ -1,0 +1,50 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { type Asker, type FactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { Db } from '../../../db/db.ts'
+import { lookup } from '../../../db/lookup.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+export type OutputRow = Selectable<Schema['state_version_outputs']>
+
+/** An output, and the facts about its workspace for the actor. */
+export async function findOutput(db: Db, actor: Actor, id: string) {
+  if (actor.kind === 'user') return findForUser(db, { userId: actor.userId, id })
+  const { rows } = await selectOutput(actor, id).execute(db)
+  return rows[0]
+}
+
+function selectOutput(actor: Asker, id: string | RawBuilder<string>) {
+  return sql<OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }>`
+    select o.*, sv.status, w.id as workspace_id, w.organization_id, ${workspaceFactsColumn(actor)} as facts
+      from state_version_outputs o
+      join state_versions sv on sv.id = o.state_version_id
+      join workspaces w on w.id = sv.workspace_id
+     where o.id = ${id}`
+}
+
+const findForUser = lookup(['userId', 'id'], (_, { userId, id }) => selectOutput(userInSql(userId), id))
+
+/** The outputs of one version by name; all of them, or one page. */
+export async function listOutputs(db: Db, stateVersionId: string, page?: Page): Promise<OutputRow[]> {
+  return db
+    .selectFrom('state_version_outputs')
+    .selectAll()
+    .where('state_version_id', '=', stateVersionId)
+    .orderBy('name')
+    .$if(page !== undefined, (query) => query.limit(page?.size ?? 0).offset(page ? pageOffset(page) : 0))
+    .execute()
+}
+
+export async function listOutputsOf(db: Db, stateVersionIds: readonly string[]): Promise<OutputRow[]> {
+  const { rows } = await sql<OutputRow>`
+    select * from state_version_outputs where state_version_id = any(${stateVersionIds}) order by name`.execute(db)
+  return rows
+}
+
+export async function countOutputs(db: Db, stateVersionId: string) {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from state_version_outputs where state_version_id = ${stateVersionId}`.execute(db)
+  return rows[0]?.count ?? 0
+}

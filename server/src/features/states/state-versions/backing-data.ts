@@ -1,0 +1,101 @@
+import type { Ctx } from '../../../app.ts'
+import { type Tx, transact } from '../../../db/db.ts'
+import { badRequest, notFound } from '../../../errors.ts'
+import { deleteContent } from './content.ts'
+import { requireStateVersion, type StateVersion } from './service.ts'
+import * as store from './store.ts'
+import { recordAudit } from '../../../audit/record.ts'
+
+const DAY_MS = 86_400_000
+/** How long what was deleted can be restored unless the request says otherwise: a week, in ms. */
+export const GRACE_MS = 7 * DAY_MS
+
+/**
+ * Marks the content of a version for the garbage collection, which takes it after the days that `readDays` parses from the
+ * body, once the caller is known to be allowed; until then it can be restored, and can't be read. These actions are for
+ * owners, and for the self-managed edition (spec §4.4).
+ *
+ * Each throws `not-found` for everyone else, and `bad-request` for a transition that the status does not allow.
+ */
+export async function softDeleteBackingData(ctx: Ctx, id: string, readDays: () => number | undefined) {
+  const found = await requireOwned(ctx, id)
+  const days = readDays()
+  const version = await transition(ctx, found, 'backing_data_soft_deleted', async (ctx, version) => {
+    const now = ctx.now()
+    await store.updateStateVersion(ctx.db, version.id, {
+      status: 'backing_data_soft_deleted',
+      soft_deleted_at: now,
+      purge_at: new Date(now.getTime() + (days === undefined ? GRACE_MS : days * DAY_MS)),
+    })
+  })
+  return { ...version, echoedDays: days }
+}
+
+export async function restoreBackingData(ctx: Ctx, id: string) {
+  return transition(ctx, await requireOwned(ctx, id), 'finalized', async (ctx, version) => {
+    await store.updateStateVersion(ctx.db, version.id, { status: 'finalized', soft_deleted_at: null, purge_at: null })
+  })
+}
+
+export async function permanentlyDeleteBackingData(ctx: Ctx, id: string) {
+  const found = await requireOwned(ctx, id)
+  return transition(ctx, found, 'backing_data_permanently_deleted', async (ctx, version) => {
+    await store.purgeStateVersion(ctx.db, version.id)
+  })
+}
+
+type Target = 'finalized' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
+
+const FROM = {
+  backing_data_soft_deleted: 'finalized',
+  finalized: 'backing_data_soft_deleted',
+  backing_data_permanently_deleted: 'backing_data_soft_deleted',
+} as const satisfies Record<Target, store.PresentedRow['status']>
+
+const ACTIONS = {
+  backing_data_soft_deleted: 'soft_delete_backing_data',
+  finalized: 'restore_backing_data',
+  backing_data_permanently_deleted: 'permanently_delete_backing_data',
+} as const satisfies Record<Target, string>
+
+async function requireOwned(ctx: Ctx, id: string) {
+  if (ctx.config.edition === 'hosted') throw notFound('state version')
+  const found = await requireStateVersion(ctx, id)
+  if (found.facts.standing !== 'owner' && found.facts.standing !== 'system') throw notFound('state version')
+  return found
+}
+
+async function transition(
+  ctx: Ctx,
+  found: StateVersion,
+  to: Target,
+  change: (ctx: Ctx & { db: Tx }, version: store.PresentedRow) => Promise<void>,
+) {
+  const { id } = found
+  const { before, after } = await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceOf(ctx.db, id)
+    const before = await store.findVersion(ctx.db, id)
+    if (!locked || !before) throw notFound('state version')
+    const isCurrent = id === locked.current_state_version_id
+    const isNeeded = isCurrent || id === locked.latest_state_version_id
+    if (before.status !== FROM[to] || (isNeeded && to !== 'finalized')) {
+      const needed = isCurrent
+        ? 'it is the current state version'
+        : 'it becomes the current state version with the unlock'
+      const reason = isNeeded ? needed : `it is ${before.status}`
+      throw badRequest(`transition not allowed: ${id} can't become ${to}, ${reason}`)
+    }
+    await change(ctx, before)
+    await recordAudit(ctx, {
+      organizationId: found.organization_id,
+      action: ACTIONS[to],
+      resource: { type: 'state_version', id },
+      meta: { workspace: found.workspace_id, serial: before.serial },
+    })
+    return { before, after: await store.findVersion(ctx.db, id) }
+  })
+  if (!after) throw notFound('state version')
+  // The row names the content no more: should the process die here, the sweep of orphans takes it.
+  if (to === 'backing_data_permanently_deleted') await deleteContent(ctx, before)
+  return { ...found, ...after }
+}

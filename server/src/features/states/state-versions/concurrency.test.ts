@@ -1,0 +1,197 @@
+import { sql } from 'kysely'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { transact } from '../../../db/db.ts'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
+import {
+  download,
+  lockedWorkspace,
+  rawState,
+  type StateClient,
+  stateClient,
+  upload,
+} from '../../../testing/state-versions.ts'
+import { extractVersion } from './extract-job.ts'
+
+const CLIENTS = 16
+const TURNS = 25
+
+let app: TestApp
+let ada: TestUser
+let organization: string
+
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+  organization = (await createOrganization(app, ada)).name
+})
+
+async function listAll(client: StateClient) {
+  const versions: any[] = []
+  for (let page = 1; ; page += 1) {
+    const query = `filter[organization][name]=${organization}&filter[workspace][name]=${client.name}&page[size]=100`
+    const { data } = (await client.request('GET', `/state-versions?${query}&page[number]=${page}`)).json()
+    versions.push(...data)
+    if (data.length < 100) return versions.toReversed()
+  }
+}
+
+/** A generator of numbers that is the same in every run (mulberry32). */
+function seeded(seed: number) {
+  let state = seed
+  return (below: number) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
+
+describe('sixteen clients at once', () => {
+  test('that post the same serial: one wins, and the others are told', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const states = Array.from({ length: CLIENTS }, (_, index) =>
+      rawState({ serial: 1, outputs: { index: `${index}` } }),
+    )
+
+    const answers = await Promise.all(states.map((raw) => workspace.post(raw)))
+
+    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([
+      201,
+      ...Array(CLIENTS - 1).fill(409),
+    ])
+    const winner = answers.findIndex((answer) => answer.status === 201)
+    const current = (await workspace.current()).json().data.attributes['hosted-state-download-url']
+    expect((await download(app, current)).bytes.equals(states[winner] ?? Buffer.alloc(0))).toBe(true)
+    expect(await listAll(workspace)).toHaveLength(1)
+  })
+
+  test('that post the very same state: all get the one version', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const raw = rawState({ serial: 1 })
+
+    const answers = await Promise.all(Array.from({ length: CLIENTS }, () => workspace.post(raw)))
+
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]))
+    expect(new Set(answers.map((answer) => answer.json().data.id)).size).toBe(1)
+  })
+
+  test('that upload to the same URL: one finalizes', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const raw = rawState({ serial: 1 })
+    const pending = await workspace.create(raw, { state: undefined })
+    const url = pending.attributes['hosted-state-upload-url']
+
+    const answers = await Promise.all(Array.from({ length: CLIENTS }, () => upload(app, url, raw)))
+
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1)
+    expect(answers.filter((answer) => answer.status === 409)).toHaveLength(CLIENTS - 1)
+  })
+
+  test('that do whatever they like leave one consistent history', async () => {
+    const client = stateClient(app, await createWorkspace(app, { organization }), ada.token)
+    const acknowledged = new Map<string, Buffer>()
+    const statuses = new Set<number>()
+    let serial = 0
+
+    async function turn(random: (below: number) => number) {
+      const raw = rawState({ serial: serial + random(4), outputs: { content: `${random(1000)}` } })
+      switch (random(8)) {
+        case 0:
+          return [await client.lock()]
+        case 1:
+          if (random(2) === 0) return [await client.lock()]
+          return [random(4) === 0 ? await client.forceUnlock() : await client.unlock()]
+        case 2:
+        case 3:
+        case 4: {
+          const answer = await client.post(raw)
+          if (answer.status === 201) {
+            acknowledged.set(answer.json().data.id, raw)
+            serial = Math.max(serial, answer.json().data.attributes.serial)
+          }
+          return [answer]
+        }
+        case 5: {
+          const answer = await client.post(raw, { state: undefined })
+          if (answer.status !== 201) return [answer]
+          const { id, attributes } = answer.json().data
+          const put = await upload(app, attributes['hosted-state-upload-url'], raw)
+          if (put.status === 200) acknowledged.set(id, raw)
+          return [answer, put]
+        }
+        case 6: {
+          const [id = 'sv-nothing'] = [...acknowledged.keys()].slice(random(Math.max(1, acknowledged.size)))
+          const answer = await client.rollBack(id)
+          if (answer.status === 201) {
+            const { data } = answer.json()
+            serial = Math.max(serial, data.attributes.serial)
+            const copied = acknowledged.get(id)?.toString() ?? ''
+            acknowledged.set(
+              data.id,
+              Buffer.from(copied.replace(/"serial": \d+,/, `"serial": ${data.attributes.serial},`)),
+            )
+          }
+          return [answer]
+        }
+        default: {
+          const [id = 'sv-nothing'] = [...acknowledged.keys()].slice(random(Math.max(1, acknowledged.size)))
+          const deleted = await client.action(id, 'soft_delete_backing_data')
+          return [deleted, await client.action(id, 'restore_backing_data')]
+        }
+      }
+    }
+    await Promise.all(
+      Array.from({ length: CLIENTS }, async (_, index) => {
+        const random = seeded(index)
+        for (let count = 0; count < TURNS; count += 1)
+          for (const answer of await turn(random)) statuses.add(answer.status)
+      }),
+    )
+
+    expect([...statuses].filter((status) => ![200, 201, 400, 404, 409, 412, 422].includes(status))).toEqual([])
+    const versions = await listAll(client)
+    const serials = versions.filter((one) => one.attributes.status === 'finalized').map((one) => one.attributes.serial)
+    expect(serials).toEqual(serials.toSorted((a, b) => a - b))
+    expect(serials.length).toBeGreaterThan(10)
+    expect(versions.filter((one) => one.attributes.status === 'pending').length).toBeLessThanOrEqual(1)
+    for (const [id, raw] of acknowledged) {
+      const version = versions.find((one) => one.id === id)
+      expect(version?.attributes.status).toMatch(/^(finalized|backing_data_soft_deleted)$/)
+      if (version.attributes.status !== 'finalized') await client.action(id, 'restore_backing_data')
+      const { attributes } = await client.show(id)
+      expect((await download(app, attributes['hosted-state-download-url'])).bytes.equals(raw)).toBe(true)
+    }
+    const current = (await client.current()).json().data
+    expect(current.id).toBe(
+      versions.findLast((one) => one.attributes.status !== 'pending' && one.attributes.status !== 'discarded').id,
+    )
+  }, 120_000)
+})
+
+test('a snapshot that becomes current while it is extracted brings the count of its resources along', async () => {
+  const workspace = await lockedWorkspace(app, organization, ada)
+  const raw = rawState({ resources: ['one', 'two', 'three'], padding: 200_000 })
+  const { id } = await workspace.create(raw, { intermediate: true })
+
+  const unlocked = await transact(app.as(), async (ctx) => {
+    await extractVersion(ctx, id)
+    const answer = workspace.unlock()
+    await untilSomethingWaits()
+    return { answer }
+  })
+
+  expect((await unlocked.answer).status).toBe(200)
+  const answer = await workspace.request('GET', `/workspaces/${workspace.id}`)
+  expect(answer.json().data.attributes['resource-count']).toBe(3)
+})
+
+/** Until a statement in the database waits for another transaction. */
+async function untilSomethingWaits() {
+  for (;;) {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
+    if (rows[0] && rows[0].count > 0) return
+  }
+}

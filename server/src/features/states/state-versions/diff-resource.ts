@@ -1,0 +1,21 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { StateSummary } from '../../../terraform-state/diff.ts'
+import type { ComparedVersions } from './state-diff.ts'
+
+/** What changed from `fromId`, or from nothing at all, to `toId`. Not part of the public API: a document of our own. */
+export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): Resource {
+  const { from, to, ...changes } = diff
+  return {
+    id: `${fromId ?? 'none'}..${toId}`,
+    type: 'state-version-diffs',
+    attributes: { from: fromId === null ? null : summary(from), to: summary(to), ...changes },
+    relationships: {
+      from: { data: fromId === null ? null : { id: fromId, type: 'state-versions' } },
+      to: { data: { id: toId, type: 'state-versions' } },
+    },
+  }
+}
+
+function summary({ serial, lineage, engineVersion }: StateSummary) {
+  return { serial, lineage, 'engine-version': engineVersion }
+}

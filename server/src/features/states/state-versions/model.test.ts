@@ -1,0 +1,301 @@
+import { equal } from 'node:assert/strict'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
+import { download, rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
+
+/** How many random histories are played, of 43 steps on average; more of them on demand. */
+const HISTORIES = Number(process.env['STATE_MODEL_HISTORIES'] ?? 50)
+const STEPS = 80
+
+let app: TestApp
+let users: TestUser[]
+let organization: string
+
+beforeAll(async () => {
+  app = await createTestApp()
+  const owner = await createUser(app)
+  const { id, name } = await createOrganization(app, owner)
+  organization = name
+  const others = [await createUser(app), await createUser(app)]
+  const team = await app.db.selectFrom('teams').select('id').where('organization_id', '=', id).executeTakeFirstOrThrow()
+  for (const user of others) {
+    await app.db
+      .insertInto('team_members')
+      .values({ team_id: team.id, user_id: user.id, created_at: app.now() })
+      .execute()
+  }
+  users = [owner, ...others]
+})
+
+type Status = 'pending' | 'finalized' | 'discarded' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
+type Version = {
+  id: string
+  serial: number
+  raw: Buffer
+  status: Status
+  intermediate: boolean
+  uploadUrl: string | null
+  /** Who held the lock when the version was created. */
+  creator: number
+}
+
+/** All that the interface promises about one workspace, in a few lines. */
+type Model = { lock: number | undefined; versions: Version[]; current?: Version; latest?: Version; pending?: Version }
+type Real = { clients: StateClient[] }
+type Command = fc.AsyncCommand<Model, Real>
+
+let steps = 0
+
+function command(text: string, run: (model: Model, real: Real) => Promise<void>): Command {
+  return {
+    check: () => true,
+    run: async (model, real) => {
+      steps += 1
+      await run(model, real)
+    },
+    toString: () => text,
+  }
+}
+
+const clientOf = (real: Real, user: number) => {
+  const client = real.clients[user]
+  if (!client) throw new Error(`there is no user ${user}`)
+  return client
+}
+const pick = (model: Model, index: number) => model.versions[index % Math.max(1, model.versions.length)]
+
+function finalized(model: Model, version: Version) {
+  version.status = 'finalized'
+  version.uploadUrl = null
+  model.latest = version
+  if (!version.intermediate) model.current = version
+}
+
+function released(model: Model) {
+  model.lock = undefined
+  if (model.latest) {
+    model.current = model.latest
+    model.latest.intermediate = false
+  }
+}
+
+function superseded(model: Model) {
+  if (model.pending) Object.assign(model.pending, { status: 'discarded', uploadUrl: null })
+  delete model.pending
+}
+
+const user = fc.nat({ max: 2 })
+const target = fc.nat({ max: 30 })
+
+const create = fc
+  .record({
+    user,
+    step: fc.integer({ min: -1, max: 2 }),
+    content: fc.constantFrom('a', 'b'),
+    inline: fc.boolean(),
+    intermediate: fc.boolean(),
+  })
+  .map((input) =>
+    command(`create(${JSON.stringify(input)})`, async (model, real) => {
+      const serial = Math.max(0, (model.latest?.serial ?? 0) + input.step)
+      const raw = rawState({ serial, outputs: { content: input.content } })
+      const { latest } = model
+
+      const answer = await clientOf(real, input.user).post(raw, {
+        intermediate: input.intermediate,
+        ...(!input.inline && { state: undefined }),
+      })
+
+      if (model.lock !== input.user) return equal(answer.status, 409)
+      if (latest && serial < latest.serial) return equal(answer.status, 412)
+      const isSame = latest?.serial === serial
+      if (latest && isSame && !latest.raw.equals(raw)) return equal(answer.status, 409)
+      equal(answer.status, 201)
+      const { id, attributes } = answer.json().data
+      if (latest && isSame && input.inline) return equal(id, latest.id)
+      superseded(model)
+      const version: Version = {
+        id,
+        serial,
+        raw,
+        status: 'pending',
+        intermediate: input.intermediate,
+        uploadUrl: attributes['hosted-state-upload-url'],
+        creator: input.user,
+      }
+      model.versions.push(version)
+      if (input.inline) finalized(model, version)
+      else model.pending = version
+      return equal(attributes.status, version.status)
+    }),
+  )
+
+const uploadIt = fc.record({ target, right: fc.boolean() }).map((input) =>
+  command(`upload(${JSON.stringify(input)})`, async (model) => {
+    const version = input.right ? model.pending : pick(model, input.target)
+    if (!version?.uploadUrl) return
+    const content = input.right ? version.raw : Buffer.from('something else')
+
+    const answer = await upload(app, version.uploadUrl, content)
+
+    const isTaken = model.lock !== undefined && model.lock !== version.creator
+    if (version.status !== 'pending' || isTaken) return equal(answer.status, 409)
+    if (!input.right) return equal(answer.status, 422)
+    equal(answer.status, 200)
+    delete model.pending
+    version.intermediate &&= model.lock !== undefined
+    finalized(model, version)
+  }),
+)
+
+const lock = user.map((index) =>
+  command(`lock(${index})`, async (model, real) => {
+    const answer = await clientOf(real, index).lock()
+
+    equal(answer.status, model.lock === undefined ? 200 : 409)
+    if (model.lock === undefined) model.lock = index
+  }),
+)
+
+const unlock = user.map((index) =>
+  command(`unlock(${index})`, async (model, real) => {
+    const answer = await clientOf(real, index).unlock()
+
+    if (model.lock !== index) return equal(answer.status, 409)
+    if (model.pending) return equal(answer.status, 422)
+    equal(answer.status, 200)
+    released(model)
+  }),
+)
+
+const forceUnlock = user.map((index) =>
+  command(`forceUnlock(${index})`, async (model, real) => {
+    const answer = await clientOf(real, index).forceUnlock()
+
+    equal(answer.status, model.lock === undefined ? 409 : 200)
+    if (model.lock !== undefined) released(model)
+  }),
+)
+
+const rollBack = fc.record({ user, target }).map((input) =>
+  command(`rollBack(${JSON.stringify(input)})`, async (model, real) => {
+    const version = pick(model, input.target)
+    if (!version) return
+    const answer = await clientOf(real, input.user).rollBack(version.id)
+
+    if (version.status !== 'finalized') return equal(answer.status, 422)
+    if (model.lock !== input.user) return equal(answer.status, 409)
+    equal(answer.status, 201)
+    const serial = Math.max(...model.versions.map((one) => one.serial)) + 1
+    superseded(model)
+    const { id, attributes } = answer.json().data
+    equal(attributes.serial, serial)
+    const raw = Buffer.from(version.raw.toString().replace(`"serial": ${version.serial},`, `"serial": ${serial},`))
+    const copy: Version = {
+      id,
+      serial,
+      raw,
+      status: 'pending',
+      intermediate: false,
+      uploadUrl: null,
+      creator: input.user,
+    }
+    model.versions.push(copy)
+    finalized(model, copy)
+  }),
+)
+
+const TRANSITIONS = {
+  soft_delete_backing_data: ['finalized', 'backing_data_soft_deleted'],
+  restore_backing_data: ['backing_data_soft_deleted', 'finalized'],
+  permanently_delete_backing_data: ['backing_data_soft_deleted', 'backing_data_permanently_deleted'],
+} as const satisfies Record<string, [Status, Status]>
+
+const transition = fc
+  .record({ target, action: fc.constantFrom(...(Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[])) })
+  .map((input) =>
+    command(`${input.action}(${input.target})`, async (model, real) => {
+      const version = pick(model, input.target)
+      if (!version) return
+      const [from, to] = TRANSITIONS[input.action]
+
+      const answer = await clientOf(real, 0).action(version.id, input.action)
+
+      const isNeeded = version === model.current || version === model.latest
+      if (version.status !== from || isNeeded) return equal(answer.status, 400)
+      equal(answer.status, 200)
+      version.status = to
+    }),
+  )
+
+/** What everybody must see at any moment. */
+const look = user.map((index) =>
+  command(`look(${index})`, async (model, real) => {
+    const client = clientOf(real, index)
+    const current = await client.current()
+    if (!model.current) equal(current.status, 404)
+    else equal(current.json().data.id, model.current.id)
+  }),
+)
+
+async function checkAll(model: Model, client: StateClient) {
+  expect((await client.request('GET', `/workspaces/${client.id}`)).json().data.attributes.locked).toBe(
+    model.lock !== undefined,
+  )
+  const current = await client.current()
+  expect(current.status === 200 ? current.json().data.id : undefined).toBe(model.current?.id)
+  const query = `filter[organization][name]=${organization}&filter[workspace][name]=${client.name}&page[size]=100`
+  const list = (await client.request('GET', `/state-versions?${query}`)).json()
+  expect(list.meta.pagination['total-count']).toBe(model.versions.length)
+  expect(
+    list.data.map(({ id, attributes: { status, serial, intermediate } }: any) => ({
+      id,
+      status,
+      serial,
+      intermediate,
+    })),
+  ).toEqual(
+    model.versions.map(({ id, status, serial, intermediate }) => ({ id, status, serial, intermediate })).toReversed(),
+  )
+  for (const { id, attributes } of list.data) {
+    if (attributes.status !== 'finalized') continue
+    const content = await download(app, attributes['hosted-state-download-url'])
+    expect(content.bytes.equals(model.versions.find((version) => version.id === id)?.raw ?? Buffer.alloc(0))).toBe(true)
+  }
+}
+
+test('any interleaving of three users does what the model says', async () => {
+  const commands = fc.commands(
+    [
+      create,
+      create,
+      create,
+      uploadIt,
+      uploadIt,
+      lock,
+      lock,
+      unlock,
+      forceUnlock,
+      rollBack,
+      transition,
+      transition,
+      look,
+    ],
+    { maxCommands: STEPS, size: '+2' },
+  )
+  await fc.assert(
+    fc.asyncProperty(commands, async (steps) => {
+      const workspace = await createWorkspace(app, { organization })
+      const model: Model = { lock: undefined, versions: [] }
+      const real = { clients: users.map((one) => stateClient(app, workspace, one.token)) }
+
+      await fc.asyncModelRun(() => ({ model, real }), steps)
+
+      await checkAll(model, clientOf(real, 0))
+    }),
+    { numRuns: HISTORIES, endOnFailure: true },
+  )
+  expect(steps).toBeGreaterThan(HISTORIES * 20)
+}, 600_000)

@@ -1,0 +1,56 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import type { Ctx } from '../../../app.ts'
+import { workspacePermissions } from '../../../auth/permissions.ts'
+import { RawJson } from '../../../http/raw-json.ts'
+import type { Surroundings } from './create.ts'
+import { includedWith } from './includes.ts'
+import { type Shown, stateVersionResource } from './resource.ts'
+import { resourceLists } from './resource-lists.ts'
+import type { PresentedRow } from './store.ts'
+
+/** Presents versions of one workspace with what `includes` names. */
+export async function stateVersionDocuments(
+  ctx: Ctx,
+  versions: readonly PresentedRow[],
+  surroundings: Surroundings & { echoedDays?: number | undefined },
+  includes: ReadonlySet<string> = new Set(),
+): Promise<{ resources: Resource[]; included: Resource[] | undefined }> {
+  const shown = { ...shownIn(surroundings), deleteOlderThanDays: surroundings.echoedDays }
+  const [resources, included] = await Promise.all([
+    stateVersionResources(ctx, versions, () => shown),
+    includedWith(ctx, versions, includes),
+  ])
+  return { resources, included }
+}
+
+export async function stateVersionResources(
+  ctx: Ctx,
+  versions: readonly PresentedRow[],
+  shownOf: (version: PresentedRow) => Shown,
+) {
+  const lists = await resourceLists(ctx, versions)
+  // A version that was deleted since its row was read has no list any more.
+  return versions.map((version) =>
+    stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, shownOf(version)),
+  )
+}
+
+/** What the versions of a workspace show the caller, by whatever door they are read. */
+export function shownIn(surroundings: Surroundings): Shown {
+  return {
+    seesBilling: seesBilling(surroundings),
+    mayUpload: workspacePermissions(surroundings.facts).has('state-versions:write'),
+    commit: surroundings.vcs_repo === null ? undefined : { sha: null, url: null },
+  }
+}
+
+const NO_LIST = new RawJson(Buffer.from('[]'))
+
+/** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (spec §2.4). */
+function seesBilling({ plan, facts }: Surroundings) {
+  if (plan !== 'standard') return false
+  return (
+    facts.standing === 'owner' ||
+    (facts.standing === 'member' && (facts.access.has('manage_workspaces') || facts.access.has('read_workspaces')))
+  )
+}

@@ -1,0 +1,113 @@
+import type { Ctx } from '../../../app.ts'
+import { readFacts } from '../../../auth/facts.ts'
+import { checkDemands, type Facts, type WorkspacePermission, workspacePermissions } from '../../../auth/permissions.ts'
+import type { Tx } from '../../../db/db.ts'
+import { invalid, invalidParameter, notFound } from '../../../errors.ts'
+import type { Page, Paged } from '../../../http/pagination.ts'
+import { requireWorkspaceByName, type Workspace } from '../../workspaces/workspaces/service.ts'
+import { type Surroundings, surroundingsOf } from './create.ts'
+import { shownIn, stateVersionResources } from './presentation.ts'
+import * as store from './store.ts'
+/** A version whose workspace the actor may see, with what it may do there. */
+export type StateVersion = Omit<store.FoundStateVersion, 'facts'> & { facts: Facts }
+
+/** Throws `not-found` for what does not exist, what may not be seen and what may not be read alike (spec §4.4). */
+export async function requireStateVersion(
+  ctx: Ctx,
+  id: string,
+  permission: WorkspacePermission = 'state-versions:read',
+): Promise<StateVersion> {
+  return authorised(ctx, await store.findStateVersion(ctx.db, ctx.actor, { id }), permission)
+}
+
+export async function showStateVersion(ctx: Ctx, id: string) {
+  return requireStateVersion(ctx, id)
+}
+
+/** The input state of runs. Throws `not-found` too when the workspace has none. */
+export async function showCurrentStateVersion(ctx: Ctx, workspaceId: string) {
+  return authorised(
+    ctx,
+    await store.findStateVersion(ctx.db, ctx.actor, { currentOf: workspaceId }),
+    'state-versions:read',
+  )
+}
+
+function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permission: WorkspacePermission): StateVersion {
+  if (!row) throw notFound('state version')
+  const { organization_id: organizationId, workspace_id: workspaceId } = row
+  const facts = readFacts(ctx.actor, { organizationId, workspaceId, facts: row.facts })
+  const can = workspacePermissions(facts)
+  if (can.size > 0) checkDemands(facts)
+  if (!can.has(permission)) throw notFound('state version')
+  return { ...row, facts }
+}
+
+/** The versions of one workspace, the newest first. */
+export async function listStateVersions(
+  ctx: Ctx,
+  filter: { organization: unknown; workspace: unknown; status: unknown },
+  page: Page,
+): Promise<Paged<store.PresentedRow> & { surroundings: Surroundings }> {
+  const organization = requiredFilter('filter[organization][name]', filter.organization)
+  const name = requiredFilter('filter[workspace][name]', filter.workspace)
+  const status = readStatus(filter.status)
+  const workspace = await requireWorkspaceByName(ctx, organization, name, 'workspace:read')
+  if (!workspace.can.has('state-versions:read')) throw notFound('workspace')
+  const [rows, total] = await Promise.all([
+    store.listStateVersions(ctx.db, workspace.id, { page, status }),
+    status === undefined ? workspace.state_version_count : store.countStateVersions(ctx.db, workspace.id, status),
+  ])
+  return { rows, total, surroundings: surroundingsOf(workspace) }
+}
+
+function requiredFilter(name: string, value: unknown) {
+  if (typeof value === 'string' && value !== '') return value
+  const given = Array.isArray(value) ? `is given ${value.length} times` : 'is missing'
+  throw invalidParameter(`${name} ${given}: it must name one`, name)
+}
+
+const LISTED = ['pending', 'finalized', 'discarded'] as const
+
+function readStatus(value: unknown) {
+  if (value === undefined || value === '') return undefined
+  const status = LISTED.find((name) => name === value)
+  if (status) return status
+  throw invalidParameter(
+    `filter[status] is ${JSON.stringify(value)}, it must be one of ${LISTED.join(', ')}`,
+    'filter[status]',
+  )
+}
+
+/** The columns of a workspace's row, read under its lock, that tell what a release of the workspace has to settle. */
+export type Releasable = {
+  id: string
+  pending_state_version_id: string | null
+  latest_state_version_id: string | null
+  current_state_version_id: string | null
+}
+
+/**
+ * For the unlock of a workspace: throws `invalid` while its newest version awaits its content. Clients look for the words
+ * `latest state version is still pending`, and take a conflict for a workspace that is unlocked already.
+ */
+export function checkNoPendingStateVersion({ pending_state_version_id: pending }: Releasable) {
+  if (pending !== null) throw invalid(`the latest state version is still pending: ${pending} awaits its upload`)
+}
+
+/**
+ * Makes the last snapshot of a workspace its current state: for every release of its lock, forced ones included, and for
+ * the end of the run that wrote it. Does nothing when there is none.
+ */
+export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Releasable) {
+  if (workspace.latest_state_version_id === workspace.current_state_version_id) return
+  await store.promoteLatest(ctx.db, workspace.id)
+}
+
+/** The current versions of workspaces as resources, for includes: of workspaces whose state the caller may read. */
+export async function includedStateVersions(ctx: Ctx, workspaces: readonly Workspace[]) {
+  const ids = workspaces.flatMap((workspace) => workspace.current_state_version_id ?? [])
+  const shown = new Map(workspaces.map((workspace) => [workspace.id, shownIn(surroundingsOf(workspace))]))
+  const versions = await store.findVersions(ctx.db, ids)
+  return stateVersionResources(ctx, versions, (version) => shown.get(version.workspace_id) ?? {})
+}

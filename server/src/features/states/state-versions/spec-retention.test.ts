@@ -1,0 +1,258 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { applyRetention } from '../data-retention/jobs.ts'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { lockedWorkspace, rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
+import { sweepOrphans, verifySample } from './upkeep.ts'
+
+const DAY_MS = 86_400_000
+const signal = new AbortController().signal
+let app: TestApp
+let ada: TestUser
+
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+})
+
+async function newOrganization() {
+  return (await createOrganization(app, ada)).name
+}
+
+async function history(workspace: StateClient, serials: readonly number[]) {
+  const ids: string[] = []
+  for (const serial of serials) ids.push((await workspace.create(rawState({ serial }))).id)
+  return ids
+}
+
+async function statuses(workspace: StateClient, ids: readonly string[]) {
+  const all = await Promise.all(ids.map((id) => workspace.request('GET', `/state-versions/${id}`)))
+  return all.map((answer) => (answer.status === 200 ? answer.json().data.attributes.status : answer.status))
+}
+
+const policy = (type: string, days?: number) => ({
+  data: { type, ...(days !== undefined && { attributes: { 'delete-older-than-n-days': days } }) },
+})
+
+describe('a data retention policy', () => {
+  test('of an organization and of a workspace is set, shown, changed and removed', async () => {
+    const organization = await newOrganization()
+    const workspace = await lockedWorkspace(app, organization, ada)
+
+    for (const [path, target] of [
+      [
+        `/organizations/${organization}/relationships/data-retention-policy`,
+        { id: organization, type: 'organizations' },
+      ],
+      [`/workspaces/${workspace.id}/relationships/data-retention-policy`, { id: workspace.id, type: 'workspaces' }],
+    ] as const) {
+      expect((await workspace.request('GET', path)).status).toBe(404)
+      const created = await workspace.request('POST', path, policy('data-retention-policy-delete-olders', 60))
+      expect(created.status).toBe(201)
+      expect(created.json().data).toEqual({
+        id: expect.stringMatching(/^drp-/),
+        type: 'data-retention-policy-delete-olders',
+        attributes: { 'delete-older-than-n-days': 60 },
+        relationships: { target: { data: target } },
+      })
+      const changed = await workspace.request('POST', path, policy('data-retention-policy-dont-deletes'))
+      expect(changed.status).toBe(200)
+      expect(changed.json().data).toMatchObject({
+        id: created.json().data.id,
+        type: 'data-retention-policy-dont-deletes',
+      })
+      const patched = await workspace.request('PATCH', path, policy('data-retention-policies', 5))
+      expect(patched.json().data).toMatchObject({ attributes: { 'delete-older-than-n-days': 5 } })
+      expect((await workspace.request('GET', path)).json()).toEqual(patched.json())
+      expect((await workspace.request('DELETE', path)).status).toBe(204)
+      expect((await workspace.request('GET', path)).status).toBe(404)
+    }
+  })
+
+  test('is named by the resource that it is set on, with the type that clients must read', async () => {
+    const organization = await newOrganization()
+    const workspace = await lockedWorkspace(app, organization, ada)
+
+    for (const resource of [`/organizations/${organization}`, `/workspaces/${workspace.id}`]) {
+      const named = async () =>
+        (await workspace.request('GET', resource)).json().data.relationships['data-retention-policy'].data
+      const path = `${resource}/relationships/data-retention-policy`
+      expect(await named()).toBeNull()
+      const { id } = (await workspace.request('POST', path, policy('data-retention-policy-delete-olders', 60))).json()
+        .data
+      expect(await named()).toEqual({ id, type: 'data-retention-policy-delete-olders' })
+      await workspace.request('POST', path, policy('data-retention-policy-dont-deletes'))
+      expect(await named()).toEqual({ id, type: 'data-retention-policy-dont-deletes' })
+    }
+  })
+
+  test('needs a whole number of days above zero', async () => {
+    const path = `/organizations/${await newOrganization()}/relationships/data-retention-policy`
+
+    for (const days of [0, -1, 1.5, undefined]) {
+      const body = policy('data-retention-policy-delete-olders', days)
+      expect((await app.request({ method: 'POST', url: `/api/v2${path}`, token: ada.token, body })).status).toBe(422)
+    }
+  })
+
+  test('is not for strangers', async () => {
+    const organization = await newOrganization()
+    const stranger = await createUser(app)
+    const url = `/api/v2/organizations/${organization}/relationships/data-retention-policy`
+
+    expect((await app.request({ url, token: stranger.token })).status).toBe(404)
+  })
+
+  test('of the organization soft-deletes older states, but never the current one', async () => {
+    const organization = await newOrganization()
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const ids = await history(workspace, [1, 2, 3])
+    await workspace.request(
+      'POST',
+      `/organizations/${organization}/relationships/data-retention-policy`,
+      policy('data-retention-policy-delete-olders', 10),
+    )
+
+    await applyRetention(app.as(), signal)
+    expect(await statuses(workspace, ids)).toEqual(['finalized', 'finalized', 'finalized'])
+    app.clock.advance(10 * DAY_MS + 1000)
+    await applyRetention(app.as(), signal)
+    expect(await statuses(workspace, ids)).toEqual([
+      'backing_data_soft_deleted',
+      'backing_data_soft_deleted',
+      'finalized',
+    ])
+    app.clock.advance(7 * DAY_MS + 1000)
+    await applyRetention(app.as(), signal)
+    expect(await statuses(workspace, ids)).toEqual([
+      'backing_data_permanently_deleted',
+      'backing_data_permanently_deleted',
+      'finalized',
+    ])
+  })
+
+  test('of a workspace goes before that of its organization', async () => {
+    const organization = await newOrganization()
+    const keeping = await lockedWorkspace(app, organization, ada)
+    const inheriting = await lockedWorkspace(app, organization, ada)
+    const kept = await history(keeping, [1, 2])
+    const deleted = await history(inheriting, [1, 2])
+    const path = 'relationships/data-retention-policy'
+    await keeping.request(
+      'POST',
+      `/organizations/${organization}/${path}`,
+      policy('data-retention-policy-delete-olders', 1),
+    )
+    await keeping.request('POST', `/workspaces/${keeping.id}/${path}`, policy('data-retention-policy-dont-deletes'))
+
+    app.clock.advance(2 * DAY_MS)
+    await applyRetention(app.as(), signal)
+
+    expect(await statuses(keeping, kept)).toEqual(['finalized', 'finalized'])
+    expect(await statuses(inheriting, deleted)).toEqual(['backing_data_soft_deleted', 'finalized'])
+  })
+})
+
+describe('the free plan', () => {
+  test('keeps the last 100 states, the newest of every workspace, and all others for six months', async () => {
+    const organization = await newOrganization()
+    await app.db.updateTable('organizations').set({ plan: 'free' }).where('name', '=', organization).execute()
+    const quiet = await lockedWorkspace(app, organization, ada)
+    const [older = '', newest = ''] = await history(quiet, [1, 2])
+    const busy = await lockedWorkspace(app, organization, ada)
+    const serials = Array.from({ length: 100 }, (_, index) => index + 1)
+    const [first = '', ...rest] = await history(busy, serials)
+
+    app.clock.advance(150 * DAY_MS)
+    await applyRetention(app.as(), signal)
+    expect(await statuses(quiet, [older, newest])).toEqual(['finalized', 'finalized'])
+
+    app.clock.advance(50 * DAY_MS)
+    await applyRetention(app.as(), signal)
+    // The 100 states of the busy workspace are the last ones; of the quiet one, the newest stays.
+    expect(await statuses(quiet, [older, newest])).toEqual([404, 'finalized'])
+    expect(await statuses(busy, [first])).toEqual(['finalized'])
+
+    const extra = await busy.create(rawState({ serial: 101 }))
+    await applyRetention(app.as(), signal)
+    expect(await statuses(busy, [first, rest[0] ?? '', extra.id])).toEqual([404, 'finalized', 'finalized'])
+    const list = await busy.request(
+      'GET',
+      `/state-versions?filter[organization][name]=${organization}&filter[workspace][name]=${busy.name}`,
+    )
+    expect(list.json().meta.pagination['total-count']).toBe(100)
+  })
+
+  test('is no reason to delete on another plan', async () => {
+    const organization = await newOrganization()
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const serials = Array.from({ length: 102 }, (_, index) => index + 1)
+    const [first = ''] = await history(workspace, serials)
+
+    app.clock.advance(400 * DAY_MS)
+    await applyRetention(app.as(), signal)
+
+    expect(await statuses(workspace, [first])).toEqual(['finalized'])
+  })
+})
+
+describe('upkeep', () => {
+  test('sweeps blobs that no version names, and leaves the others', async () => {
+    // The age of a blob is by the real clock, which the other tests have left behind.
+    const app = await createTestApp()
+    const user = await createUser(app)
+    const workspace = await lockedWorkspace(app, (await createOrganization(app, user)).name, user)
+    const raw = rawState({ resources: ['big'], padding: 400_000 })
+    const { id } = await workspace.create(raw)
+    await app.blobs.put('state-versions/sv-nothing/raw-lost', raw)
+    const pending = await workspace.create(rawState({ serial: 2, resources: ['big'], padding: 400_000 }), {
+      state: undefined,
+    })
+    await upload(app, pending.attributes['hosted-json-state-upload-url'], `{"a":"${'x'.repeat(400_000)}"}`)
+    await workspace.create(rawState({ serial: 3 }))
+
+    expect(await sweepOrphans(app.as(), signal)).toBe(0)
+    app.clock.advance(3 * DAY_MS)
+    expect(await sweepOrphans(app.as(), signal)).toBe(2)
+
+    const { attributes } = await workspace.show(id)
+    expect(
+      (await app.request({ url: new URL(attributes['hosted-state-download-url']).pathname })).bytes.equals(raw),
+    ).toBe(true)
+    expect(await app.blobs.stat('state-versions/sv-nothing/raw-lost')).toBeUndefined()
+  })
+
+  test('reads a sample back, and reports what is damaged', async () => {
+    const workspace = await lockedWorkspace(app, await newOrganization(), ada)
+    const { id } = await workspace.create(rawState())
+    // The sample begins at a new id: with this one the version is in it, however many others there are.
+    const ctx = { ...app.as(), newId: () => id }
+    expect((await verifySample(ctx, signal)).damaged).toEqual([])
+
+    await app.db
+      .updateTable('state_contents')
+      .set({ sealed: Buffer.from('garbage of more than thirty bytes in all') })
+      .where('state_version_id', '=', id)
+      .execute()
+    app.clock.advance(1000)
+    const { damaged } = await verifySample(ctx, signal)
+
+    expect(damaged).toEqual([{ id, reason: expect.any(String) }])
+    const download = (await workspace.show(id)).attributes['hosted-state-download-url']
+    expect((await app.request({ url: new URL(download).pathname })).status).toBe(500)
+  })
+})
+
+test('billable resources are shown on a metered plan, to those who see the usage', async () => {
+  const organization = await newOrganization()
+  const workspace = await lockedWorkspace(app, organization, ada)
+  const { id, attributes } = await workspace.create(rawState({ resources: ['one'] }))
+  expect(attributes).not.toHaveProperty('billable-rum-count')
+
+  await app.db.updateTable('organizations').set({ plan: 'standard' }).where('name', '=', organization).execute()
+
+  expect((await workspace.show(id)).attributes['billable-rum-count']).toBe(0)
+  const { createOrganizationToken } = await import('../../organizations/organization-tokens/organization-tokens.ts')
+  const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
+  expect((await stateClient(app, workspace, text).show(id)).attributes).not.toHaveProperty('billable-rum-count')
+})

@@ -1,0 +1,198 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createWorkspace } from '../../../testing/factories.ts'
+import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
+import { createRun, createRunSetting, type RunSetting, runStatus } from '../../../testing/runs.ts'
+import { rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
+
+let app: TestApp
+let agent: FakeAgent
+
+beforeAll(async () => {
+  app = await createTestApp()
+  agent = await createFakeAgent(app)
+})
+
+/** A run whose apply is at work, with the workspace as the engine sees it and as the user does. */
+async function applying() {
+  const setting = await createRunSetting(app)
+  const runId = await createRun(app, setting, { 'auto-apply': true })
+  const plan = await agent.take()
+  await plan.finish()
+  const apply = await agent.take()
+  expect(apply.runId).toBe(runId)
+  const workspace = { id: setting.workspaceId, name: setting.workspaceName }
+  return {
+    setting,
+    runId,
+    plan,
+    apply,
+    engine: stateClient(app, workspace, apply.token),
+    user: stateClient(app, workspace, setting.user.token),
+  }
+}
+
+/** As terraform stores a state: pending, then the upload, tied to the run. */
+async function store(engine: StateClient, raw: Buffer, runId: string) {
+  const answer = await engine.post(raw, { state: undefined }, { run: { data: { type: 'runs', id: runId } } })
+  expect(answer.status).toBe(201)
+  const { id, attributes } = answer.json().data
+  expect((await upload(app, attributes['hosted-state-upload-url'], raw)).status).toBe(200)
+  expect((await engine.request('GET', `/state-versions/${id}`)).status).toBe(200)
+  return id as string
+}
+
+describe('the states that an engine stores while it applies', () => {
+  test('are snapshots of its run until the run ends, then the last one is current', async () => {
+    const { setting, runId, apply, engine, user } = await applying()
+    const first = await store(engine, rawState({ serial: 1, resources: ['a'] }), runId)
+    const last = await store(engine, rawState({ serial: 2, resources: ['a', 'b'], outputs: { x: 'y' } }), runId)
+
+    expect((await user.current()).status).toBe(404)
+    expect((await user.show(last)).attributes.intermediate).toBe(true)
+    await apply.finish()
+
+    expect(await runStatus(app, setting, runId)).toBe('applied')
+    const current = (await user.current()).json().data
+    expect(current).toMatchObject({ id: last, attributes: { intermediate: false } })
+    expect(current.relationships.run.data).toEqual({ id: runId, type: 'runs' })
+    expect((await user.show(first)).attributes.intermediate).toBe(true)
+    const outputs = await user.request('GET', `/workspaces/${user.id}/current-state-version-outputs`)
+    expect(outputs.json().data).toMatchObject([{ attributes: { name: 'x', value: 'y' } }])
+  })
+
+  test('are listed by the apply, and by no other', async () => {
+    const { runId, apply, engine, user } = await applying()
+    const first = await store(engine, rawState({ serial: 1 }), runId)
+    const last = await store(engine, rawState({ serial: 2 }), runId)
+    await apply.finish()
+
+    const shown = (await user.request('GET', `/runs/${runId}/apply`)).json().data
+    const included = (await user.request('GET', `/runs/${runId}?include=apply,plan`)).json().included
+    const made = [first, last].map((id) => ({ id, type: 'state-versions' }))
+
+    expect(shown.relationships['state-versions'].data).toEqual(made)
+    for (const { type, relationships } of included) {
+      expect(relationships['state-versions'].data).toEqual(type === 'applies' ? made : [])
+    }
+    expect(included).toHaveLength(2)
+  })
+
+  test('become current too when the apply fails', async () => {
+    const { setting, runId, apply, engine, user } = await applying()
+    const last = await store(engine, rawState({ serial: 1 }), runId)
+
+    await apply.finish({ status: 'errored', exitCode: 1 })
+    // The run waits a little for its log to be opened.
+    app.clock.advance(60_000)
+    await app.runJobs()
+
+    expect(await runStatus(app, setting, runId)).toBe('errored')
+    expect((await user.current()).json().data.id).toBe(last)
+  })
+
+  test('are created by an internal account, which include shows with the run and its configuration', async () => {
+    const { setting, runId, apply, engine, user } = await applying()
+    const id = await store(engine, rawState({ serial: 1 }), runId)
+    await apply.finish()
+
+    const includes = 'created_by,run,run.created_by,run.configuration_version'
+    const answer = (await user.request('GET', `/state-versions/${id}?include=${includes}`)).json()
+
+    expect(answer.included.map(({ type, id }: any) => `${type}/${id}`).toSorted()).toEqual(
+      [
+        `configuration-versions/${setting.configurationVersionId}`,
+        `runs/${runId}`,
+        `users/${setting.user.id}`,
+        'users/user-GroundstateRuns1',
+      ].toSorted(),
+    )
+    const internal = answer.included.find((one: any) => one.id === 'user-GroundstateRuns1')
+    expect(internal.attributes['is-service-account']).toBe(true)
+  })
+})
+
+describe("a run's token", () => {
+  test('writes to its own workspace alone', async () => {
+    const { apply, setting } = await applying()
+    const other = await createWorkspace(app, { organization: setting.organization })
+
+    expect((await stateClient(app, other, apply.token).post(rawState())).status).toBe(404)
+    await apply.finish()
+  })
+
+  test('rolls nothing back', async () => {
+    const { engine, apply, runId } = await applying()
+    const id = await store(engine, rawState({ serial: 1 }), runId)
+
+    expect((await engine.rollBack(id)).status).toBe(404)
+    await apply.finish()
+  })
+
+  test('names no other run', async () => {
+    const { engine, apply } = await applying()
+    const foreign = await applying()
+
+    const answer = await engine.post(rawState(), {}, { run: { data: { type: 'runs', id: foreign.runId } } })
+
+    expect(answer.status).toBe(422)
+    await apply.finish()
+    await foreign.apply.finish()
+  })
+
+  test('of a run that does not hold the workspace writes nothing', async () => {
+    const setting: RunSetting = await createRunSetting(app)
+    await createRun(app, setting, { 'plan-only': true })
+    const plan = await agent.take()
+    const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.token)
+
+    expect((await engine.post(rawState())).status).toBe(409)
+    await plan.finish()
+  })
+
+  test('writes nothing while it plans, although the run holds the workspace', async () => {
+    const setting: RunSetting = await createRunSetting(app)
+    const runId = await createRun(app, setting)
+    const plan = await agent.take()
+    const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.token)
+
+    const answer = await engine.post(rawState())
+
+    expect(answer.status).toBe(409)
+    expect(answer.json().errors[0].detail).toBe(`the run ${runId} is planning: a run writes state while it applies`)
+    await plan.finish({ hasChanges: false })
+  })
+
+  test('is worth nothing once the run has ended', async () => {
+    const { apply, engine } = await applying()
+    await apply.finish()
+
+    expect((await engine.post(rawState())).status).toBe(401)
+  })
+})
+
+test('a user may name a run of the workspace, and no other', async () => {
+  const { runId, apply, user } = await applying()
+  await apply.finish()
+  await user.lock()
+
+  const answer = await user.post(rawState({ serial: 1 }), {}, { run: { data: { type: 'runs', id: runId } } })
+  expect(answer.status).toBe(201)
+  expect(answer.json().data.relationships.run.data).toEqual({ id: runId, type: 'runs' })
+
+  const foreign = await applying()
+  await foreign.apply.finish()
+  const refused = await user.post(rawState({ serial: 2 }), {}, { run: { data: { type: 'runs', id: foreign.runId } } })
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].source.pointer).toBe('/data/relationships/run')
+})
+
+test('a user writes no state while a run holds the workspace', async () => {
+  const { apply, user, runId } = await applying()
+
+  const answer = await user.post(rawState())
+
+  expect(answer.status).toBe(409)
+  expect(answer.json().errors[0].detail).toContain(`is locked by Run ${runId}`)
+  await apply.finish()
+})

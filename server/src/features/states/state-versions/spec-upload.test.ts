@@ -1,0 +1,327 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { download, lockedWorkspace, md5, rawState, type StateClient, upload } from '../../../testing/state-versions.ts'
+
+let app: TestApp
+let ada: TestUser
+let organization: string
+let organizationId: string
+let workspace: StateClient
+
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+  ;({ id: organizationId, name: organization } = await createOrganization(app, ada))
+})
+
+beforeEach(async () => {
+  workspace = await lockedWorkspace(app, organization, ada)
+})
+
+const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one'] })
+const PENDING = { state: undefined }
+
+describe('a version created without its content', () => {
+  test('is pending, with two upload URLs that nobody can guess', async () => {
+    const { attributes } = await workspace.create(raw, PENDING)
+
+    expect(attributes).toMatchObject({ status: 'pending', size: 0, 'resources-processed': false, resources: [] })
+    expect(attributes['hosted-state-download-url']).toBeNull()
+    for (const name of ['hosted-state-upload-url', 'hosted-json-state-upload-url']) {
+      expect(attributes[name]).toMatch(/^http:\/\/groundstate\.test\/_objects\/v1\/object\/[^/?]*[\w-]{20,}$/)
+    }
+  })
+
+  test('is not the current state', async () => {
+    const first = await workspace.create(rawState({ serial: 1 }))
+    await workspace.create(raw, PENDING)
+
+    expect((await workspace.current()).json().data.id).toBe(first.id)
+  })
+
+  test('holds an unlock back', async () => {
+    await workspace.create(raw, PENDING)
+
+    const answer = await workspace.unlock()
+
+    expect(answer.status).toBe(422)
+    expect(answer.json().errors[0].detail).toContain('latest state version is still pending')
+  })
+
+  test('does not hold a forced unlock back', async () => {
+    await workspace.create(raw, PENDING)
+
+    expect((await workspace.forceUnlock()).status).toBe(200)
+  })
+
+  test('is checked for its serial at once', async () => {
+    await workspace.create(raw)
+
+    expect((await workspace.post(rawState({ serial: 2 }), PENDING)).status).toBe(412)
+  })
+})
+
+test('readers of a pending version get no upload URLs', async () => {
+  const { id } = await workspace.create(raw, PENDING)
+  const reader = await createUser(app)
+  await createTeamWithAccess(app, { members: [reader], organizationId, workspaces: { [workspace.id]: 'read' } })
+
+  const { data } = (await app.request({ url: `/api/v2/state-versions/${id}`, token: reader.token })).json()
+
+  expect(data.attributes).toMatchObject({
+    status: 'pending',
+    'hosted-state-upload-url': null,
+    'hosted-json-state-upload-url': null,
+  })
+})
+
+test('an empty JSON state is refused, and can be uploaded again', async () => {
+  const { attributes } = await workspace.create(raw, PENDING)
+  const url = attributes['hosted-json-state-upload-url']
+
+  expect((await upload(app, url, Buffer.alloc(0))).status).toBe(422)
+  expect((await upload(app, url, '{"format_version":"1.0"}')).status).toBe(200)
+})
+
+describe('the upload of the raw state', () => {
+  test('finalizes the version before it is answered', async () => {
+    const pending = await workspace.create(raw, PENDING)
+
+    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], raw)
+
+    expect(answer.status).toBe(200)
+    const { attributes } = await workspace.show(pending.id)
+    expect(attributes).toMatchObject({ status: 'finalized', size: raw.length, 'engine-version': '1.11.4' })
+    expect((await workspace.current()).json().data.id).toBe(pending.id)
+    expect((await download(app, attributes['hosted-state-download-url'])).bytes.equals(raw)).toBe(true)
+    expect((await workspace.unlock()).status).toBe(200)
+  })
+
+  test('hides its URL and leaves the one of the JSON state', async () => {
+    const pending = await workspace.create(raw, PENDING)
+
+    await upload(app, pending.attributes['hosted-state-upload-url'], raw)
+
+    const { attributes } = await workspace.show(pending.id)
+    expect(attributes['hosted-state-upload-url']).toBeNull()
+    expect(attributes['hosted-json-state-upload-url']).not.toBeNull()
+  })
+
+  test('works once', async () => {
+    const pending = await workspace.create(raw, PENDING)
+    await upload(app, pending.attributes['hosted-state-upload-url'], raw)
+
+    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], raw)
+
+    expect(answer.status).toBe(409)
+  })
+
+  test.each([
+    ['other content', rawState({ serial: 3, outputs: { region: 'us' } })],
+    ['no content', Buffer.alloc(0)],
+  ])('with %s is refused, and can be tried again', async (_, content) => {
+    const pending = await workspace.create(raw, PENDING)
+
+    const refused = await upload(app, pending.attributes['hosted-state-upload-url'], content)
+
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors).toMatchObject([{ source: { pointer: '' } }])
+    expect((await workspace.show(pending.id)).attributes.status).toBe('pending')
+    expect((await upload(app, pending.attributes['hosted-state-upload-url'], raw)).status).toBe(200)
+  })
+
+  test('of a state with another serial than was declared is refused', async () => {
+    const other = rawState({ serial: 4 })
+    const pending = await workspace.create(raw, { ...PENDING, md5: md5(other) })
+
+    const refused = await upload(app, pending.attributes['hosted-state-upload-url'], other)
+
+    expect(refused.status).toBe(422)
+  })
+
+  test('of many megabytes goes to a blob and is extracted by a job', async () => {
+    const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 8_000_000 })
+    const pending = await workspace.create(large, PENDING)
+
+    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], large)
+
+    expect(answer.status).toBe(200)
+    const version = await workspace.show(pending.id)
+    expect(version.attributes).toMatchObject({
+      status: 'finalized',
+      'resources-processed': false,
+      'engine-version': '1.11.4',
+    })
+    const content = await download(app, version.attributes['hosted-state-download-url'])
+    expect(content.bytes.equals(large)).toBe(true)
+    expect(await app.runJobs()).toBe(1)
+    expect((await workspace.show(pending.id)).attributes).toMatchObject({
+      'resources-processed': true,
+      resources: [{ name: 'big', count: 1 }],
+    })
+  })
+
+  test('makes the outputs readable, however large the state', async () => {
+    const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 1_000_000 })
+    const pending = await workspace.create(large, PENDING)
+    await upload(app, pending.attributes['hosted-state-upload-url'], large)
+
+    const outputs = await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
+
+    expect(outputs.json().data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
+  })
+
+  test('is refused under a signature that was changed, and after 25 hours', async () => {
+    const pending = await workspace.create(raw, PENDING)
+    const url = pending.attributes['hosted-state-upload-url']
+    const forged = url.slice(0, -1) + (url.endsWith('A') ? 'B' : 'A')
+
+    expect((await upload(app, forged, raw)).status).toBe(404)
+    expect((await upload(app, url.replace('-raw-upload', '-raw'), raw)).status).toBe(404)
+    app.clock.advance(25 * 3_600_000 + 1000)
+    expect((await upload(app, url, raw)).status).toBe(404)
+  })
+
+  test('is refused once somebody else has taken the lock', async () => {
+    const pending = await workspace.create(raw, PENDING)
+    await workspace.forceUnlock()
+    const holder = { locked_by_type: 'user' as const, locked_by_id: 'user-somebody', locked_at: app.now() }
+    await app.db.updateTable('workspaces').set(holder).where('id', '=', workspace.id).execute()
+
+    expect((await upload(app, pending.attributes['hosted-state-upload-url'], raw)).status).toBe(409)
+  })
+})
+
+describe('the upload of the JSON state', () => {
+  const json = '{"format_version":"1.0","values":{}}'
+
+  test('alone does not finalize the version', async () => {
+    const pending = await workspace.create(raw, PENDING)
+
+    const answer = await upload(app, pending.attributes['hosted-json-state-upload-url'], json)
+
+    expect(answer.status).toBe(200)
+    const { attributes } = await workspace.show(pending.id)
+    expect(attributes.status).toBe('pending')
+    expect(attributes['hosted-json-state-upload-url']).toBeNull()
+  })
+
+  test.each([
+    ['before', ['hosted-json-state-upload-url', 'hosted-state-upload-url']],
+    ['after', ['hosted-state-upload-url', 'hosted-json-state-upload-url']],
+  ])('may come %s the raw state', async (_, order) => {
+    const pending = await workspace.create(raw, PENDING)
+
+    for (const name of order) {
+      const content = name === 'hosted-state-upload-url' ? raw : json
+      expect((await upload(app, pending.attributes[name], content)).status).toBe(200)
+    }
+
+    const { attributes } = await workspace.show(pending.id)
+    expect((await download(app, attributes['hosted-json-state-download-url'])).text).toBe(json)
+  })
+
+  test('works once', async () => {
+    const pending = await workspace.create(raw, PENDING)
+    await upload(app, pending.attributes['hosted-json-state-upload-url'], json)
+
+    expect((await upload(app, pending.attributes['hosted-json-state-upload-url'], json)).status).toBe(409)
+  })
+})
+
+describe('a pending version that a newer one supersedes', () => {
+  test.each([
+    ['with content', {}],
+    ['without content', PENDING],
+  ])('%s is discarded, and takes no upload', async (_, attributes) => {
+    const pending = await workspace.create(raw, PENDING)
+
+    const newer = await workspace.create(rawState({ serial: 4 }), attributes)
+    const current = await workspace.current()
+
+    expect((await workspace.show(pending.id)).attributes).toMatchObject({
+      status: 'discarded',
+      'hosted-state-upload-url': null,
+      'hosted-json-state-upload-url': null,
+    })
+    expect((await upload(app, pending.attributes['hosted-state-upload-url'], raw)).status).toBe(409)
+    const isFinalized = newer.attributes.status === 'finalized'
+    expect(current.json().data?.id).toBe(isFinalized ? newer.id : undefined)
+  })
+})
+
+describe('a snapshot', () => {
+  test('is not current before the workspace is unlocked, then the last one is', async () => {
+    const first = await workspace.create(rawState({ serial: 1 }))
+    const second = await workspace.create(rawState({ serial: 2, resources: ['a'] }), { intermediate: true })
+    const third = await workspace.create(rawState({ serial: 3, resources: ['a', 'b'] }), { intermediate: true })
+
+    expect(second.attributes.intermediate).toBe(true)
+    expect((await workspace.current()).json().data.id).toBe(first.id)
+    expect((await workspace.unlock()).status).toBe(200)
+    expect((await workspace.current()).json().data).toMatchObject({ id: third.id, attributes: { intermediate: false } })
+    expect((await workspace.show(second.id)).attributes.intermediate).toBe(true)
+    const { attributes } = (await workspace.request('GET', `/workspaces/${workspace.id}`)).json().data
+    expect(attributes['resource-count']).toBe(2)
+  })
+
+  test('becomes current with a forced unlock too', async () => {
+    const snapshot = await workspace.create(raw, { intermediate: true })
+
+    await workspace.forceUnlock()
+
+    expect((await workspace.current()).json().data.id).toBe(snapshot.id)
+  })
+
+  test('that is uploaded waits as well', async () => {
+    const pending = await workspace.create(raw, { ...PENDING, intermediate: true })
+
+    await upload(app, pending.attributes['hosted-state-upload-url'], raw)
+
+    expect((await workspace.current()).status).toBe(404)
+    await workspace.unlock()
+    expect((await workspace.current()).json().data.id).toBe(pending.id)
+  })
+
+  test('counts for the serial of the next version', async () => {
+    await workspace.create(raw, { intermediate: true })
+
+    expect((await workspace.post(rawState({ serial: 2 }))).status).toBe(412)
+  })
+})
+
+describe('a JSON state', () => {
+  const large = Buffer.from(`{"format_version":"1.0","a":"${'x'.repeat(400_000)}"}`)
+
+  test.each([
+    ['text', Buffer.from('hello')],
+    ['a list', Buffer.from('[1]')],
+    ['a large one that is cut off', large.subarray(0, -1)],
+  ])('that is %s is refused, and its URL stays usable', async (_, content) => {
+    const { id, attributes } = await workspace.create(raw, PENDING)
+    const url = attributes['hosted-json-state-upload-url']
+
+    const refused = await upload(app, url, content)
+    const taken = await upload(app, url, large)
+
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors).toMatchObject([
+      { detail: expect.stringMatching(/^the JSON state is /), source: { pointer: '' } },
+    ])
+    expect(taken.status).toBe(200)
+    await upload(app, attributes['hosted-state-upload-url'], raw)
+    const shown = await workspace.show(id)
+    expect((await download(app, shown.attributes['hosted-json-state-download-url'])).text).toBe(large.toString())
+  })
+})
+
+test('an empty lineage is not that of an uploaded state which has one', async () => {
+  const { attributes } = await workspace.create(raw, { ...PENDING, lineage: '' })
+
+  const refused = await upload(app, attributes['hosted-state-upload-url'], raw)
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].detail).toContain('lineage is empty')
+})

@@ -1,0 +1,247 @@
+import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { type Asker, type FactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { lookup } from '../../../db/lookup.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type Page, pageOffset } from '../../../http/pagination.ts'
+
+/**
+ * A version without its list of instances, which nothing but the workspace's resources reads. What was extracted comes as
+ * the JSON that is shown, and a long list of resources not at all: see `findResourceLists`.
+ */
+export type StateVersionRow = Omit<
+  Selectable<Schema['state_versions']>,
+  'instances' | 'modules' | 'providers' | 'resources'
+> & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean }
+
+/** As stored, in bytes; longer lists are read apart. */
+const LONG_LIST = 2000
+
+export const COLUMNS = sql.raw(
+  `sv.id, sv.workspace_id, sv.revision, sv.status, sv.serial, sv.md5, sv.lineage, sv.size, sv.intermediate,
+   sv.raw_location, sv.json_location, sv.awaits_json, sv.format, sv.engine_version, sv.resources_processed, sv.resource_count,
+   sv.billable_count, sv.modules::text, sv.providers::text,
+   case when pg_column_size(sv.resources) <= ${LONG_LIST} then sv.resources::text end as resources,
+   coalesce(pg_column_size(sv.resources) > ${LONG_LIST}, false) as has_long_list, sv.created_by_user_id, sv.lock_holder_id, sv.run_id,
+   sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at`,
+)
+const OUTPUT_IDS = sql.raw(
+  `array(select o.id from state_version_outputs o where o.state_version_id = sv.id order by o.name)`,
+)
+
+/** A version as it is presented: with the ids of its outputs. */
+export type PresentedRow = StateVersionRow & { output_ids: string[] }
+
+type InSql = string | RawBuilder<string>
+
+/** A version, its workspace and the facts about that for the actor: loading and authorising are one query. */
+export type FoundStateVersion = PresentedRow & {
+  organization_id: string
+  workspace_name: string
+  vcs_repo: unknown
+  current_state_version_id: string | null
+  plan: string
+  facts: FactsColumn
+}
+
+export async function findStateVersion(db: Db, actor: Actor, key: { id: string } | { currentOf: string }) {
+  if (actor.kind === 'user') {
+    const { userId } = actor
+    return 'id' in key ? findForUserById(db, { userId, ...key }) : findForUserByWorkspace(db, { userId, ...key })
+  }
+  const { rows } = await selectStateVersion(actor, key).execute(db)
+  return rows[0]
+}
+
+function selectStateVersion(actor: Asker, key: { id: InSql } | { currentOf: InSql }) {
+  const source =
+    'id' in key
+      ? sql`state_versions sv join workspaces w on w.id = sv.workspace_id
+            join organizations og on og.id = w.organization_id where sv.id = ${key.id}`
+      : sql`workspaces w join state_versions sv on sv.id = w.current_state_version_id
+            join organizations og on og.id = w.organization_id where w.id = ${key.currentOf}`
+  return sql<FoundStateVersion>`
+    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
+           w.current_state_version_id, og.plan, ${workspaceFactsColumn(actor)} as facts
+      from ${source}`
+}
+
+const findForUserById = lookup(['userId', 'id'], (_, { userId, id }) => selectStateVersion(userInSql(userId), { id }))
+const findForUserByWorkspace = lookup(['userId', 'currentOf'], (_, { userId, currentOf }) =>
+  selectStateVersion(userInSql(userId), { currentOf }),
+)
+
+/** A version by its id alone, for what is authorised otherwise: jobs, and what else has seen its workspace. */
+export async function findVersion(db: Db, id: string): Promise<PresentedRow | undefined> {
+  const { rows } = await sql<PresentedRow>`
+    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = ${id}`.execute(db)
+  return rows[0]
+}
+
+/** As `findVersion`, for several. */
+export async function findVersions(db: Db, ids: readonly string[]): Promise<PresentedRow[]> {
+  const { rows } = await sql<PresentedRow>`
+    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = any(${ids})`.execute(db)
+  return rows
+}
+
+/** The lists of resources of these versions, as JSON. */
+export async function findResourceLists(db: Db, ids: readonly string[]) {
+  const { rows } = await sql<{ id: string; resources: string }>`
+    select id, resources::text from state_versions where id = any(${ids}) and resources is not null`.execute(db)
+  return rows
+}
+
+/** A version and the state of its workspace, for an upload. */
+export const findUpload = lookup(
+  ['id'],
+  (_, { id }) => sql<
+    StateVersionRow & {
+      state_revision: number
+      pending_state_version_id: string | null
+      locked_by_id: string | null
+      locked_by_type: string | null
+    }
+  >`
+    select ${COLUMNS}, w.state_revision, w.pending_state_version_id, w.locked_by_id, w.locked_by_type
+      from state_versions sv join workspaces w on w.id = sv.workspace_id
+     where sv.id = ${id}`,
+)
+
+/** Where the content of a version is, for a download; the content itself where that is a row. */
+export const findDownload = lookup(
+  ['id', 'kind'],
+  (_, { id, kind }) => sql<
+    Pick<StateVersionRow, 'id' | 'status' | 'size' | 'raw_location' | 'json_location'> & { sealed: Buffer | null }
+  >`
+    select sv.id, sv.status, sv.size, sv.raw_location, sv.json_location, c.sealed
+      from state_versions sv left join state_contents c on c.state_version_id = sv.id and c.kind = ${kind}
+     where sv.id = ${id}`,
+)
+
+export async function listStateVersions(
+  db: Db,
+  workspaceId: string,
+  options: { page: Page; status: string | undefined },
+): Promise<PresentedRow[]> {
+  const status = options.status === undefined ? sql`` : sql`and status = ${options.status}`
+  // The page is found in the index alone, so that a deep one costs little more than the first.
+  const { rows } = await sql<PresentedRow>`
+    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids
+      from (select revision from state_versions
+             where workspace_id = ${workspaceId} ${status}
+             order by revision desc limit ${options.page.size} offset ${pageOffset(options.page)}) page
+      join state_versions sv on sv.workspace_id = ${workspaceId} and sv.revision = page.revision
+     order by sv.revision desc`.execute(db)
+  return rows
+}
+
+export async function countStateVersions(db: Db, workspaceId: string, status: string) {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from state_versions
+     where workspace_id = ${workspaceId} and status = ${status}`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+export async function updateStateVersion(db: Db, id: string, changes: Updateable<Schema['state_versions']>) {
+  await db.updateTable('state_versions').set(changes).where('id', '=', id).execute()
+}
+
+export async function findContent(db: Db, id: string, kind: 'raw' | 'json') {
+  const row = await db
+    .selectFrom('state_contents')
+    .select('sealed')
+    .where('state_version_id', '=', id)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return row?.sealed
+}
+
+/** The latest version of a workspace becomes its current one, where those differ. */
+export async function promoteLatest(db: Db, workspaceId: string) {
+  await sql`
+    with w as (
+      update workspaces w set
+        state_revision = state_revision + 1,
+        current_state_version_id = latest_state_version_id,
+        resource_count = sv.resource_count
+      from state_versions sv
+      where w.id = ${workspaceId} and sv.id = w.latest_state_version_id
+        and w.latest_state_version_id is distinct from w.current_state_version_id
+      returning w.current_state_version_id as id
+    )
+    update state_versions sv set intermediate = false from w where sv.id = w.id`.execute(db)
+}
+
+/** Takes the row lock of a version's workspace. */
+export async function lockWorkspaceOf(tx: Tx, id: string) {
+  const { rows } = await sql<{ current_state_version_id: string | null; latest_state_version_id: string | null }>`
+    select current_state_version_id, latest_state_version_id from workspaces
+     where id = (select workspace_id from state_versions where id = ${id})
+       for update`.execute(tx)
+  return rows[0]
+}
+
+/** Adds the JSON state to a version that awaits it; false when it does so no more. */
+export async function addJsonContent(db: Db, id: string, location: string, sealed: Buffer | undefined) {
+  const { rows } = await sql`
+    with sv as (
+      update state_versions set json_location = ${location}, awaits_json = false
+       where id = ${id} and awaits_json and status in ('pending', 'finalized')
+      returning id
+    ), contents as (
+      insert into state_contents (state_version_id, kind, sealed)
+      select id, 'json', ${sealed ?? null}::bytea from sv where ${sealed !== undefined}::boolean
+    )
+    select id from sv`.execute(db)
+  return rows.length > 0
+}
+
+export async function isRunOf(db: Db, runId: string, workspaceId: string) {
+  const row = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', runId)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** The version that came before `revision`, as far as it is finalized. */
+export async function findVersionBefore(db: Db, workspaceId: string, revision: number) {
+  const { rows } = await sql<PresentedRow>`
+    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids
+      from state_versions sv
+     where sv.workspace_id = ${workspaceId} and sv.status = 'finalized' and sv.revision < ${revision}
+     order by sv.revision desc limit 1`.execute(db)
+  return rows[0]
+}
+
+export async function findHighestSerial(db: Db, workspaceId: string) {
+  const { rows } = await sql<{ serial: number | null }>`
+    select max(serial) as serial from state_versions where workspace_id = ${workspaceId}`.execute(db)
+  return rows[0]?.serial ?? 0
+}
+
+export async function findInstances(db: Db, id: string) {
+  return db.selectFrom('state_versions').select(['instances', 'created_at']).where('id', '=', id).executeTakeFirst()
+}
+
+export async function listOutputRows(db: Db, id: string) {
+  return db.selectFrom('state_version_outputs').selectAll().where('state_version_id', '=', id).orderBy('name').execute()
+}
+
+/** Takes the content of a version and all that was derived from it; its metadata stays. */
+export async function purgeStateVersion(tx: Tx, id: string) {
+  await tx.deleteFrom('state_contents').where('state_version_id', '=', id).execute()
+  await tx.deleteFrom('state_version_outputs').where('state_version_id', '=', id).execute()
+  await sql`delete from state_diffs where to_id = ${id} or from_id = ${id}`.execute(tx)
+  await updateStateVersion(tx, id, {
+    status: 'backing_data_permanently_deleted',
+    raw_location: null,
+    json_location: null,
+    instances: null,
+    purge_at: null,
+  })
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import type { Ctx } from '../../../app.ts'
+import { badRequest } from '../../../errors.ts'
+import { type Page, type Paged, pageOffset } from '../../../http/pagination.ts'
+import { extractVersion } from './extract-job.ts'
+import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
+import { requireStateWorkspace } from './create.ts'
+import { unpackInstances } from './instances.ts'
+import * as store from './store.ts'
+
+/** One instance of a resource in a workspace's current state, and the version that it is from. */
+export type WorkspaceResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
+
+const SORTS = {
+  name: (instance) => instance.name,
+  nameIndex: (instance) => instance.nameIndex ?? '',
+  provider: (instance) => instance.provider,
+  providerType: (instance) => instance.type,
+  module: (instance) => instance.module,
+  updatedAt: () => '',
+} as const satisfies Record<string, (instance: ExtractedInstance) => string>
+
+/** The instances in the current state, by name unless `sort` (such as `provider:desc`) says otherwise; `q` narrows. */
+export async function listWorkspaceResources(
+  ctx: Ctx,
+  workspaceId: string,
+  filter: { q: unknown; sort: unknown },
+  page: Page,
+): Promise<Paged<WorkspaceResource>> {
+  const sort = readSort(filter.sort)
+  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:read')
+  const id = workspace.current_state_version_id
+  if (id === null) return { rows: [], total: 0 }
+  await extractVersion(ctx, id)
+  const version = await store.findInstances(ctx.db, id)
+  if (!version?.instances) return { rows: [], total: 0 }
+  const all = unpackInstances(version.instances)
+  const wanted = typeof filter.q === 'string' ? filter.q.toLowerCase() : ''
+  const matching = wanted === '' ? all : all.filter((instance) => instance.address.toLowerCase().includes(wanted))
+  matching.sort((a, b) => sort.direction * compare(sort.by(a), sort.by(b)) || compare(a.address, b.address))
+  const rows = matching.slice(pageOffset(page), pageOffset(page) + page.size)
+  return {
+    rows: rows.map((instance) => ({
+      ...instance,
+      id: resourceId(workspaceId, instance.address),
+      stateVersionId: id,
+      since: version.created_at,
+    })),
+    total: matching.length,
+  }
+}
+
+/** The same for as long as the instance keeps its address. */
+function resourceId(workspaceId: string, address: string) {
+  return `wsr-${createHash('sha256').update(`${workspaceId}/${address}`).digest('hex').slice(0, 16)}`
+}
+
+function compare(a: string, b: string) {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function readSort(value: unknown) {
+  const [, name, direction] =
+    /^(\w+)(?::(asc|desc))?$/.exec(typeof value === 'string' && value !== '' ? value : 'name') ?? []
+  const by = name !== undefined && name in SORTS ? SORTS[name as keyof typeof SORTS] : undefined
+  if (by) return { by, direction: direction === 'desc' ? -1 : 1 }
+  throw badRequest(
+    `sort is ${JSON.stringify(value)}, it must be one of ${Object.keys(SORTS).join(', ')} with :asc or :desc`,
+    'sort',
+  )
+}

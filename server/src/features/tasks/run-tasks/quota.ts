@@ -1,0 +1,54 @@
+import type { Ctx } from '../../../app.ts'
+import type { Tx } from '../../../db/db.ts'
+import { invalid } from '../../../errors.ts'
+import * as store from './store.ts'
+
+/** What the free plan gives (spec §8). */
+const FREE_TASKS = 1
+const FREE_WORKSPACES = 10
+
+type Tctx = Ctx & { db: Tx }
+type Planned = { id: string; plan: 'free' | 'standard' | 'unlimited' }
+
+/** Throws `invalid` when the plan allows no further task. Holds the organization, so that two at once don't both pass. */
+export async function checkTaskQuota(ctx: Tctx, organization: Planned) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  if ((await store.countTasks(ctx.db, organization.id)) >= FREE_TASKS) {
+    throw invalid(`the free plan has ${FREE_TASKS} run task, and the organization has it already`)
+  }
+}
+
+/** As `checkTaskQuota`, for one more workspace with a task. */
+export async function checkWorkspaceQuota(ctx: Tctx, organization: Planned, workspaceId: string) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  const others = await store.countAttachedWorkspaces(ctx.db, organization.id, workspaceId)
+  if (others >= FREE_WORKSPACES) {
+    throw invalid(`the free plan has run tasks in ${FREE_WORKSPACES} workspaces, and ${others} have one already`)
+  }
+}
+
+/** As `checkTaskQuota`, for a task that is about to be asked in every workspace; `pointer` is at what makes it so. */
+export async function checkGlobalQuota(ctx: Tctx, organization: Planned, pointer: string) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  const count = await store.countWorkspaces(ctx.db, organization.id)
+  if (count > FREE_WORKSPACES) {
+    throw invalid(
+      `the free plan has run tasks in ${FREE_WORKSPACES} workspaces, and the organization has ${count}: attach the task to some of them`,
+      pointer,
+    )
+  }
+}
+
+/** As `checkTaskQuota`, for one more workspace of an organization that may have a task for every workspace. */
+export async function checkNewWorkspaceQuota(ctx: Tctx, organization: Planned) {
+  if (organization.plan !== 'free') return
+  await store.lockOrganization(ctx.db, organization.id)
+  const task = await store.findGlobalTask(ctx.db, organization.id)
+  if (!task || (await store.countWorkspaces(ctx.db, organization.id)) < FREE_WORKSPACES) return
+  throw invalid(
+    `the free plan has run tasks in ${FREE_WORKSPACES} workspaces, and the task ${task.name} is one for every workspace: attach it to some of them instead`,
+  )
+}

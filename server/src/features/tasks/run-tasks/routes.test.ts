@@ -1,0 +1,334 @@
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { hmac, type Received, startReceiver } from '../../../testing/receiver.ts'
+import { attachTask, createTask, postTask } from '../../../testing/task-runs.ts'
+
+const app = await createTestApp()
+
+async function setUp() {
+  const user = await createUser(app)
+  const { name, id } = await createOrganization(app, user)
+  const receiver = await startReceiver()
+  const workspace = await createWorkspace(app, { organization: name, actor: user.actor })
+  return { user, organization: name, organizationId: id, receiver, workspaceId: workspace.id }
+}
+
+type Setting = Awaited<ReturnType<typeof setUp>>
+
+const patchTask = async (setting: Setting, id: string, attributes: Record<string, unknown>) =>
+  app.request({
+    method: 'PATCH',
+    url: `/api/v2/tasks/${id}`,
+    token: setting.user.token,
+    body: { data: { type: 'tasks', attributes } },
+  })
+
+describe('a task', () => {
+  test('is created once its receiver has answered the verification request with 200', async () => {
+    const setting = await setUp()
+
+    const response = await postTask(app, setting, {
+      name: 'security',
+      url: setting.receiver.url,
+      description: 'asks security',
+      'hmac-key': 'top-secret',
+    })
+
+    expect(response.status).toBe(201)
+    const { data } = response.json()
+    expect(data).toMatchObject({
+      type: 'tasks',
+      attributes: {
+        name: 'security',
+        url: setting.receiver.url,
+        description: 'asks security',
+        category: 'task',
+        enabled: true,
+        'hmac-key': null,
+        'global-configuration': { enabled: false, stages: [], 'enforcement-level': 'advisory' },
+      },
+      relationships: {
+        organization: { data: { id: setting.organization, type: 'organizations' } },
+        'workspace-tasks': { data: [] },
+        'agent-pool': { data: null },
+      },
+    })
+    expect(data.id).toMatch(/^task-[1-9A-HJ-NP-Za-km-z]{16}$/)
+    expect(response.text).not.toContain('top-secret')
+    expect(setting.receiver.tests).toHaveLength(1)
+  })
+
+  test.each([
+    [500, 'it was answered with 500: out of order'],
+    [201, 'it was answered with 201'],
+    [302, 'it was answered with 302'],
+  ])('is refused when the verification is answered with %i, and says so', async (status, detail) => {
+    const setting = await setUp()
+    setting.receiver.onTest = (_, response) =>
+      response.writeHead(status, { location: '/' }).end(status === 500 ? 'out of\norder' : '')
+
+    const response = await postTask(app, setting, { url: setting.receiver.url })
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0]).toMatchObject({ status: '422', source: { pointer: '/data/attributes/url' } })
+    expect(response.json().errors[0].detail).toContain(detail)
+  })
+
+  test.each([
+    ['name', { name: 'not a name' }],
+    ['name', { name: '' }],
+    ['url', { url: '' }],
+    ['url', { url: 'ftp://receiver.example/' }],
+    ['url', { url: 'not a url' }],
+    ['category', { category: 'policy' }],
+    ['description', { description: 'x'.repeat(301) }],
+    ['global-configuration/stages/0', { 'global-configuration': { stages: ['never'] } }],
+    ['ca-certificate', { 'ca-certificate': 'not PEM' }],
+  ])('with a bad %s is refused with a pointer', async (pointer, attributes) => {
+    const setting = await setUp()
+
+    const response = await postTask(app, setting, { url: setting.receiver.url, ...attributes })
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.pointer).toBe(`/data/attributes/${pointer}`)
+    expect(setting.receiver.tests).toHaveLength(0)
+  })
+
+  test('has a name of its own in the organization', async () => {
+    const setting = await setUp()
+    await createTask(app, setting, { name: 'cost' })
+
+    const again = await postTask(app, setting, { name: 'Cost', url: setting.receiver.url })
+
+    expect(again.status).toBe(422)
+    expect(again.json().errors[0].source.pointer).toBe('/data/attributes/name')
+  })
+
+  test('takes an agent pool of the organization, and no other', async () => {
+    const setting = await setUp()
+    const pool = await app.request({
+      method: 'POST',
+      url: `/api/v2/organizations/${setting.organization}/agent-pools`,
+      token: setting.user.token,
+      body: { data: { type: 'agent-pools', attributes: { name: 'inside' } } },
+    })
+    const relation = (id: string) => ({ 'agent-pool': { data: { type: 'agent-pools', id } } })
+
+    const known = await postTask(app, setting, { url: setting.receiver.url }, relation(pool.json().data.id))
+    const unknown = await postTask(app, setting, { url: setting.receiver.url }, relation('apool-builtin'))
+
+    expect(known.json().data.relationships['agent-pool'].data.id).toBe(pool.json().data.id)
+    expect(unknown.status).toBe(422)
+  })
+
+  test('is verified again when its URL or key changes, and not otherwise', async () => {
+    const setting = await setUp()
+    const id = await createTask(app, setting)
+    const verified = () => setting.receiver.tests.length
+
+    await patchTask(setting, id, { description: 'new', enabled: false, url: setting.receiver.url })
+    expect(verified()).toBe(1)
+    await patchTask(setting, id, { url: `${setting.receiver.url}/other` })
+    expect(verified()).toBe(2)
+    await patchTask(setting, id, { 'hmac-key': 'key' })
+    expect(verified()).toBe(3)
+    await patchTask(setting, id, { 'hmac-key': 'key' })
+
+    expect(verified()).toBe(3)
+    const { body, headers } = setting.receiver.tests[2] as Received
+    expect(headers['x-tfc-task-signature']).toBe(hmac(body, 'key'))
+  })
+
+  test.each([
+    ['url', (url: string) => ({ url: `${url}/gone`, 'hmac-key': 'other' })],
+    ['hmac-key', () => ({ 'hmac-key': 'other' })],
+    ['hmac-key', () => ({ 'hmac-key': 7 })],
+  ])('is told which attribute is to blame: %s', async (name, attributes) => {
+    const setting = await setUp()
+    const id = await createTask(app, setting)
+    setting.receiver.onTest = (_, response) => response.writeHead(401).end()
+
+    const response = await patchTask(setting, id, attributes(setting.receiver.url))
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
+  })
+
+  test.each([
+    ['javascript:1', 'javascript:'],
+    ['ftp://files.example/', 'ftp://'],
+  ])('names how its URL begins: %s', async (url, start) => {
+    const response = await postTask(app, await setUp(), { url })
+
+    expect(response.json().errors[0].detail).toBe(
+      `the URL begins with ${start}, it must begin with https:// or http://`,
+    )
+  })
+
+  test('keeps what it was when the new URL is refused', async () => {
+    const setting = await setUp()
+    const id = await createTask(app, setting)
+    setting.receiver.onTest = (_, response) => response.writeHead(404).end()
+
+    expect((await patchTask(setting, id, { url: `${setting.receiver.url}/gone` })).status).toBe(422)
+
+    const shown = await app.request({ url: `/api/v2/tasks/${id}`, token: setting.user.token })
+    expect(shown.json().data.attributes.url).toBe(setting.receiver.url)
+  })
+
+  test('that becomes global has stages and a level', async () => {
+    const setting = await setUp()
+    const id = await createTask(app, setting)
+
+    const configuration = { enabled: true, stages: ['post_plan', 'pre_plan'], 'enforcement-level': 'mandatory' }
+    const response = await patchTask(setting, id, { 'global-configuration': configuration })
+    const off = await patchTask(setting, id, { 'global-configuration': { enabled: false } })
+
+    expect(response.json().data.attributes['global-configuration']).toEqual({
+      enabled: true,
+      stages: ['pre_plan', 'post_plan'],
+      'enforcement-level': 'mandatory',
+    })
+    expect(off.json().data.attributes['global-configuration']).toMatchObject({ enabled: false })
+  })
+
+  test('is listed in pages by name, with where it is attached', async () => {
+    const setting = await setUp()
+    await createTask(app, setting, { name: 'b' })
+    const first = await createTask(app, setting, { name: 'a' })
+    const attached = (await attachTask(app, setting, { task: first })).json().data.id
+
+    const response = await app.request({
+      url: `/api/v2/organizations/${setting.organization}/tasks?page[size]=1&include=workspace_tasks,workspace_tasks.workspace`,
+      token: setting.user.token,
+    })
+
+    const { data, included, meta } = response.json()
+    expect(data.map((task: any) => task.attributes.name)).toEqual(['a'])
+    expect(data[0].relationships['workspace-tasks'].data).toEqual([{ id: attached, type: 'workspace-tasks' }])
+    expect(included.map(({ id }: any) => id)).toEqual([attached, setting.workspaceId])
+    expect(meta.pagination['total-count']).toBe(2)
+  })
+
+  test('is deleted when it is attached to no workspace any more', async () => {
+    const setting = await setUp()
+    const id = await createTask(app, setting)
+    const attached = (await attachTask(app, setting, { task: id })).json().data.id
+    const remove = (url: string) => app.request({ method: 'DELETE', url, token: setting.user.token })
+
+    expect((await remove(`/api/v2/tasks/${id}`)).status).toBe(409)
+    expect((await remove(`/api/v2/workspaces/${setting.workspaceId}/tasks/${attached}`)).status).toBe(204)
+    expect((await remove(`/api/v2/tasks/${id}`)).status).toBe(204)
+
+    expect((await app.request({ url: `/api/v2/tasks/${id}`, token: setting.user.token })).status).toBe(404)
+  })
+
+  test('of another organization does not exist', async () => {
+    const setting = await setUp()
+    const stranger = await createUser(app)
+    const id = await createTask(app, setting)
+
+    const found = await app.request({ url: `/api/v2/tasks/${id}`, token: stranger.token })
+    const listed = await app.request({
+      url: `/api/v2/organizations/${setting.organization}/tasks`,
+      token: stranger.token,
+    })
+
+    expect(found.status).toBe(404)
+    expect(listed.status).toBe(404)
+  })
+})
+
+describe('the test of a task', () => {
+  test('shows the exchange and the signature that was to be expected', async () => {
+    const setting = await setUp()
+    const id = await createTask(app, setting, { 'hmac-key': 'key' })
+    setting.receiver.onTest = (_, response) => response.writeHead(503, { 'x-why': 'tired' }).end('later')
+
+    const response = await app.request({
+      method: 'POST',
+      url: `/api/v2/tasks/${id}/actions/test`,
+      token: setting.user.token,
+    })
+
+    expect(response.status).toBe(200)
+    const { attributes } = response.json().data
+    expect(attributes).toMatchObject({
+      passed: false,
+      summary: 'it was answered with 503: later',
+      response: { status: 503, body: 'later', headers: { 'x-why': 'tired' } },
+      error: null,
+    })
+    expect(attributes.request.body).toBe(setting.receiver.tests[1]?.body)
+    expect(attributes['expected-signature']).toBe(hmac(attributes.request.body, 'key'))
+    expect(response.text).not.toContain('"key"')
+  })
+})
+
+describe('a workspace task', () => {
+  test('attaches a task at its stages', async () => {
+    const setting = await setUp()
+    const task = await createTask(app, setting)
+
+    const response = await attachTask(app, setting, {
+      task,
+      stages: ['post_apply', 'pre_plan'],
+      'enforcement-level': 'advisory',
+    })
+
+    expect(response.status).toBe(201)
+    const { id, attributes, relationships } = response.json().data
+    expect(id).toMatch(/^wstask-/)
+    expect(attributes).toMatchObject({
+      'enforcement-level': 'advisory',
+      stage: 'pre_plan',
+      stages: ['pre_plan', 'post_apply'],
+    })
+    expect(relationships).toMatchObject({
+      task: { data: { id: task, type: 'tasks' } },
+      workspace: { data: { id: setting.workspaceId, type: 'workspaces' } },
+    })
+  })
+
+  test('runs after the plan unless something else is said, and knows the older attribute', async () => {
+    const setting = await setUp()
+    const task = await createTask(app, setting)
+
+    const { id, attributes } = (await attachTask(app, setting, { task })).json().data
+    const url = `/api/v2/workspaces/${setting.workspaceId}/tasks/${id}`
+    const changed = await app.request({
+      method: 'PATCH',
+      url,
+      token: setting.user.token,
+      body: { data: { type: 'workspace-tasks', attributes: { stage: 'pre_apply' } } },
+    })
+
+    expect(attributes.stages).toEqual(['post_plan'])
+    expect(changed.json().data.attributes).toMatchObject({ stages: ['pre_apply'], 'enforcement-level': 'mandatory' })
+    expect((await app.request({ url, token: setting.user.token })).json().data.attributes.stage).toBe('pre_apply')
+  })
+
+  test('is refused for a task of another organization, and twice for the same', async () => {
+    const setting = await setUp()
+    const other = await setUp()
+    const task = await createTask(app, setting)
+    await attachTask(app, setting, { task })
+
+    expect((await attachTask(app, setting, { task })).status).toBe(422)
+    const foreign = await attachTask(app, setting, { task: await createTask(app, other) })
+    expect(foreign.status).toBe(422)
+    expect(foreign.json().errors[0].source.pointer).toBe('/data/relationships/task/data/id')
+  })
+
+  test('is listed for its workspace and for its task', async () => {
+    const setting = await setUp()
+    const task = await createTask(app, setting)
+    const { id } = (await attachTask(app, setting, { task })).json().data
+    const ids = async (url: string) =>
+      (await app.request({ url, token: setting.user.token })).json().data.map((row: any) => row.id)
+
+    expect(await ids(`/api/v2/workspaces/${setting.workspaceId}/tasks`)).toEqual([id])
+    expect(await ids(`/api/v2/tasks/${task}/relationships/workspace-tasks`)).toEqual([id])
+  })
+})

@@ -1,0 +1,131 @@
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { factsColumn, visibleWorkspace } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type TaskRow = Selectable<Schema['tasks']>
+
+function selectTasks(db: Db) {
+  return db
+    .selectFrom('tasks as task')
+    .innerJoin('organizations as o', 'o.id', 'task.organization_id')
+    .selectAll('task')
+    .select(['o.name as organization_name', 'o.plan as organization_plan'])
+}
+
+/** A task, and the facts about its organization for `actor`. */
+export async function findTask(db: Db, actor: Actor, id: string) {
+  return selectTasks(db)
+    .select(factsColumn(actor, { organizationId: sql`task.organization_id` }).as('facts'))
+    .where('task.id', '=', id)
+    .executeTakeFirst()
+}
+
+export async function listTasks(db: Db, organizationId: string, window: { limit: number; offset: number }) {
+  const rows = await selectTasks(db)
+    .where('task.organization_id', '=', organizationId)
+    .orderBy('task.name')
+    .orderBy('task.id')
+    .limit(window.limit)
+    .offset(window.offset)
+    .execute()
+  return { rows, total: await countTasks(db, organizationId) }
+}
+
+export async function countTasks(db: Db, organizationId: string) {
+  const { count } = await db
+    .selectFrom('tasks')
+    .where('organization_id', '=', organizationId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+export async function insertTask(db: Db, row: Insertable<Schema['tasks']>) {
+  await db.insertInto('tasks').values(row).execute()
+}
+
+export async function updateTask(db: Db, id: string, changes: Updateable<Schema['tasks']>) {
+  return db
+    .updateTable('tasks')
+    .set(changes)
+    .where('id', '=', id)
+    .returning(['enabled', 'global_enabled'])
+    .executeTakeFirst()
+}
+
+export async function deleteTask(db: Db, id: string) {
+  await db.deleteFrom('tasks').where('id', '=', id).execute()
+}
+
+/** Where tasks are attached, as far as the actor may see the workspaces. */
+export async function listAttachments(db: Db, actor: Actor, taskIds: readonly string[]) {
+  return db
+    .selectFrom('workspace_tasks as a')
+    .innerJoin('workspaces as w', 'w.id', 'a.workspace_id')
+    .selectAll('a')
+    .where(sql<boolean>`a.task_id = any(${taskIds})`)
+    .where(visibleWorkspace(actor))
+    .orderBy('a.created_at')
+    .orderBy('a.id')
+    .execute()
+}
+
+/** How many workspaces of the organization have a task attached, not counting the one that is about to get another. */
+export async function countAttachedWorkspaces(db: Db, organizationId: string, except: string) {
+  const { count } = await db
+    .selectFrom('workspace_tasks as a')
+    .innerJoin('tasks as t', 't.id', 'a.task_id')
+    .where('t.organization_id', '=', organizationId)
+    .where('a.workspace_id', '<>', except)
+    .select((eb) => eb.fn.count<number>('a.workspace_id').distinct().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+export async function countWorkspaces(db: Db, organizationId: string) {
+  const { count } = await db
+    .selectFrom('workspaces')
+    .where('organization_id', '=', organizationId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** A task that every workspace of the organization asks, if there is one. */
+export async function findGlobalTask(db: Db, organizationId: string) {
+  return db
+    .selectFrom('tasks')
+    .select('name')
+    .where('organization_id', '=', organizationId)
+    .where('enabled', '=', sql.lit(true))
+    .where('global_enabled', '=', sql.lit(true))
+    .orderBy('name')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Orders what counts against the limits of an organization's plan. */
+export async function lockOrganization(tx: Tx, id: string) {
+  await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute()
+}
+
+/**
+ * The enabled tasks that a workspace's runs ask, each once: attached to it, or to all workspaces of the organization.
+ * Of a task that is both, the stages of both count.
+ */
+export async function listEffectiveTasks(db: Db, workspace: { id: string; organization_id: string }) {
+  return db
+    .selectFrom('tasks as t')
+    .leftJoin('workspace_tasks as a', (join) =>
+      join.onRef('a.task_id', '=', 't.id').on('a.workspace_id', '=', workspace.id),
+    )
+    .select(['t.id', 't.name', 't.url', 't.agent_pool_id', 't.global_enabled', 't.global_stages'])
+    .select(['t.global_enforcement_level', 'a.id as workspace_task_id', 'a.stages', 'a.enforcement_level'])
+    .where('t.organization_id', '=', workspace.organization_id)
+    .where('t.enabled', '=', sql.lit(true))
+    .where((eb) => eb.or([eb('a.id', 'is not', null), eb('t.global_enabled', '=', sql.lit(true))]))
+    .orderBy('t.name')
+    .execute()
+}

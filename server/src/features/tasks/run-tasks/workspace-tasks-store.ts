@@ -1,0 +1,54 @@
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type WorkspaceTaskRow = Selectable<Schema['workspace_tasks']>
+
+export async function listWorkspaceTasks(db: Db, workspaceId: string, window: { limit: number; offset: number }) {
+  const rows = await db
+    .selectFrom('workspace_tasks')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(window.limit)
+    .offset(window.offset)
+    .execute()
+  const { count } = await db
+    .selectFrom('workspace_tasks')
+    .where('workspace_id', '=', workspaceId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return { rows, total: count }
+}
+
+export async function findWorkspaceTask(db: Db, workspaceId: string, id: string) {
+  return db
+    .selectFrom('workspace_tasks')
+    .selectAll()
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+}
+
+export async function insertWorkspaceTask(db: Db, row: Insertable<Schema['workspace_tasks']>) {
+  return db.insertInto('workspace_tasks').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateWorkspaceTask(db: Db, id: string, changes: Updateable<Schema['workspace_tasks']>) {
+  return db.updateTable('workspace_tasks').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+export async function deleteWorkspaceTask(db: Db, id: string) {
+  await db.deleteFrom('workspace_tasks').where('id', '=', id).execute()
+}
+
+/** A task of the organization; undefined for one of another. */
+export async function findTaskOf(db: Db, organizationId: string, id: string) {
+  return db
+    .selectFrom('tasks')
+    .select(['id', 'name'])
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+}

@@ -1,0 +1,185 @@
+import { Agent, request } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import type { Received } from '../../../testing/receiver.ts'
+import { createRun } from '../../../testing/runs.ts'
+import {
+  addTask,
+  createTaskSetting,
+  readResult,
+  runReaches,
+  startDeliveries,
+  type TaskSetting,
+} from '../../../testing/task-runs.ts'
+
+/** Callbacks as they come over real sockets. */
+
+const app = await createTestApp()
+await app.listen()
+startDeliveries(app)
+
+async function askedRun() {
+  const setting = await createTaskSetting(app)
+  await addTask(app, setting, { stages: ['pre_plan'] })
+  const run = await createRun(app, setting)
+  const { payload } = await setting.receiver.received(1)
+  return { setting, run, payload }
+}
+
+type Payload = Received['payload']
+
+/** Sends the pieces of a body one after the other, each when the one before has left, with no header that is not needed. */
+async function send(
+  { task_result_callback_url: url, access_token: token }: Payload,
+  pieces: readonly (string | Buffer)[],
+  { agent, authorization = `Bearer ${token}` }: { agent?: Agent; authorization?: string } = {},
+) {
+  return new Promise<{ status: number | undefined; body: string; port: number | undefined }>((resolve, reject) => {
+    const headers = { authorization, 'content-type': 'application/vnd.api+json' }
+    const outgoing = request(url, { method: 'PATCH', headers, agent: agent ?? false }, (response) => {
+      const port = response.socket.localPort
+      let body = ''
+      response.on('data', (piece: Buffer) => (body += piece.toString()))
+      response.on('end', () => resolve({ status: response.statusCode, body, port }))
+    })
+    outgoing.once('error', reject)
+    const [first = '', ...rest] = pieces
+    outgoing.write(first, () => {
+      for (const piece of rest) outgoing.write(piece)
+      outgoing.end()
+    })
+  })
+}
+
+const body = (attributes: Record<string, unknown>, outcomes: readonly unknown[] = []) =>
+  JSON.stringify({
+    data: {
+      type: 'task-results',
+      attributes,
+      relationships: {
+        outcomes: { data: outcomes.map((outcome) => ({ type: 'task-result-outcomes', attributes: outcome })) },
+      },
+    },
+  })
+
+const statusOf = async (setting: TaskSetting, id: string) => (await readResult(app, setting, id)).attributes.status
+
+describe('a callback', () => {
+  test('without an Accept header is answered with 200 and nothing', async () => {
+    const { payload } = await askedRun()
+
+    expect(await send(payload, [body({ status: 'passed' })])).toMatchObject({ status: 200, body: '' })
+  })
+
+  test('over a connection that is kept alive is followed by others on it', async () => {
+    const { setting, run, payload } = await askedRun()
+    using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
+      [Symbol.dispose]: () => agent.destroy(),
+    })
+
+    const answers = []
+    for (const status of ['running', 'running', 'passed'])
+      answers.push(await send(payload, [body({ status })], { agent }))
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(new Set(answers.map(({ port }) => port)).size).toBe(1)
+    await runReaches(app, setting, { run, status: 'plan_queued' })
+  })
+
+  test('that comes in small pieces is taken as a whole', async () => {
+    const { setting, payload } = await askedRun()
+    const text = body({ status: 'passed', message: 'slow' })
+
+    const answer = await send(payload, text.split(''))
+
+    expect(answer.status).toBe(200)
+    expect((await readResult(app, setting, payload.task_result_id)).attributes.message).toBe('slow')
+  })
+
+  test('that breaks off half way changes nothing, and the next one counts', async () => {
+    const { setting, payload } = await askedRun()
+    const url = new URL(payload.task_result_callback_url)
+    const text = body({ status: 'failed' })
+
+    await new Promise<void>((resolve) => {
+      const outgoing = request(url, {
+        method: 'PATCH',
+        headers: {
+          authorization: `Bearer ${payload.access_token}`,
+          'content-type': 'application/vnd.api+json',
+          'content-length': text.length,
+        },
+      })
+      outgoing.once('error', () => {})
+      outgoing.once('close', resolve)
+      outgoing.write(text.slice(0, 20), () => outgoing.destroy())
+    })
+    const before = await statusOf(setting, payload.task_result_id)
+    const answer = await send(payload, [body({ status: 'passed' })])
+
+    expect(before).toBe('running')
+    expect(answer.status).toBe(200)
+    expect(await statusOf(setting, payload.task_result_id)).toBe('passed')
+  })
+
+  test('with several outcomes of 5 MB each is taken', async () => {
+    const { setting, payload } = await askedRun()
+    const outcomes = ['A', 'B', 'C'].map((id) => ({
+      'outcome-id': id,
+      description: id,
+      body: id.repeat(5 * 1024 * 1024),
+    }))
+
+    const answer = await send(payload, [body({ status: 'passed' }, outcomes)])
+
+    expect(answer.status).toBe(200)
+    const { attributes } = await readResult(app, setting, payload.task_result_id)
+    expect(attributes).toMatchObject({ status: 'passed', 'task-result-outcomes-count': 3 })
+  })
+
+  test('of more than 25 MB is refused with 413, and changes nothing', async () => {
+    const { setting, payload } = await askedRun()
+
+    const answer = await app.request({
+      method: 'PATCH',
+      url: `/api/v2/task-results/${payload.task_result_id}/callback`,
+      token: payload.access_token,
+      body: Buffer.alloc(25 * 1024 * 1024 + 1, ' '),
+    })
+
+    expect(answer.status).toBe(413)
+    expect(await statusOf(setting, payload.task_result_id)).toBe('running')
+  })
+
+  test('with a made-up token is refused before its body has come', async () => {
+    const { payload } = await askedRun()
+
+    const status = await new Promise((resolve, reject) => {
+      const outgoing = request(payload.task_result_callback_url, {
+        method: 'PATCH',
+        headers: { authorization: 'Bearer made-up', 'content-type': 'application/vnd.api+json' },
+      })
+      outgoing.once('response', (response) => {
+        resolve(response.statusCode)
+        outgoing.destroy()
+      })
+      outgoing.once('error', reject)
+      outgoing.write('{')
+    })
+
+    expect(status).toBe(401)
+  })
+
+  test('that comes twice at once is taken once', async () => {
+    const { setting, run, payload } = await askedRun()
+
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, async () => send(payload, [body({ status: 'passed' })])),
+    )
+
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+    expect(statuses.filter((status) => status !== 200 && status !== 401 && status !== 409)).toEqual([])
+    await runReaches(app, setting, { run, status: 'plan_queued' })
+  })
+})

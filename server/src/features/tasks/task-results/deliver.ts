@@ -1,0 +1,113 @@
+import type { Ctx } from '../../../app.ts'
+import { isForeignKeyViolation, transact } from '../../../db/db.ts'
+import type { Exchange } from '../../../outbound/outbound.ts'
+import { taskReceiver } from '../run-tasks/service.ts'
+import { backoff } from './backoff.ts'
+import { endResults } from './deadlines.ts'
+import * as store from './deliveries-store.ts'
+import { redactBytes, redactHeaders, redactText } from './redact.ts'
+import { tokenContext } from './service.ts'
+import { taskHeaders, taskRequest, taskSignature } from '../run-tasks/request.ts'
+import { holdWorkspaceOfRun } from './store.ts'
+
+/** Receivers may do their work before they answer; a longer silence than this counts as none at all, in ms. */
+const ANSWER_TIMEOUT_MS = 60_000
+
+/**
+ * Sends the request of a claim once and records what came of it: 200 means delivered, anything else is tried again after
+ * a pause, as long as the deadline allows. Nothing is locked meanwhile, so the callback may come at any time.
+ */
+export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: AbortSignal) {
+  const { task_id, url: taskUrl } = claim
+  if (task_id === null || taskUrl === null) return giveUp(ctx, claim)
+
+  const token = ctx.secrets.openText(claim.access_token, tokenContext(claim.id))
+  const { url, hmacKey, ca } = taskReceiver(ctx, {
+    id: task_id,
+    url: taskUrl,
+    hmac_key: claim.hmac_key,
+    ca_certificates: claim.ca_certificates,
+  })
+  // Serialised once: what is signed is what is sent.
+  const body = Buffer.from(JSON.stringify(taskRequest(ctx.baseUrl, subject(claim, token))))
+  const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
+  const left = claim.deadline_at.getTime() - ctx.now().getTime()
+  const timeoutMs = Math.max(1, Math.min(ANSWER_TIMEOUT_MS, left))
+  const exchange = await ctx.outbound.post({ url, headers, body, timeoutMs, ca, signal })
+
+  const next = nextAttempt(ctx, claim, { exchange, deadline: claim.deadline_at, stopped: signal.aborted })
+  const recorded = store.recordDelivery(ctx.db, claim, {
+    deliveredAt: exchange.answer?.status === 200 ? ctx.now() : null,
+    row: {
+      id: ctx.newId('taskdel'),
+      sent_at: new Date(ctx.now().getTime() - (Date.now() - exchange.startedAt)),
+      duration_ms: exchange.durationMs,
+      url,
+      request_headers: headers,
+      request_body: redactText(body.toString(), token),
+      response_status: exchange.answer?.status ?? null,
+      response_headers: exchange.answer ? redactHeaders(exchange.answer.headers, token) : null,
+      response_body: exchange.answer ? redactBytes(exchange.answer.body, token) : null,
+      response_truncated: exchange.answer?.truncated ?? false,
+      error: deliveryError(exchange),
+      next_attempt_at: next,
+    },
+  })
+  await recorded.catch((error: unknown) => {
+    // The result has gone with its workspace while the request was on its way: there is nothing left to record it for.
+    if (!isForeignKeyViolation(error)) throw error
+  })
+}
+
+/** The task is gone, and its URL with it: only a receiver that has been asked already can still give a verdict. */
+async function giveUp(ctx: Ctx, claim: store.ClaimedRequest) {
+  await transact(ctx, async (ctx) => {
+    await holdWorkspaceOfRun(ctx.db, claim.run_id)
+    const withdrawn = await store.withdrawDelivery(ctx.db, claim)
+    if (!withdrawn || withdrawn.is_asked) return
+    const message = `the task ${claim.task_name} was deleted before its request was delivered`
+    await endResults(ctx, claim.run_id, [{ id: claim.id, message }])
+  })
+}
+
+function subject(claim: store.ClaimedRequest, accessToken: string) {
+  return {
+    stage: claim.stage,
+    accessToken,
+    enforcementLevel: claim.enforcement_level,
+    taskResultId: claim.id,
+    organizationName: claim.organization_name,
+    workspace: { id: claim.workspace_id, name: claim.workspace_name, workingDirectory: claim.working_directory },
+    run: {
+      id: claim.run_id,
+      createdAt: claim.run_created_at,
+      createdBy: claim.username ?? 'groundstate',
+      message: claim.run_message,
+      speculative: claim.plan_only,
+      planId: claim.plan_id,
+      configurationVersionId: claim.configuration_version_id,
+      hasConfiguration: claim.configuration_status === 'uploaded',
+    },
+  }
+}
+
+/** Why a request has not arrived, in words; null when it has. */
+function deliveryError({ answer, error }: Exchange) {
+  if (!answer) return error
+  if (answer.status === 200) return null
+  const redirect = answer.status >= 300 && answer.status < 400 ? ', and redirects are not followed' : ''
+  return `it was answered with ${answer.status}: only 200 says that the request has arrived${redirect}`
+}
+
+/** When the request goes out again; null when it need not, or when the deadline comes first. */
+function nextAttempt(
+  ctx: Ctx,
+  { attempt }: store.Claim,
+  { exchange, deadline, stopped }: { exchange: Exchange; deadline: Date; stopped: boolean },
+) {
+  if (exchange.answer?.status === 200) return null
+  // Whoever goes on in this one's place sends at once.
+  const pause = stopped && !exchange.answer ? 0 : backoff(attempt, Math.random())
+  const next = new Date(ctx.now().getTime() + pause)
+  return next < deadline ? next : null
+}

@@ -1,0 +1,153 @@
+import type { Stage } from '@groundstate/contract/run-tasks'
+import { type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
+/** One attempt at a request, leased to this process: `attempt` tells whether the lease is still its own. */
+export type Claim = { id: string; attempt: number }
+
+/** Everything that a request tells, and where it goes; `task_id` is null when the task is gone. */
+export type ClaimedRequest = Claim & {
+  stage: Stage
+  access_token: Buffer
+  enforcement_level: 'advisory' | 'mandatory'
+  deadline_at: Date
+  task_name: string
+  organization_name: string
+  workspace_id: string
+  workspace_name: string
+  run_id: string
+  run_created_at: Date
+  run_message: string
+  plan_only: boolean
+  working_directory: string
+  username: string | null
+  plan_id: string
+  configuration_version_id: string
+  configuration_status: string
+  task_id: string | null
+  url: string | null
+  hmac_key: Buffer | null
+  ca_certificates: string | null
+}
+
+/**
+ * Leases requests that are due, so that each is sent by one process; those of a process that died fall due again. One
+ * statement brings all that is needed to send them.
+ */
+export async function claimDeliveries(
+  db: Db,
+  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
+) {
+  const { rows } = await sql<ClaimedRequest>`with due as (
+      select id from task_results
+       where delivery_due_at <= ${now} and deadline_at > ${now} and (lease_expires_at is null or lease_expires_at <= ${now})
+       order by delivery_due_at limit ${limit} for update skip locked),
+    claimed as (
+      update task_results r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
+        from due where r.id = due.id
+      returning r.id, r.attempts, r.run_id, r.task_id, r.task_name, r.stage, r.access_token, r.enforcement_level,
+                r.deadline_at)
+    select r.id, r.attempts as attempt, r.stage, r.access_token, r.enforcement_level, r.deadline_at, r.task_name,
+           o.name as organization_name, w.id as workspace_id, w.name as workspace_name, runs.id as run_id,
+           runs.created_at as run_created_at, runs.message as run_message, runs.plan_only, runs.working_directory,
+           u.username, plan.id as plan_id, cv.id as configuration_version_id, cv.status as configuration_status,
+           t.id as task_id, t.url, t.hmac_key, t.ca_certificates
+      from claimed r
+      join runs on runs.id = r.run_id
+      join workspaces w on w.id = runs.workspace_id
+      join organizations o on o.id = w.organization_id
+      join configuration_versions cv on cv.id = runs.configuration_version_id
+      join phases plan on plan.run_id = runs.id and plan.kind = 'plan'
+      left join users u on u.id = runs.created_by_user_id
+      left join tasks t on t.id = r.task_id`.execute(db)
+  return rows
+}
+
+export async function renewLeases(db: Db, ids: readonly string[], leaseUntil: Date) {
+  await sql`update task_results set lease_expires_at = ${leaseUntil}
+     where id = any(${ids}) and lease_expires_at is not null`.execute(db)
+}
+
+export type NewDelivery = Omit<
+  TaskDeliveryRow,
+  'request_headers' | 'response_headers' | 'task_result_id' | 'attempt'
+> & {
+  request_headers: Record<string, string>
+  response_headers: Record<string, string | string[]> | null
+}
+
+/**
+ * Records an attempt and frees its lease. The request is due again at `next_attempt_at`, unless it has been delivered, a
+ * callback has come, or another process has taken the request over in between.
+ */
+export async function recordDelivery(
+  db: Db,
+  claim: Claim,
+  { row, deliveredAt }: { row: NewDelivery; deliveredAt: Date | null },
+) {
+  await sql`with freed as (
+      update task_results
+         set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at),
+             delivery_due_at = case when status = 'running' and called_back_at is null and delivered_at is null
+                                    then ${row.next_attempt_at}::timestamptz end
+       where id = ${claim.id} and attempts = ${claim.attempt}
+      returning delivery_due_at)
+    insert into task_deliveries (id, task_result_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
+        response_status, response_headers, response_body, response_truncated, error, next_attempt_at)
+    values (${row.id}, ${claim.id}, ${claim.attempt}, ${row.sent_at}, ${row.duration_ms}, ${row.url},
+        ${JSON.stringify(row.request_headers)}::jsonb, ${row.request_body}, ${row.response_status},
+        ${row.response_headers && JSON.stringify(row.response_headers)}::jsonb, ${row.response_body},
+        ${row.response_truncated}, ${row.error}, (select delivery_due_at from freed))`.execute(db)
+}
+
+/**
+ * Takes back a claim whose request was not sent, and does not count it; undefined when another process has taken it over.
+ * `is_asked` tells whether the receiver knows of the request all the same, from an earlier attempt.
+ */
+export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
+  const { rows } = await sql<{ is_asked: boolean }>`update task_results
+       set lease_expires_at = null, delivery_due_at = null, attempts = attempts - 1
+     where id = ${id} and attempts = ${attempt}
+    returning delivered_at is not null or called_back_at is not null as is_asked`.execute(tx)
+  return rows[0]
+}
+
+/** Puts a request up once more; undefined when the result is not open, an attempt is on its way, or the task is gone. */
+export async function requeueDelivery(db: Db, id: string, now: Date) {
+  const { rows } = await sql<{ id: string }>`update task_results set delivery_due_at = ${now}
+     where id = ${id} and status = 'running' and exists (select from tasks t where t.id = task_id)
+       and (lease_expires_at is null or lease_expires_at <= ${now})
+    returning id`.execute(db)
+  return rows[0]
+}
+
+export async function listDeliveries(db: Db, resultId: string, window: { limit: number; offset: number }) {
+  const rows = await db
+    .selectFrom('task_deliveries')
+    .selectAll()
+    .where('task_result_id', '=', resultId)
+    .orderBy('attempt', 'desc')
+    .limit(window.limit)
+    .offset(window.offset)
+    .execute()
+  const { count } = await db
+    .selectFrom('task_deliveries')
+    .where('task_result_id', '=', resultId)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return { rows, total: count }
+}
+
+/** The last attempt of each result. */
+export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
+  return db
+    .selectFrom('task_deliveries')
+    .distinctOn('task_result_id')
+    .select(['task_result_id', 'attempt', 'response_status', 'error'])
+    .where(sql<boolean>`task_result_id = any(${resultIds})`)
+    .orderBy('task_result_id')
+    .orderBy('attempt', 'desc')
+    .execute()
+}

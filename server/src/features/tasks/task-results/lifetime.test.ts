@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createRun } from '../../../testing/runs.ts'
+import {
+  addTask,
+  askedRun,
+  callBack,
+  createTaskSetting,
+  readResult,
+  runReaches,
+  startDeliveries,
+  type TaskSetting,
+} from '../../../testing/task-runs.ts'
+
+/** What the specification says of the status of a result and of its deadline. */
+
+const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
+startDeliveries(app)
+
+const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })
+
+describe('§3.2 the status of a result', () => {
+  test('is pending until its stage is reached, then running, then final', async () => {
+    const setting = await createTaskSetting(app)
+    await addTask(app, setting, { stages: ['pre_plan', 'post_plan'] })
+    const run = await createRun(app, setting)
+    const { payload } = await setting.receiver.received(1)
+    const stages = (await get(setting, `/api/v2/runs/${run}/task-stages`)).json().data
+    const later = stages[1].relationships['task-results'].data[0].id
+
+    const status = async (id: string) => (await readResult(app, setting, id)).attributes.status
+    expect(await status(payload.task_result_id)).toBe('running')
+    expect(await status(later)).toBe('pending')
+    await callBack(app, payload, { status: 'running' })
+    expect(await status(payload.task_result_id)).toBe('running')
+    await callBack(app, payload, { status: 'passed' })
+
+    const { attributes } = await readResult(app, setting, payload.task_result_id)
+    expect(attributes.status).toBe('passed')
+    expect(Object.keys(attributes['status-timestamps'])).toEqual(['passed-at', 'pending-at', 'running-at'])
+  })
+
+  test('takes no callback once it is final: the token is dead', async () => {
+    const { payload, setting } = await askedRun(app)
+    await callBack(app, payload, { status: 'passed' })
+
+    const late = await callBack(app, payload, { status: 'failed' })
+
+    expect(late.status).toBe(401)
+    expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('passed')
+  })
+
+  test('is decided by the first of two final callbacks at once, the other one is 401 or 409', async () => {
+    const { payload } = await askedRun(app)
+
+    const answers = await Promise.all(
+      ['passed', 'failed', 'passed', 'failed'].map((status) => callBack(app, payload, { status })),
+    )
+
+    const statuses = answers.map((answer) => answer.status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+    expect(statuses.every((status) => [200, 401, 409].includes(status))).toBe(true)
+  })
+})
+
+describe('§7 and §8 the deadline', () => {
+  test('is ten minutes from the request: the result is errored then', async () => {
+    const { payload, setting, run } = await askedRun(app)
+    const due = (await readResult(app, setting, payload.task_result_id)).attributes['deadline-at']
+    const since = (await readResult(app, setting, payload.task_result_id)).attributes['status-timestamps']['running-at']
+
+    expect(new Date(due).getTime() - new Date(since).getTime()).toBe(600_000)
+    app.clock.advance(600_001)
+    await runReaches(app, setting, { run, status: 'errored' })
+
+    const { attributes } = await readResult(app, setting, payload.task_result_id)
+    expect(attributes).toMatchObject({ status: 'errored', message: 'no callback came within 10 minutes' })
+    expect((await callBack(app, payload, { status: 'passed' })).status).toBe(401)
+  })
+
+  test('is put off by a running callback, ten minutes at a time and sixty in all', async () => {
+    const { payload, setting, run } = await askedRun(app)
+
+    for (let minutes = 0; minutes < 54; minutes += 9) {
+      app.clock.advance(9 * 60_000)
+      expect((await callBack(app, payload, { status: 'running' })).status).toBe(200)
+    }
+    const { attributes } = await readResult(app, setting, payload.task_result_id)
+    const since = new Date(attributes['status-timestamps']['running-at']).getTime()
+    expect(new Date(attributes['deadline-at']).getTime() - since).toBe(3_600_000)
+    app.clock.advance(6 * 60_000 + 1000)
+    await runReaches(app, setting, { run, status: 'errored' })
+
+    const { message } = (await readResult(app, setting, payload.task_result_id)).attributes
+    expect(message).toBe('no verdict came within 60 minutes, which is the longest that running callbacks put it off')
+  })
+
+  test('says so when nothing follows a running callback', async () => {
+    const { payload, setting, run } = await askedRun(app)
+
+    app.clock.advance(60_000)
+    await callBack(app, payload, { status: 'running' })
+    app.clock.advance(600_001)
+    await runReaches(app, setting, { run, status: 'errored' })
+
+    const { message } = (await readResult(app, setting, payload.task_result_id)).attributes
+    expect(message).toBe('no further callback came within 10 minutes after the last one')
+  })
+})

@@ -1,0 +1,92 @@
+import { type Selectable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type TaskOutcomeRow = Selectable<Schema['task_outcomes']> & { has_body: boolean }
+
+export type NewOutcome = {
+  id: string
+  outcome_id: string
+  description: string
+  url: string | null
+  tags: string | null
+  body: string | null
+}
+
+/** Adds outcomes to a result; one that it has already, by `outcome_id`, takes on what is new and keeps the rest. */
+export async function mergeOutcomes(
+  tx: Tx,
+  resultId: string,
+  { rows, now }: { rows: readonly NewOutcome[]; now: Date },
+) {
+  const column = <K extends keyof NewOutcome>(name: K) => rows.map((row) => row[name])
+  await sql`with given as (
+      select * from unnest(${column('id')}::text[], ${column('outcome_id')}::text[], ${column('description')}::text[],
+                           ${column('url')}::text[], ${column('tags')}::text[], ${column('body')}::text[])
+                    with ordinality as x(id, outcome_id, description, url, tags, body, place)),
+    merged as (
+      insert into task_outcomes as o (id, task_result_id, outcome_id, description, url, tags, created_at, updated_at)
+      select id, ${resultId}, outcome_id, description, url, coalesce(tags, '[]')::jsonb, ${now}, ${now} from given
+       order by place
+      on conflict (task_result_id, outcome_id) do update
+         set description = excluded.description, url = coalesce(excluded.url, o.url), updated_at = excluded.updated_at,
+             tags = case when (select tags from given where given.outcome_id = o.outcome_id) is null
+                         then o.tags else excluded.tags end
+      returning id, outcome_id)
+    insert into task_outcome_bodies as b (task_outcome_id, body)
+    select merged.id, given.body from merged join given using (outcome_id) where given.body is not null
+    on conflict (task_outcome_id) do update set body = excluded.body`.execute(tx)
+  await sql`update task_results
+       set outcomes_count = (select count(*) from task_outcomes where task_result_id = ${resultId})
+     where id = ${resultId}`.execute(tx)
+}
+
+const hasBody = sql<boolean>`exists (select from task_outcome_bodies b where b.task_outcome_id = o.id)`
+
+export async function listOutcomes(db: Db, resultId: string, window: { limit: number; offset: number }) {
+  return db
+    .selectFrom('task_outcomes as o')
+    .selectAll('o')
+    .select(hasBody.as('has_body'))
+    .where('o.task_result_id', '=', resultId)
+    .orderBy('o.seq')
+    .limit(window.limit)
+    .offset(window.offset)
+    .execute()
+}
+
+export async function findOutcome(db: Db, actor: Actor, id: string) {
+  return db
+    .selectFrom('task_outcomes as o')
+    .innerJoin('task_results as r', 'r.id', 'o.task_result_id')
+    .innerJoin('runs', 'runs.id', 'r.run_id')
+    .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
+    .selectAll('o')
+    .select(hasBody.as('has_body'))
+    .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
+    .select(workspaceFactsColumn(actor).as('facts'))
+    .where('o.id', '=', id)
+    .executeTakeFirst()
+}
+
+export async function findBody(db: Db, outcomeId: string) {
+  const row = await db
+    .selectFrom('task_outcome_bodies')
+    .select('body')
+    .where('task_outcome_id', '=', outcomeId)
+    .executeTakeFirst()
+  return row?.body
+}
+
+/** The outcomes of a result that have a body, in order, without it. */
+export async function listOutcomesWithBody(db: Db, resultId: string) {
+  return db
+    .selectFrom('task_outcomes as o')
+    .select(['o.id', 'o.description'])
+    .where('o.task_result_id', '=', resultId)
+    .where(hasBody)
+    .orderBy('o.seq')
+    .execute()
+}

@@ -1,0 +1,252 @@
+import { type Selectable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { announcing } from '../../../signals.ts'
+
+export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
+export type TaskResultStatus = TaskResultRow['status']
+
+/** All columns but the token. */
+const COLUMNS = [
+  'r.id',
+  'r.task_stage_id',
+  'r.run_id',
+  'r.stage',
+  'r.task_id',
+  'r.task_name',
+  'r.task_url',
+  'r.workspace_task_id',
+  'r.agent_pool_id',
+  'r.enforcement_level',
+  'r.status',
+  'r.status_timestamps',
+  'r.message',
+  'r.url',
+  'r.outcomes_count',
+  'r.started_at',
+  'r.deadline_at',
+  'r.called_back_at',
+  'r.delivered_at',
+  'r.attempts',
+  'r.delivery_due_at',
+  'r.lease_expires_at',
+  'r.created_at',
+  'r.updated_at',
+] as const
+
+/** A result, its run's workspace, and the facts about that for `actor`. */
+export async function findTaskResult(db: Db, actor: Actor, id: string) {
+  return db
+    .selectFrom('task_results as r')
+    .innerJoin('runs', 'runs.id', 'r.run_id')
+    .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
+    .select(COLUMNS)
+    .select(['runs.plan_only', 'w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
+    .select(workspaceFactsColumn(actor).as('facts'))
+    .where('r.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** The results of stages, in the order of the tasks' names. The caller has authorised the runs. */
+export async function listResults(db: Db, stageIds: readonly string[]) {
+  return db
+    .selectFrom('task_results as r')
+    .innerJoin('runs', 'runs.id', 'r.run_id')
+    .select(COLUMNS)
+    .select('runs.plan_only')
+    .where(sql<boolean>`r.task_stage_id = any(${stageIds})`)
+    .orderBy('r.task_name')
+    .orderBy('r.id')
+    .execute()
+}
+
+export type NewResult = {
+  id: string
+  task_stage_id: string
+  stage: string
+  task_id: string
+  task_name: string
+  task_url: string
+  workspace_task_id: string | null
+  agent_pool_id: string | null
+  enforcement_level: string
+}
+
+/** Results of a new run, all pending. */
+export async function insertResults(db: Db, runId: string, { rows, now }: { rows: readonly NewResult[]; now: Date }) {
+  await sql`insert into task_results (id, task_stage_id, run_id, stage, task_id, task_name, task_url, workspace_task_id,
+      agent_pool_id, enforcement_level, status_timestamps, created_at, updated_at)
+    select x.id, x.task_stage_id, ${runId}, x.stage, x.task_id, x.task_name, x.task_url, x.workspace_task_id,
+           x.agent_pool_id, x.enforcement_level, ${stamp('pending', now)}, ${now}, ${now}
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x(id text, task_stage_id text, stage text, task_id text,
+           task_name text, task_url text, workspace_task_id text, agent_pool_id text, enforcement_level text)`.execute(
+    db,
+  )
+}
+
+/** The results of a stage that is about to begin, and whether their tasks are still to be asked. */
+export async function listResultsToStart(tx: Tx, stageId: string) {
+  return tx
+    .selectFrom('task_results as r')
+    .innerJoin('runs', 'runs.id', 'r.run_id')
+    .leftJoin('tasks as t', 't.id', 'r.task_id')
+    .leftJoin('workspace_tasks as a', (join) =>
+      join.onRef('a.task_id', '=', 't.id').onRef('a.workspace_id', '=', 'runs.workspace_id'),
+    )
+    .select(['r.id', 'r.stage', 'r.run_id', 'r.task_name', 't.id as task_id', 't.enabled', 't.global_enabled'])
+    .select(['t.global_stages', 'a.id as workspace_task_id', 'a.stages', 'runs.workspace_id'])
+    .where('r.task_stage_id', '=', stageId)
+    .where('r.status', '=', sql.lit('pending' as const))
+    .execute()
+}
+
+export type Start = { id: string; tokenId: string; hash: Buffer; sealed: Buffer }
+
+/** Gives each result its token, puts its request up for delivery, and announces that. */
+export async function startResults(
+  tx: Tx,
+  starts: readonly Start[],
+  { now, deadline, topic }: { now: Date; deadline: Date; topic: string },
+) {
+  const column = <K extends keyof Start>(name: K) => starts.map((start) => start[name])
+  await sql`with started as (
+      update task_results r
+         set status = 'running', status_timestamps = r.status_timestamps || ${stamp('running', now)},
+             access_token = x.sealed, started_at = ${now}, deadline_at = ${deadline}, delivery_due_at = ${now},
+             updated_at = ${now}
+        from unnest(${column('id')}::text[], ${column('tokenId')}::text[], ${column('hash')}::bytea[],
+                    ${column('sealed')}::bytea[]) as x(id, token_id, hash, sealed)
+       where r.id = x.id
+      returning r.id, r.run_id, x.token_id, x.hash),
+    given as (
+      insert into tokens (id, kind, hash, run_id, task_result_id, created_at)
+      select token_id, 'task', hash, run_id, id, ${now} from started)
+    ${announcing([topic])}`.execute(tx)
+}
+
+/** Tasks that are no longer to be asked: their results decide nothing. */
+export async function skipResults(tx: Tx, skips: readonly { id: string; message: string }[], now: Date) {
+  await sql`update task_results r
+       set status = 'canceled', enforcement_level = 'advisory', message = x.message, updated_at = ${now},
+           status_timestamps = r.status_timestamps || ${stamp('canceled', now)}
+      from unnest(${skips.map(({ id }) => id)}::text[], ${skips.map(({ message }) => message)}::text[]) as x(id, message)
+     where r.id = x.id`.execute(tx)
+}
+
+export type Ending = {
+  status: 'passed' | 'failed'
+  message?: string | null
+  url?: string | null
+  now: Date
+}
+
+/**
+ * Ends a result that is open and lets its token die; undefined when it has ended already. `open` counts the others of its
+ * stage that have not: right as long as the caller holds the run's workspace.
+ */
+export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
+  const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
+      update task_results
+         set status = ${status}, message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url),
+             status_timestamps = status_timestamps || ${stamp(status, now)}, access_token = null, delivery_due_at = null,
+             called_back_at = ${now}, updated_at = ${now}
+       where id = ${id} and status = 'running'
+      returning id, task_stage_id, run_id),
+    dead as (delete from tokens where task_result_id = ${id})
+    select task_stage_id, run_id,
+           (select count(*) from task_results r
+             where r.task_stage_id = ended.task_stage_id and r.id <> ended.id and r.status in ('pending', 'running')) as open
+      from ended`.execute(tx)
+  return rows[0]
+}
+
+/** Ends results that are open as errored and lets their tokens die; returns the stages of those that had not ended. */
+export async function endErrored(tx: Tx, ends: readonly { id: string; message: string }[], now: Date) {
+  const { rows } = await sql<{ task_stage_id: string }>`with ended as (
+      update task_results r
+         set status = 'errored', message = x.message, access_token = null, delivery_due_at = null, updated_at = ${now},
+             status_timestamps = r.status_timestamps || ${stamp('errored', now)}
+        from unnest(${ends.map(({ id }) => id)}::text[], ${ends.map(({ message }) => message)}::text[]) as x(id, message)
+       where r.id = x.id and r.status = 'running'
+      returning r.id, r.task_stage_id),
+    dead as (delete from tokens where task_result_id in (select id from ended))
+    select distinct task_stage_id from ended`.execute(tx)
+  return rows.map((row) => row.task_stage_id)
+}
+
+/** `timeoutMs` from now on there is time for the next callback, and `longestMs` from the start for all of them. */
+type Progress = {
+  message?: string | null
+  url?: string | null
+  now: Date
+  timeoutMs: number
+  longestMs: number
+}
+
+/** Notes that a receiver is at work; undefined when the result has ended. Its request needs no further delivery. */
+export async function noteProgress(tx: Tx, id: string, { message, url, now, timeoutMs, longestMs }: Progress) {
+  const { rows } = await sql<{ id: string }>`update task_results
+       set message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url), called_back_at = ${now},
+           delivery_due_at = null, updated_at = ${now},
+           deadline_at = least(${new Date(now.getTime() + timeoutMs)}, started_at + ${`${longestMs} ms`}::interval)
+     where id = ${id} and status = 'running'
+    returning id`.execute(tx)
+  return rows[0]
+}
+
+/** What is open ends as canceled with the message, what never began as unreachable; tokens die. */
+export async function cancelResults(tx: Tx, runId: string, { message, now }: { message: string; now: Date }) {
+  await sql`with ended as (
+      update task_results
+         set status = case status when 'running' then 'canceled' else 'unreachable' end, access_token = null,
+             message = case status when 'running' then ${message} else message end,
+             status_timestamps = status_timestamps
+               || case status when 'running' then ${stamp('canceled', now)} else ${stamp('unreachable', now)} end,
+             delivery_due_at = null, updated_at = ${now}
+       where run_id = ${runId} and status in ('pending', 'running')
+      returning id)
+    delete from tokens where task_result_id in (select id from ended)`.execute(tx)
+}
+
+/** Takes the row that whoever changes a run holds. */
+export async function holdWorkspaceOfRun(tx: Tx, runId: string) {
+  await sql`select from workspaces where id = (select workspace_id from runs where id = ${runId})
+     for no key update`.execute(tx)
+}
+
+export async function findStatus(db: Db, id: string) {
+  return db
+    .selectFrom('task_results as r')
+    .leftJoin('tasks as t', 't.id', 'r.task_id')
+    .select(['r.status', sql<boolean>`t.id is not null`.as('has_task')])
+    .where('r.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Open results whose deadline has passed, the oldest first. */
+export async function listOverdue(db: Db, now: Date, limit: number) {
+  return db
+    .selectFrom('task_results')
+    .select(['id', 'run_id', 'started_at', 'deadline_at', 'delivered_at', 'called_back_at', 'attempts'])
+    .where('status', '=', sql.lit('running' as const))
+    .where('deadline_at', '<=', now)
+    .orderBy('deadline_at')
+    .limit(limit)
+    .execute()
+}
+
+/** When something has to be done next; null when nothing waits. */
+export async function findNextDue(db: Db) {
+  const { rows } = await sql<{ next: Date | null }>`select least(
+      (select greatest(delivery_due_at, lease_expires_at) from task_results where delivery_due_at is not null
+        order by delivery_due_at limit 1),
+      (select deadline_at from task_results where status = 'running' order by deadline_at limit 1)) as next`.execute(db)
+  return rows[0]?.next ?? null
+}
+
+/** A JSON object with one status and its moment, as SQL. */
+function stamp(status: TaskResultStatus, now: Date) {
+  return sql`${JSON.stringify({ [status]: now.toISOString() })}::jsonb`
+}

@@ -1,0 +1,185 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import {
+  createOrganization,
+  createProject,
+  createUser,
+  createWorkspace,
+  type TestUser,
+} from '../../../testing/factories.ts'
+import { createTeam } from '../../../testing/teams.ts'
+
+let app: TestApp
+let owner: TestUser
+let member: TestUser
+let organization: { id: string; name: string }
+let workspaceId: string
+let projectId: string
+let teamId: string
+beforeAll(async () => {
+  app = await createTestApp()
+  ;[owner, member] = [await createUser(app), await createUser(app)]
+  organization = await createOrganization(app, owner)
+  projectId = (await createProject(app, { organization: organization.name, actor: owner.actor })).id
+  workspaceId = (
+    await createWorkspace(app, { organization: organization.name, actor: owner.actor, projectId, name: 'shared' })
+  ).id
+  teamId = await createTeam(app, organization.id, { members: [member], columns: { visibility: 'organization' } })
+})
+
+type Kind = 'workspace' | 'project'
+const path = (kind: Kind) => `/api/v2/team-${kind}s`
+const grant = (
+  kind: Kind,
+  attributes: Record<string, unknown>,
+  { team = teamId, token = owner.token, id = kind === 'workspace' ? workspaceId : projectId } = {},
+) =>
+  app.request({
+    method: 'POST',
+    url: path(kind),
+    token,
+    body: {
+      data: {
+        type: `team-${kind}s`,
+        attributes,
+        relationships: { team: { data: { type: 'teams', id: team } }, [kind]: { data: { type: `${kind}s`, id } } },
+      },
+    },
+  })
+const change = (kind: Kind, id: string, attributes: Record<string, unknown>, token = owner.token) =>
+  app.request({
+    method: 'PATCH',
+    url: `${path(kind)}/${id}`,
+    token,
+    body: { data: { type: `team-${kind}s`, attributes } },
+  })
+const show = (kind: Kind, id: string, token = owner.token) => app.request({ url: `${path(kind)}/${id}`, token })
+const remove = (kind: Kind, id: string, token = owner.token) =>
+  app.request({ method: 'DELETE', url: `${path(kind)}/${id}`, token })
+const list = (kind: Kind, query: string, token = owner.token) =>
+  app.request({
+    url: `${path(kind)}?filter[${kind}][id]=${kind === 'workspace' ? workspaceId : projectId}${query}`,
+    token,
+  })
+const workspaceStatus = async (token: string) =>
+  (await app.request({ url: `/api/v2/workspaces/${workspaceId}`, token })).status
+
+describe.each<Kind>(['workspace', 'project'])('access to a %s', (kind) => {
+  test('is granted, seen, changed and taken away, and works from one request to the next', async () => {
+    const before = await workspaceStatus(member.token)
+    const created = await grant(kind, { access: 'read' })
+    const { id } = created.json().data
+    const during = await workspaceStatus(member.token)
+    const changed = await change(kind, id, { access: 'write' })
+    const removed = await remove(kind, id)
+
+    expect([before, created.status, during, changed.status, removed.status]).toEqual([404, 201, 200, 200, 204])
+    expect(created.json().data.relationships).toMatchObject({
+      team: { data: { id: teamId } },
+      [kind]: { data: { id: kind === 'workspace' ? workspaceId : projectId } },
+    })
+    expect(await workspaceStatus(member.token)).toBe(404)
+    expect((await show(kind, id)).status).toBe(404)
+  })
+
+  test('is granted once to a team', async () => {
+    const { id } = (await grant(kind, { access: 'read' })).json().data
+
+    const double = await grant(kind, { access: 'admin' })
+    await remove(kind, id)
+
+    expect([double.status, double.json().errors[0].detail]).toEqual([422, `Team has already been added to the ${kind}`])
+  })
+
+  test('is listed whole for those who administer, and as far as their own teams for others', async () => {
+    const other = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })
+    const mine = (await grant(kind, { access: 'read' })).json().data.id
+    const theirs = (await grant(kind, { access: 'admin' }, { team: other })).json().data.id
+    const ids = async (token: string, query = '') =>
+      (await list(kind, query, token)).json().data.map((row: any) => row.id)
+
+    expect(await ids(owner.token)).toEqual([mine, theirs])
+    expect(await ids(member.token)).toEqual([mine])
+    expect(await ids(owner.token, `&filter[team][id]=${other}`)).toEqual([theirs])
+    expect(await ids(owner.token, '&page[size]=1&page[number]=2')).toEqual([theirs])
+    expect((await show(kind, theirs, member.token)).status).toBe(404)
+    expect((await show(kind, mine, member.token)).status).toBe(200)
+    expect((await change(kind, mine, { access: 'admin' }, member.token)).status).toBe(403)
+    expect((await remove(kind, mine, member.token)).status).toBe(403)
+    for (const id of [mine, theirs]) await remove(kind, id)
+    expect((await app.request({ url: path(kind), token: owner.token })).status).toBe(422)
+    expect((await list(kind, '', member.token)).status).toBe(404)
+  })
+
+  test('names a team that the caller sees, of the same organization', async () => {
+    const elsewhere = await createOrganization(app, owner)
+    const foreign = await createTeam(app, elsewhere.id)
+
+    expect((await grant(kind, { access: 'read' }, { team: foreign })).status).toBe(404)
+    expect((await grant(kind, { access: 'read' }, { team: 'team-unknown' })).status).toBe(404)
+    expect((await grant(kind, { access: 'read' }, { id: `${kind}-unknown` })).status).toBe(404)
+  })
+})
+
+describe('levels', () => {
+  test('a fixed level shows what it implies, and refuses to be changed in parts', async () => {
+    const refused = await grant('workspace', { access: 'read', runs: 'apply' })
+    const { id, attributes } = (await grant('workspace', { access: 'admin' })).json().data
+    await remove('workspace', id)
+
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0]).toMatchObject({
+      title: 'invalid attribute',
+      detail: "Runs is read-only when access level is 'read'; use the 'custom' access level to set this attribute.",
+      source: { pointer: '/data/attributes/runs' },
+    })
+    expect(attributes).toMatchObject({
+      runs: 'apply',
+      variables: 'write',
+      'state-versions': 'write',
+      'sentinel-mocks': 'read',
+      'workspace-locking': true,
+    })
+  })
+
+  test('custom access begins with the least, or with what the level before implied', async () => {
+    const { id, attributes } = (await grant('workspace', { access: 'custom', runs: 'plan' })).json().data
+    await change('workspace', id, { access: 'write' })
+    const changed = (await change('workspace', id, { access: 'custom', variables: 'none' })).json().data
+    await remove('workspace', id)
+
+    expect(attributes).toMatchObject({ runs: 'plan', variables: 'none', 'state-versions': 'none' })
+    expect(changed.attributes).toMatchObject({ access: 'custom', runs: 'apply', variables: 'none' })
+  })
+
+  test('a project level implies parts of both kinds', async () => {
+    const { id, attributes } = (await grant('project', { access: 'maintain' })).json().data
+    const refused = await change('project', id, { 'project-access': { settings: 'delete' } })
+    const custom = await change('project', id, { access: 'custom', 'workspace-access': { move: true } })
+    await remove('project', id)
+
+    expect(attributes).toMatchObject({
+      'project-access': { settings: 'read', teams: 'none' },
+      'workspace-access': { create: true, move: false, delete: true, runs: 'apply', 'run-tasks': true },
+    })
+    expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/project-access/settings')
+    expect(custom.json().data.attributes['workspace-access']).toMatchObject({ move: true, create: true })
+  })
+
+  test('the highest of a workspace, a project and an organization grant wins', async () => {
+    const onWorkspace = (await grant('workspace', { access: 'read' })).json().data.id
+    const onProject = (await grant('project', { access: 'custom', 'workspace-access': { locking: true } })).json().data
+      .id
+    const can = async () =>
+      (await app.request({ url: `/api/v2/workspaces/${workspaceId}`, token: member.token })).json().data.attributes
+        .permissions
+
+    const both = await can()
+    await remove('project', onProject)
+    const one = await can()
+    await remove('workspace', onWorkspace)
+
+    expect(both).toMatchObject({ 'can-lock': true, 'can-read-variable': true, 'can-queue-run': false })
+    expect(one).toMatchObject({ 'can-lock': false, 'can-read-variable': true })
+  })
+})

@@ -1,0 +1,167 @@
+import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { visibleProject, visibleWorkspace } from '../../../auth/facts.ts'
+import { containing } from '../../../db/like.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+/** Sets with what they hold, and those of the workspaces and projects where they apply that the actor sees. */
+function selectVariableSets(db: Db, actor: Actor) {
+  return db
+    .selectFrom('variable_sets as s')
+    .innerJoin('organizations as o', 'o.id', 's.organization_id')
+    .selectAll('s')
+    .select('o.name as organization_name')
+    .select([
+      sql<string[]>`array(select v.id from variables v where v.variable_set_id = s.id order by v.key, v.category)`.as(
+        'variable_ids',
+      ),
+      sql<string[]>`array(select w.id from variable_set_workspaces x join workspaces w on w.id = x.workspace_id
+        where x.variable_set_id = s.id and ${visibleWorkspace(actor)} order by w.name, w.id)`.as('workspace_ids'),
+      sql<string[]>`array(select p.id from variable_set_projects x join projects p on p.id = x.project_id
+        where x.variable_set_id = s.id and ${visibleProject(actor)} order by p.name, p.id)`.as('project_ids'),
+    ])
+}
+
+export type VariableSetRow = Awaited<ReturnType<typeof listVariableSets>>['rows'][number]
+
+export async function findVariableSet(db: Db, actor: Actor, id: string) {
+  return selectVariableSets(db, actor).where('s.id', '=', id).executeTakeFirst()
+}
+
+/** Which sets a list has, beside those of one organization that its actor may see. */
+export type VariableSetScope =
+  | { kind: 'organization' }
+  /** In force in the workspace. */
+  | { kind: 'workspace'; workspaceId: string; projectId: string }
+  /** Applicable to the workspace, but not in force there yet. */
+  | { kind: 'applicable'; workspaceId: string; projectId: string }
+  /** In force in the project's workspaces. */
+  | { kind: 'project'; projectId: string }
+  /** Owned by the project. */
+  | { kind: 'owned'; projectId: string }
+
+export type VariableSetFilter = {
+  q?: string | undefined
+  global?: boolean | undefined
+  /** Leaves out the sets that projects own. */
+  ownedByOrganization?: boolean
+}
+
+export async function listVariableSets(
+  db: Db,
+  actor: Actor,
+  { organizationId, scope, filter }: { organizationId: string; scope: VariableSetScope; filter: VariableSetFilter },
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const conditions = [
+    sql`s.organization_id = ${organizationId}`,
+    sql`(s.project_id is null or exists (select from projects p where p.id = s.project_id and ${visibleProject(actor)}))`,
+    inScope(scope),
+  ]
+  if (filter.q !== undefined) conditions.push(sql`s.name ilike ${containing(filter.q)}`)
+  if (filter.ownedByOrganization) conditions.push(sql`s.project_id is null`)
+  if (filter.global !== undefined) conditions.push(sql`s.is_global = ${filter.global}`)
+  const matches = sql<boolean>`(${sql.join(conditions, sql` and `)})`
+  const [rows, count] = await Promise.all([
+    selectVariableSets(db, actor)
+      .where(matches)
+      .orderBy('s.name')
+      .orderBy('s.id')
+      .limit(limit)
+      .offset(offset)
+      .execute(),
+    db
+      .selectFrom('variable_sets as s')
+      .select((eb) => eb.fn.countAll<number>().as('total'))
+      .where(matches)
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.total }
+}
+
+function inScope(scope: VariableSetScope): RawBuilder<unknown> {
+  switch (scope.kind) {
+    case 'organization':
+      return sql`true`
+    case 'workspace':
+      return inForce(scope.workspaceId, scope.projectId)
+    case 'applicable':
+      return sql`(s.project_id is null or s.project_id = ${scope.projectId})
+        and not ${inForce(scope.workspaceId, scope.projectId)}`
+    case 'project':
+      return sql`((s.is_global and (s.project_id is null or s.project_id = ${scope.projectId}))
+        or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${scope.projectId}))`
+    case 'owned':
+      return sql`s.project_id = ${scope.projectId}`
+  }
+}
+
+/** A set that a project owns reaches no further than the project. */
+function inForce(workspaceId: string, projectId: string) {
+  return sql`((s.project_id is null or s.project_id = ${projectId}) and (s.is_global
+    or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = ${workspaceId})
+    or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
+}
+
+export type SetInForce = { id: string; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
+
+/** The sets in force in a workspace, each with the narrowest scope by which it is. */
+export async function listSetsInForce(
+  db: Db,
+  { workspaceId, projectId, organizationId }: { workspaceId: string; projectId: string; organizationId: string },
+) {
+  const { rows } = await sql<SetInForce>`
+    select s.id, s.name, s.priority,
+           case when exists (select from variable_set_workspaces x
+                              where x.variable_set_id = s.id and x.workspace_id = ${workspaceId}) then 'workspace'
+                when s.project_id is not null or exists (select from variable_set_projects x
+                              where x.variable_set_id = s.id and x.project_id = ${projectId}) then 'project'
+                else 'global' end as scope
+      from variable_sets s
+     where s.organization_id = ${organizationId} and ${inForce(workspaceId, projectId)}`.execute(db)
+  return rows
+}
+
+export async function insertVariableSet(db: Db, row: Insertable<Schema['variable_sets']>) {
+  await db.insertInto('variable_sets').values(row).execute()
+}
+
+export async function updateVariableSet(db: Db, id: string, changes: Updateable<Schema['variable_sets']>) {
+  await db.updateTable('variable_sets').set(changes).where('id', '=', id).execute()
+}
+
+export async function deleteVariableSet(db: Db, id: string) {
+  await db.deleteFrom('variable_sets').where('id', '=', id).execute()
+}
+
+export async function insertWorkspaces(db: Db, id: string, workspaceIds: readonly string[]) {
+  await sql`insert into variable_set_workspaces (variable_set_id, workspace_id)
+    select ${id}, x from unnest(${workspaceIds}::text[]) as t(x) on conflict do nothing`.execute(db)
+}
+
+export async function deleteWorkspaces(db: Db, id: string, workspaceIds: readonly string[]) {
+  await sql`delete from variable_set_workspaces
+    where variable_set_id = ${id} and workspace_id = any(${workspaceIds})`.execute(db)
+}
+
+export async function insertProjects(db: Db, id: string, projectIds: readonly string[]) {
+  await sql`insert into variable_set_projects (variable_set_id, project_id)
+    select ${id}, x from unnest(${projectIds}::text[]) as t(x) on conflict do nothing`.execute(db)
+}
+
+export async function deleteProjects(db: Db, id: string, projectIds: readonly string[]) {
+  await sql`delete from variable_set_projects
+    where variable_set_id = ${id} and project_id = any(${projectIds})`.execute(db)
+}
+
+/** Takes the set off every workspace that the actor sees; the others are not the actor's to remove. */
+export async function deleteVisibleWorkspaces(tx: Tx, actor: Actor, id: string) {
+  await sql`delete from variable_set_workspaces x using workspaces w
+    where x.variable_set_id = ${id} and w.id = x.workspace_id and ${visibleWorkspace(actor)}`.execute(tx)
+}
+
+export async function deleteVisibleProjects(tx: Tx, actor: Actor, id: string) {
+  await sql`delete from variable_set_projects x using projects p
+    where x.variable_set_id = ${id} and p.id = x.project_id and ${visibleProject(actor)}`.execute(tx)
+}

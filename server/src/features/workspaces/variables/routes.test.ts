@@ -1,0 +1,246 @@
+import { expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+
+const app = await createTestApp()
+const owner = await createUser(app)
+const acme = await createOrganization(app, owner)
+
+async function newWorkspace() {
+  return createWorkspace(app, { organization: acme.name, actor: owner.actor })
+}
+
+async function create(workspaceId: string, attributes: object, token = owner.token) {
+  const body = { data: { type: 'vars', attributes } }
+  return app.request({ method: 'POST', url: `/api/v2/workspaces/${workspaceId}/vars`, token, body })
+}
+
+async function patch(url: string, attributes: object, token = owner.token) {
+  const body = { data: { type: 'vars', attributes } }
+  return app.request({ method: 'PATCH', url: `/api/v2/${url}`, token, body })
+}
+
+test('a variable is created, shown, changed and deleted', async () => {
+  const workspace = await newWorkspace()
+  const attributes = { key: 'region', value: 'eu ${x} "q"\nline', category: 'terraform', description: 'where' }
+
+  const created = await create(workspace.id, attributes)
+  const url = `workspaces/${workspace.id}/vars/${created.json().data.id}`
+  const changed = await patch(url, { value: '["a"]', hcl: true })
+  const shown = await app.request({ url: `/api/v2/${url}`, token: owner.token })
+  const deleted = await app.request({ method: 'DELETE', url: `/api/v2/${url}`, token: owner.token })
+  const gone = await app.request({ url: `/api/v2/${url}`, token: owner.token })
+
+  expect(created.status).toBe(201)
+  expect(created.json().data).toMatchObject({
+    id: expect.stringMatching(/^var-/),
+    type: 'vars',
+    attributes: { ...attributes, hcl: false, sensitive: false, 'version-id': expect.stringMatching(/^[0-9a-f]{64}$/) },
+    relationships: { configurable: { data: { id: workspace.id, type: 'workspaces' } } },
+  })
+  expect(changed.json().data.attributes).toMatchObject({
+    key: 'region',
+    value: '["a"]',
+    hcl: true,
+    description: 'where',
+  })
+  expect(changed.json().data.attributes['version-id']).not.toBe(created.json().data.attributes['version-id'])
+  expect(shown.json()).toEqual(changed.json())
+  expect([deleted.status, gone.status]).toEqual([204, 404])
+})
+
+test('a sensitive value is never told again, nor does it lie in the database', async () => {
+  const workspace = await newWorkspace()
+  const created = await create(workspace.id, { key: 'secret', value: 'hunter2', category: 'env', sensitive: true })
+  const url = `workspaces/${workspace.id}/vars/${created.json().data.id}`
+
+  const answers = [
+    created,
+    await patch(url, { description: 'new' }),
+    await patch(url, { sensitive: false }),
+    await app.request({ url: `/api/v2/${url}`, token: owner.token }),
+    await app.request({ url: `/api/v2/workspaces/${workspace.id}/vars`, token: owner.token }),
+    await app.request({ url: `/api/v2/workspaces/${workspace.id}?include=vars`, token: owner.token }),
+  ]
+
+  expect(answers.map((answer) => answer.status)).toEqual([201, 200, 422, 200, 200, 200])
+  expect(answers.map((answer) => answer.text).join()).not.toContain('hunter2')
+  expect(created.json().data.attributes).toMatchObject({ value: null, sensitive: true })
+  const row = await app.db
+    .selectFrom('variables')
+    .selectAll()
+    .where('id', '=', created.json().data.id)
+    .executeTakeFirstOrThrow()
+  expect(row.value).toBeNull()
+  expect(row.sealed_value?.includes('hunter2')).toBe(false)
+})
+
+test('a variable becomes sensitive with the value that it has', async () => {
+  const workspace = await newWorkspace()
+  const created = await create(workspace.id, { key: 'late', value: 'now secret', category: 'terraform' })
+
+  const res = await patch(`workspaces/${workspace.id}/vars/${created.json().data.id}`, { sensitive: true })
+
+  expect(res.json().data.attributes).toMatchObject({ value: null, sensitive: true })
+})
+
+test('a key is taken once in a category', async () => {
+  const workspace = await newWorkspace()
+  await create(workspace.id, { key: 'twice', category: 'terraform' })
+
+  const again = await create(workspace.id, { key: 'twice', category: 'terraform' })
+  const other = await create(workspace.id, { key: 'twice', category: 'env' })
+  const moved = await patch(`workspaces/${workspace.id}/vars/${other.json().data.id}`, { category: 'terraform' })
+
+  expect(again.status).toBe(422)
+  expect(again.json().errors[0]).toMatchObject({ source: { pointer: '/data/attributes/key' } })
+  expect(again.json().errors[0].detail).toContain('Key has already been taken')
+  expect([other.status, moved.status]).toEqual([201, 422])
+})
+
+test.each([
+  [{ category: 'terraform' }, '/data/attributes/key', 'key is missing'],
+  [{ key: '', category: 'terraform' }, '/data/attributes/key', "can't be blank"],
+  [{ key: 'a b', category: 'terraform' }, '/data/attributes/key', 'may only contain'],
+  [{ key: '1a', category: 'terraform' }, '/data/attributes/key', 'must start with a letter'],
+  [{ key: 'a=b', category: 'env' }, '/data/attributes/key', 'equals signs'],
+  [{ key: 'a' }, '/data/attributes/category', 'category is missing'],
+  [{ key: 'a', category: 'policy-set' }, '/data/attributes/category', '"terraform", "env"'],
+  [{ key: 'a', category: 'env', value: 'a\0b' }, '/data/attributes/value', 'the character U+0000'],
+  [{ key: 'a', category: 'env', value: 'x'.repeat(262_145) }, '/data/attributes/value', '256 KB'],
+  [{ key: 'a', category: 'env', value: 5 }, '/data/attributes/value', 'it must be a string'],
+])('attributes %j are refused', async (attributes, pointer, detail) => {
+  const workspace = await newWorkspace()
+
+  const res = await create(workspace.id, attributes)
+
+  expect(res.status).toBe(422)
+  expect(res.json().errors[0].source.pointer).toBe(pointer)
+  expect(res.json().errors[0].detail).toContain(detail)
+})
+
+test('a value may have 256 KB', async () => {
+  const workspace = await newWorkspace()
+
+  const res = await create(workspace.id, { key: 'big', category: 'env', value: 'x'.repeat(262_144) })
+
+  expect(res.status).toBe(201)
+})
+
+test('a list is whole', async () => {
+  const workspace = await newWorkspace()
+  for (let i = 0; i < 25; i += 1) await create(workspace.id, { key: `v${i}`, category: 'terraform', value: String(i) })
+
+  const res = await app.request({ url: `/api/v2/workspaces/${workspace.id}/vars`, token: owner.token })
+
+  expect(res.json().data).toHaveLength(25)
+  expect(res.json().meta.pagination).toMatchObject({ 'total-pages': 1, 'total-count': 25 })
+})
+
+test('readers read, writers write, and for strangers there is nothing', async () => {
+  const workspace = await newWorkspace()
+  const created = await create(workspace.id, { key: 'k', category: 'env', value: 'v' })
+  const [reader, writer, stranger] = [await createUser(app), await createUser(app), await createUser(app)]
+  const organizationId = acme.id
+  await createTeamWithAccess(app, { members: [reader], organizationId, workspaces: { [workspace.id]: 'read' } })
+  await createTeamWithAccess(app, { members: [writer], organizationId, workspaces: { [workspace.id]: 'write' } })
+  const { id } = created.json().data
+  const list = async (token: string) =>
+    (await app.request({ url: `/api/v2/workspaces/${workspace.id}/vars`, token })).status
+  const change = async (token: string) =>
+    (await patch(`workspaces/${workspace.id}/vars/${id}`, { value: 'w' }, token)).status
+  const legacy = async (token: string) => (await patch(`vars/${id}`, { value: 'w' }, token)).status
+
+  expect([await list(reader.token), await list(writer.token), await list(stranger.token)]).toEqual([200, 200, 404])
+  expect([await change(reader.token), await change(writer.token), await change(stranger.token)]).toEqual([
+    403, 200, 404,
+  ])
+  expect([await legacy(reader.token), await legacy(writer.token), await legacy(stranger.token)]).toEqual([
+    403, 200, 404,
+  ])
+})
+
+test("another workspace's variable does not exist here", async () => {
+  const [mine, other] = [await newWorkspace(), await newWorkspace()]
+  const created = await create(other.id, { key: 'k', category: 'env' })
+
+  const res = await patch(`workspaces/${mine.id}/vars/${created.json().data.id}`, { value: 'x' })
+
+  expect(res.status).toBe(404)
+})
+
+test('the older interface names the workspace in the body and in filters', async () => {
+  const workspace = await newWorkspace()
+  const relationships = { workspace: { data: { type: 'workspaces', id: workspace.id } } }
+  const body = { data: { type: 'vars', attributes: { key: 'old', category: 'terraform' }, relationships } }
+
+  const created = await app.request({ method: 'POST', url: '/api/v2/vars', token: owner.token, body })
+  const filters = `filter[organization][name]=${acme.name}&filter[workspace][name]=${workspace.name}`
+  const listed = await app.request({ url: `/api/v2/vars?${filters}`, token: owner.token })
+  const missing = await app.request({ url: '/api/v2/vars', token: owner.token })
+  const deleted = await app.request({
+    method: 'DELETE',
+    url: `/api/v2/vars/${created.json().data.id}`,
+    token: owner.token,
+  })
+
+  expect(listed.json().data.map((item: any) => item.attributes.key)).toEqual(['old'])
+  expect([created.status, missing.status, deleted.status]).toEqual([201, 422, 204])
+})
+
+test('the variables of a workspace do not exist for those who may not read them', async () => {
+  const workspace = await newWorkspace()
+  const id = (await create(workspace.id, { key: 'zone', value: 'a', category: 'env' })).json().data.id
+  const member = await createUser(app)
+  // The rest of custom access is what it begins with: runs may be read, variables may not.
+  await createTeamWithAccess(app, {
+    members: [member],
+    organizationId: acme.id,
+    workspaces: { [workspace.id]: 'custom' },
+  })
+  await app.db
+    .updateTable('team_workspaces')
+    .set({ variables: 'none' })
+    .where('workspace_id', '=', workspace.id)
+    .execute()
+  const status = async (method: 'GET' | 'DELETE', url: string) =>
+    (await app.request({ method, url: `/api/v2/${url}`, token: member.token })).status
+  const own = `workspaces/${workspace.id}`
+
+  expect(await status('GET', own)).toBe(200)
+  for (const url of [`${own}/vars`, `${own}/all-vars`, `${own}/varsets`, `${own}/vars/${id}`])
+    expect(await status('GET', url)).toBe(404)
+  expect((await patch(`${own}/vars/${id}`, { value: 'b' }, member.token)).status).toBe(404)
+  expect(await status('DELETE', `${own}/vars/${id}`)).toBe(404)
+  expect((await create(workspace.id, { key: 'k', category: 'env' }, member.token)).status).toBe(403)
+})
+
+test('several variables are changed at once, all or none', async () => {
+  const workspace = await newWorkspace()
+  const make = async (key: string) =>
+    (await create(workspace.id, { key, value: 'old', category: 'env' })).json().data.id
+  const [first, second] = [await make('first'), await make('second')]
+  const change = (...changes: object[]) =>
+    app.request({
+      method: 'PATCH',
+      url: `/api/v2/workspaces/${workspace.id}/relationships/vars`,
+      token: owner.token,
+      body: { data: changes.map((item) => ({ type: 'vars', ...item })) },
+    })
+  const values = async () => {
+    const list = await app.request({ url: `/api/v2/workspaces/${workspace.id}/vars`, token: owner.token })
+    return list.json().data.map(({ attributes }: { attributes: { value: string } }) => attributes.value)
+  }
+
+  const one = { id: first, attributes: { value: 'new' } }
+  const unknown = await change(one, { id: 'var-0000000000000000', attributes: { value: 'x' } })
+  const taken = await change(one, { id: second, attributes: { key: 'first' } })
+  expect(await values()).toEqual(['old', 'old'])
+  const done = await change(one, { id: second, attributes: { value: 'newer' } })
+
+  expect(unknown.json().errors[0]).toMatchObject({ status: '422', source: { pointer: '/data/1/id' } })
+  expect(taken.json().errors[0]).toMatchObject({ status: '422', source: { pointer: '/data/1/attributes/key' } })
+  expect(done.status).toBe(204)
+  expect(await values()).toEqual(['new', 'newer'])
+})

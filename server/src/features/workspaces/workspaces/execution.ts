@@ -1,0 +1,55 @@
+import { invalid } from '../../../errors.ts'
+
+export type ExecutionMode = 'remote' | 'local' | 'agent'
+export type ExecutionSettings = { execution_mode: ExecutionMode | null; agent_pool_id: string | null }
+type Defaults = {
+  project_execution_mode: ExecutionMode | null
+  project_agent_pool_id: string | null
+  organization_execution_mode: ExecutionMode
+  organization_agent_pool_id: string | null
+}
+
+/** Where a workspace's runs execute: its own settings, else its project's, else its organization's. */
+export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
+  const mode = workspace.execution_mode ?? workspace.project_execution_mode ?? workspace.organization_execution_mode
+  const pool = workspace.agent_pool_id ?? workspace.project_agent_pool_id ?? workspace.organization_agent_pool_id
+  return { mode, agentPoolId: mode === 'agent' ? pool : null }
+}
+
+type Input = {
+  'execution-mode'?: ExecutionMode | null | undefined
+  operations?: boolean | null | undefined
+  'agent-pool-id'?: string | null | undefined
+  'setting-overwrites'?:
+    | { 'execution-mode'?: boolean | null | undefined; 'agent-pool'?: boolean | null | undefined }
+    | null
+    | undefined
+}
+
+/**
+ * The execution settings that a workspace has after `input`; null follows the defaults. Throws `invalid` when an agent
+ * pool is named without the execution mode that uses it, or the mode without a pool.
+ */
+export function changeExecution(current: ExecutionSettings, defaults: Defaults, input: Input): ExecutionSettings {
+  const legacy = input.operations === true ? 'remote' : input.operations === false ? 'local' : undefined
+  const asked = input['execution-mode'] ?? legacy
+  const overwrites = input['setting-overwrites']
+  const inherits = overwrites?.['execution-mode'] === false || (asked === undefined && input['execution-mode'] === null)
+  const mode = inherits ? null : (asked ?? current.execution_mode)
+
+  const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
+  const named = input['agent-pool-id'] === '' ? null : input['agent-pool-id']
+  if (named && effectiveMode !== 'agent') {
+    throw invalid(
+      "agent-pool-id must not be specified unless using 'agent' execution mode",
+      '/data/attributes/agent-pool-id',
+    )
+  }
+  const follows = overwrites?.['agent-pool'] === false || inherits
+  const pool =
+    effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
+  if (mode === 'agent' && pool === null) {
+    throw invalid("agent-pool-id must be specified when using 'agent' execution mode", '/data/attributes/agent-pool-id')
+  }
+  return { execution_mode: mode, agent_pool_id: pool }
+}

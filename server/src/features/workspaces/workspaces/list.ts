@@ -1,0 +1,75 @@
+import type { Ctx } from '../../../app.ts'
+import type { Actor } from '../../../auth/actor.ts'
+import { dependsOnGrants, type GrantsColumn, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
+import { type Facts, workspacePermissions } from '../../../auth/permissions.ts'
+import type { Db } from '../../../db/db.ts'
+import { type Page, type Paged, pageOffset } from '../../../http/pagination.ts'
+import { requireOrganization } from '../../organizations/organizations/service.ts'
+import { findGrants } from './grants.ts'
+import type { Grants } from './list-store.ts'
+import * as store from './list-store.ts'
+import type { Workspace } from './service.ts'
+
+/**
+ * One page of the organization's workspaces that the actor may see. The number of queries is the same for a page of one
+ * and of a hundred, and their cost does not grow with the organization, unless a filter must look at every name.
+ */
+export async function listWorkspaces(
+  ctx: Ctx,
+  organizationName: string,
+  { page, sort, filter }: { page: Page; sort: store.Sort; filter: store.WorkspaceFilter },
+): Promise<Paged<Workspace>> {
+  const { actor } = ctx
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const window = { sort, limit: page.size, offset: pageOffset(page) }
+  const query = { organizationId: organization.id, filter, facts: organization.facts }
+  const { rows, total } =
+    actor.kind === 'user' && !seesEveryWorkspace(organization.facts)
+      ? await listGranted(ctx, { ...query, grants: await findGrants(ctx, actor, organization) }, window)
+      : await listEvery(ctx, query, window)
+  return { rows: rows.map(({ grants, ...row }) => present(row, organization.facts, grants)), total }
+}
+
+type Query = { organizationId: string; filter: store.WorkspaceFilter; facts: Facts }
+type Window = { sort: store.Sort; limit: number; offset: number }
+
+async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: Window) {
+  const query = { ...rest, reach: undefined }
+  const grants = dependsOnGrants(facts)
+  const counts = isFiltered(query.filter) || actor.kind === 'run'
+  const [rows, count] = await Promise.all([
+    store.listPage(db, actor, query, { ...window, counts, grants }),
+    counts ? undefined : store.countByProjects(db, query.organizationId, []),
+  ])
+  return { rows, total: count?.all ?? (await totalOf(db, actor, query, rows)) }
+}
+
+async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {
+  const count = await store.countByProjects(db, rest.organizationId, grants.projectIds)
+  const visible = count.granted + grants.direct
+  // Walking the list until the page is full looks at many rows when few are visible; collecting looks at all that are.
+  const walked = ((window.offset + window.limit) * count.all) / Math.max(1, visible)
+  const query = { ...rest, reach: { ...grants, strategy: walked < visible ? ('scan' as const) : ('collect' as const) } }
+  const counts = isFiltered(query.filter)
+  const rows = await store.listPage(db, actor, query, { ...window, counts, grants: true })
+  return { rows, total: counts ? await totalOf(db, actor, query, rows) : visible }
+}
+
+/** Each row of a counted page has the total; a page past the end has no row. */
+async function totalOf(
+  db: Db,
+  actor: Actor,
+  query: Parameters<typeof store.countMatches>[2],
+  rows: readonly { total: number | null }[],
+) {
+  return rows[0]?.total ?? store.countMatches(db, actor, query)
+}
+
+function isFiltered(filter: store.WorkspaceFilter) {
+  return Object.values(filter).some((value) => value !== undefined)
+}
+
+function present(row: Omit<Workspace, 'can' | 'facts'>, organization: Facts, grants: GrantsColumn): Workspace {
+  const facts = listedFacts(organization, grants)
+  return { ...row, facts, can: workspacePermissions(facts) }
+}

@@ -1,0 +1,127 @@
+import type { Ctx } from '../../../app.ts'
+import type { Actor } from '../../../auth/actor.ts'
+import { transact } from '../../../db/db.ts'
+import { conflict, forbidden, notFound } from '../../../errors.ts'
+import { checkNoPendingStateVersion, promoteIntermediate } from '../../states/state-versions/service.ts'
+import { findOwnersTeamId } from '../../organizations/teams/service.ts'
+import { requireWorkspace, type Workspace } from './service.ts'
+import * as store from './store.ts'
+import { auditedStatement, auditRow, recordAudit } from '../../../audit/record.ts'
+import { advanceQueue } from '../../runs/runs/transitions.ts'
+
+type Holder = { type: 'user' | 'team' | 'run'; id: string }
+type Locked = Pick<store.WorkspaceRow, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
+
+const UNLOCKED = { locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null }
+
+/**
+ * As whom the actor holds a lock: clients know users, teams and runs. Undefined for an organization's token, which locks
+ * as its owners team, and for those who lock nothing.
+ */
+export function lockHolder(actor: Actor): Holder | undefined {
+  if (actor.kind === 'run') return { type: 'run', id: actor.runId }
+  if (actor.kind !== 'user') return undefined
+  return actor.teamId === undefined ? { type: 'user', id: actor.userId } : { type: 'team', id: actor.teamId }
+}
+
+/** Whether the actor itself holds the lock of the workspace. */
+export function isLockedBy(workspace: Pick<Locked, 'locked_by_type' | 'locked_by_id'>, actor: Actor) {
+  const holder = lockHolder(actor)
+  return holder !== undefined && workspace.locked_by_type === holder.type && workspace.locked_by_id === holder.id
+}
+
+/** Locks the workspace for the caller. Throws `conflict` when it is locked already, by whomever. */
+export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null): Promise<Workspace> {
+  const workspace = await requireWorkspace(ctx, id, 'lock')
+  const holder = await requireHolder(ctx, workspace)
+  const lock = {
+    locked_by_type: holder.type,
+    locked_by_id: holder.id,
+    locked_reason: reason,
+    locked_at: ctx.now(),
+  }
+  const [locked] = await auditedStatement(
+    ctx.db,
+    auditRow(ctx, lockAudit(workspace, 'lock')),
+    store.insertLock(ctx.db, id, lock),
+  )
+  if (!locked) {
+    const now = await requireWorkspace(ctx, id, 'lock')
+    throw conflict(`the workspace ${now.name} ${await lockedBy(ctx, now)}`)
+  }
+  return { ...workspace, ...lock }
+}
+
+/**
+ * Releases the caller's own lock. Throws `conflict` when the workspace is not locked or somebody else holds the lock, in
+ * the words that clients look for.
+ */
+export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
+  const workspace = await requireWorkspace(ctx, id, 'lock')
+  const holder = await requireHolder(ctx, workspace)
+  const event = auditRow(ctx, lockAudit(workspace, 'unlock'))
+  const [unlocked] = await auditedStatement(ctx.db, event, store.deleteIdleLock(ctx.db, id, holder))
+  if (unlocked) return { ...workspace, ...UNLOCKED }
+  return releaseLock(ctx, { workspace, action: 'unlock' }, async (ctx, locked) => {
+    if (locked.locked_by_type !== holder.type || locked.locked_by_id !== holder.id) {
+      throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; only they can unlock it`)
+    }
+    checkNoPendingStateVersion(locked)
+  })
+}
+
+/** Releases whatever lock there is, also while a state version is pending. */
+export async function forceUnlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
+  const workspace = await requireWorkspace(ctx, id, 'force-unlock')
+  return releaseLock(ctx, { workspace, action: 'force_unlock' }, async (ctx, locked) => {
+    // A run holds the lock to protect the state that it writes. A 409 here reads as already unlocked to clients.
+    if (locked.locked_by_type === 'run') {
+      throw forbidden(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; cancel the run to release it`)
+    }
+  })
+}
+
+async function releaseLock(
+  ctx: Ctx,
+  { workspace, action }: { workspace: Workspace; action: LockAction },
+  check: (ctx: Ctx, locked: store.WorkspaceRow) => Promise<void>,
+): Promise<Workspace> {
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!locked) throw notFound('workspace')
+    if (locked.locked_by_type === null) throw conflict(`the workspace ${locked.name} is already unlocked`)
+    await check(ctx, locked)
+    await store.deleteLock(ctx.db, workspace.id)
+    await recordAudit(ctx, lockAudit(workspace, action))
+    await promoteIntermediate(ctx, locked)
+    // Runs wait for the lock; without any there is nothing to wake.
+    if (locked.waiting_runs > 0) await advanceQueue(ctx, workspace.id)
+  })
+  return { ...workspace, ...UNLOCKED }
+}
+
+type LockAction = 'lock' | 'unlock' | 'force_unlock'
+
+function lockAudit(workspace: Workspace, action: LockAction) {
+  const { id, name, organization_id: organizationId } = workspace
+  return { organizationId, action, resource: { type: 'workspace', id }, meta: { name } }
+}
+
+async function requireHolder(ctx: Ctx, workspace: Workspace): Promise<Holder> {
+  const holder = lockHolder(ctx.actor)
+  if (holder) return holder
+  if (ctx.actor.kind === 'organization') {
+    return { type: 'team', id: await findOwnersTeamId(ctx, workspace.organization_id) }
+  }
+  throw notFound('workspace')
+}
+
+/** `is locked by User alice since 2026-01-02T03:04:05.000Z: a reason`, for messages. */
+export async function lockedBy(ctx: Ctx, workspace: Locked) {
+  const { locked_by_type: type, locked_by_id: id } = workspace
+  if (type === null || id === null) return 'is not locked'
+  const noun = { user: 'User', team: 'Team', run: 'Run' }[type]
+  const name = (await store.findLockHolderName(ctx.db, type, id)) ?? id
+  const reason = workspace.locked_reason ? `: ${workspace.locked_reason}` : ''
+  return `is locked by ${noun} ${name} since ${workspace.locked_at?.toISOString()}${reason}`
+}

@@ -1,0 +1,41 @@
+import type { Identifier } from '@groundstate/contract/json-api'
+import type { Ctx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import { forbidden, invalid } from '../../../errors.ts'
+import { readableWorkspace } from './service.ts'
+import * as store from './store.ts'
+import { recordAudit } from '../../../audit/record.ts'
+
+/**
+ * Moves workspaces to another project of their organization, all of them or none. The caller has authorised the project.
+ * Throws `invalid` for a workspace that the actor does not see, `forbidden` for one that it may not move.
+ */
+export async function moveWorkspacesTo(
+  ctx: Ctx,
+  target: { organizationId: string; projectId: string },
+  identifiers: readonly Identifier[],
+) {
+  const ids = identifiers.map(({ id }) => id)
+  const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
+  const found = new Map(rows.flatMap((row) => readableWorkspace(ctx, row) ?? []).map((row) => [row.id, row]))
+  for (const [index, id] of ids.entries()) {
+    const workspace = found.get(id)
+    if (workspace?.organization_id !== target.organizationId) {
+      throw invalid(`there is no workspace ${id} in the organization`, `/data/${index}/id`)
+    }
+    if (!workspace.can.has('workspace:move')) {
+      throw forbidden(`this needs the permission workspace:move on the workspace ${workspace.name}`)
+    }
+  }
+  await transact(ctx, async (ctx) => {
+    await store.moveWorkspaces(ctx.db, ids, { projectId: target.projectId, now: ctx.now() })
+    for (const id of ids) {
+      await recordAudit(ctx, {
+        organizationId: target.organizationId,
+        action: 'update',
+        resource: { type: 'workspace', id },
+        meta: { name: found.get(id)?.name, changes: { project: target.projectId } },
+      })
+    }
+  })
+}

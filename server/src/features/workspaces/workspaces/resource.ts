@@ -1,0 +1,168 @@
+import type { Identifier, Relationship, Resource } from '@groundstate/contract/json-api'
+import { effectiveExecution } from './execution.ts'
+import type { Workspace } from './service.ts'
+import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
+
+const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
+
+/**
+ * A workspace as the public API has it; `relationships` are added to its own by those who include more. `waitingReason` is
+ * our own: why its run waits, told where the workspace is what was asked for.
+ */
+export function workspaceResource(
+  workspace: Workspace,
+  {
+    relationships,
+    waitingReason,
+  }: { relationships?: Record<string, Relationship>; waitingReason?: string | null } = {},
+): Resource {
+  const { can } = workspace
+  const { mode, agentPoolId } = effectiveExecution(workspace)
+  const self = `/api/v2/workspaces/${workspace.id}`
+  return {
+    id: workspace.id,
+    type: 'workspaces',
+    attributes: {
+      name: workspace.name,
+      description: workspace.description,
+      'created-at': workspace.created_at,
+      'updated-at': workspace.updated_at,
+      'latest-change-at': workspace.latest_change_at,
+      environment: 'default',
+      'execution-mode': mode,
+      operations: mode !== 'local',
+      'setting-overwrites': {
+        'execution-mode': workspace.execution_mode !== null,
+        'agent-pool': workspace.execution_mode !== null || workspace.agent_pool_id !== null,
+      },
+      'agent-pool-id': agentPoolId,
+      'terraform-version': workspace.engine_version,
+      'engine-version': workspace.engine_version,
+      'working-directory': workspace.working_directory,
+      'auto-apply': workspace.auto_apply,
+      'auto-apply-run-trigger': workspace.auto_apply_run_trigger,
+      'allow-destroy-plan': workspace.allow_destroy_plan,
+      'can-queue-destroy-plan': workspace.allow_destroy_plan,
+      'assessments-enabled': workspace.assessments_enabled,
+      'file-triggers-enabled': workspace.file_triggers_enabled,
+      'trigger-prefixes': workspace.trigger_prefixes,
+      'trigger-patterns': workspace.trigger_patterns,
+      'queue-all-runs': workspace.queue_all_runs,
+      'speculative-enabled': workspace.speculative_enabled,
+      'structured-run-output-enabled': workspace.structured_run_output_enabled,
+      'global-remote-state': workspace.global_remote_state,
+      'project-remote-state': workspace.project_remote_state,
+      'auto-destroy-at': workspace.auto_destroy_at,
+      'auto-destroy-activity-duration': workspace.auto_destroy_activity_duration,
+      'auto-destroy-status': null,
+      'inherits-project-auto-destroy': workspace.inherits_project_auto_destroy,
+      'migration-environment': workspace.migration_environment,
+      source: workspace.source,
+      'source-name': workspace.source_name,
+      'source-url': workspace.source_url,
+      'source-module-id': null,
+      'no-code-upgrade-available': false,
+      'vcs-repo': null,
+      'vcs-repo-identifier': null,
+      locked: workspace.locked_by_type !== null,
+      'locked-reason': workspace.locked_reason,
+      'resource-count': workspace.resource_count,
+      'apply-duration-average': null,
+      'plan-duration-average': null,
+      'policy-check-failures': null,
+      'run-failures': null,
+      'workspace-kpis-runs-count': null,
+      'last-assessment-result-at': null,
+      'hyok-enabled': false,
+      'tag-names': workspace.tag_names,
+      'waiting-reason': waitingReason,
+      actions: { 'is-destroyable': can.has('workspace:delete') },
+      permissions: permissionsBlock(workspace),
+    },
+    relationships: {
+      organization: { data: { id: workspace.organization_name, type: 'organizations' } },
+      project: { data: { id: workspace.project_id, type: 'projects' } },
+      'agent-pool': toOne(agentPoolId, 'agent-pools'),
+      'locked-by': toOne(workspace.locked_by_id, LOCK_TYPES[workspace.locked_by_type ?? 'user']),
+      'current-run': toOne(workspace.current_run_id, 'runs'),
+      'latest-run': toOne(workspace.latest_run_id, 'runs'),
+      'current-configuration-version': toOne(workspace.current_configuration_version_id, 'configuration-versions'),
+      'current-state-version': {
+        ...toOne(can.has('state-versions:read') ? workspace.current_state_version_id : null, 'state-versions'),
+        links: { related: `${self}/current-state-version` },
+      },
+      'current-assessment-result': { data: null },
+      readme: { data: null },
+      outputs: { links: { related: `${self}/current-state-version-outputs` } },
+      vars: { links: { related: `${self}/vars` } },
+      'remote-state-consumers': { links: { related: `${self}/relationships/remote-state-consumers` } },
+      'data-retention-policy': policyIdentifier(workspace.retention_policy),
+      'tag-bindings': { links: { related: `${self}/tag-bindings` } },
+      'effective-tag-bindings': { links: { related: `${self}/effective-tag-bindings` } },
+      ...relationships,
+    },
+    links: {
+      self: `/api/v2/organizations/${workspace.organization_name}/workspaces/${workspace.name}`,
+      'self-html': `/app/${workspace.organization_name}/workspaces/${workspace.name}`,
+    },
+  }
+}
+
+/** An output of the current state as workspaces include it: the value of a sensitive one is withheld. */
+export function workspaceOutputResource(output: {
+  id: string
+  name: string
+  sensitive: boolean
+  type: string
+  value: unknown
+}): Resource {
+  const { id, name, sensitive, type, value } = output
+  return {
+    id,
+    type: 'workspace-outputs',
+    attributes: { name, sensitive, 'output-type': type, value: sensitive ? null : value },
+  }
+}
+
+function toOne(id: string | null, type: string): { data: Identifier | null } {
+  return { data: id === null ? null : { id, type } }
+}
+
+function permissionsBlock(workspace: Workspace) {
+  const { can } = workspace
+  return {
+    'can-update': can.has('workspace:update'),
+    'can-destroy': can.has('workspace:delete'),
+    // Its mere presence tells the command line that there is a safe delete.
+    'can-force-delete': mayForceDelete(workspace),
+    'can-queue-run': can.has('runs:plan'),
+    'can-queue-apply': can.has('runs:apply'),
+    'can-queue-destroy': can.has('runs:apply') && workspace.allow_destroy_plan,
+    'can-read-run': can.has('runs:read'),
+    'can-read-variable': can.has('variables:read'),
+    'can-update-variable': can.has('variables:write'),
+    'can-read-state-versions': can.has('state-versions:read'),
+    'can-read-state-outputs': can.has('state-outputs:read'),
+    'can-create-state-versions': can.has('state-versions:write'),
+    'can-lock': can.has('lock'),
+    'can-unlock': can.has('lock'),
+    'can-force-unlock': can.has('force-unlock'),
+    'can-read-settings': can.has('workspace:read'),
+    'can-manage-tags': can.has('tags:manage'),
+    'can-manage-run-tasks': can.has('run-tasks:manage'),
+    'can-manage-assessments': false,
+    'can-read-assessment-results': can.has('runs:read'),
+    'can-manage-ephemeral-workspaces': can.has('workspace:update'),
+    'can-manage-hyok': false,
+  }
+}
+
+/**
+ * Whether the actor may delete a workspace that still manages resources: owners always, others who may delete it when the
+ * organization allows that (public documentation: organizations, `allow-force-delete-workspaces`).
+ */
+export function mayForceDelete(workspace: Workspace) {
+  const { standing } = workspace.facts
+  if (standing === 'owner' || standing === 'organization-token' || standing === 'system') return true
+  return workspace.allow_force_delete_workspaces && workspace.can.has('workspace:delete')
+}

@@ -1,0 +1,65 @@
+import type { Ctx } from '../../../app.ts'
+import { readFacts } from '../../../auth/facts.ts'
+import {
+  checkDemands,
+  type Facts,
+  refusal,
+  type WorkspacePermission,
+  workspacePermissions,
+} from '../../../auth/permissions.ts'
+import { notFound } from '../../../errors.ts'
+import * as store from './store.ts'
+type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
+
+/** A workspace that the actor may see, with what it may do there. */
+export type Workspace = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
+
+/**
+ * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what the
+ * permission is to read, and `forbidden` when it sees it but lacks a permission to do something.
+ */
+export async function requireWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<Workspace> {
+  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { id }), permission)
+}
+
+export async function requireWorkspaceByName(
+  ctx: Ctx,
+  organization: string,
+  name: string,
+  permission: WorkspacePermission,
+): Promise<Workspace> {
+  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { organization, name }), permission)
+}
+
+/** By its id, or by the names of its organization and itself: most endpoints come in both forms. */
+export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, permission: WorkspacePermission) {
+  return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, key), permission)
+}
+
+function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
+  const workspace = row && readableWorkspace(ctx, row)
+  if (!workspace) throw notFound('workspace')
+  checkDemands(workspace.facts)
+  if (!workspace.can.has(permission)) {
+    throw refusal(permission, `on the workspace ${workspace.name}`)
+  }
+  return workspace
+}
+
+/** The workspace with what the actor may do there; undefined when it may not see it. */
+export function readableWorkspace(ctx: Ctx, row: Found): Workspace | undefined {
+  const { facts: column, ...workspace } = row
+  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, workspaceId: row.id, facts: column })
+  const can = workspacePermissions(facts)
+  return can.has('workspace:read') ? { ...workspace, can, facts } : undefined
+}
+
+/** Those of the workspaces that the actor may see, in the order of their names, for includes and relations. */
+export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)
+  return rows.flatMap((row) => {
+    const workspace = readableWorkspace(ctx, row)
+    return workspace && !workspace.facts.demands ? workspace : []
+  })
+}

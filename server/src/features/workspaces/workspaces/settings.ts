@@ -1,0 +1,46 @@
+import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
+import type { Updateable } from 'kysely'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+type Attributes = UpdateWorkspace['attributes']
+
+/**
+ * The columns that a body's plain settings change: absent ones stay, and null gives the column its default back.
+ * `clientEngine` is the version of the command line that sends them: it writes that into each workspace it creates, so it is
+ * nobody's choice.
+ */
+export function settingColumns(
+  attributes: Attributes,
+  clientEngine: string | undefined,
+): Updateable<Schema['workspaces']> {
+  const engine = withDefault(attributes['engine-version'] ?? attributes['terraform-version'], 'latest')
+  return {
+    name: attributes.name,
+    description: attributes.description,
+    engine_version: engine,
+    engine_version_required: engine === undefined ? undefined : engine !== clientEngine,
+    working_directory: withDefault(attributes['working-directory'], ''),
+    auto_apply: withDefault(attributes['auto-apply'], false),
+    auto_apply_run_trigger: withDefault(attributes['auto-apply-run-trigger'], false),
+    allow_destroy_plan: withDefault(attributes['allow-destroy-plan'], true),
+    assessments_enabled: withDefault(attributes['assessments-enabled'], false),
+    file_triggers_enabled: withDefault(attributes['file-triggers-enabled'], true),
+    trigger_prefixes: withDefault(attributes['trigger-prefixes'], []),
+    trigger_patterns: withDefault(attributes['trigger-patterns'], []),
+    queue_all_runs: withDefault(attributes['queue-all-runs'], false),
+    speculative_enabled: withDefault(attributes['speculative-enabled'], true),
+    structured_run_output_enabled: withDefault(attributes['structured-run-output-enabled'], true),
+    global_remote_state: withDefault(attributes['global-remote-state'], false),
+    project_remote_state: withDefault(attributes['project-remote-state'], false),
+    auto_destroy_at: attributes['auto-destroy-at'],
+    auto_destroy_activity_duration: attributes['auto-destroy-activity-duration'],
+    inherits_project_auto_destroy: withDefault(attributes['inherits-project-auto-destroy'], true),
+    migration_environment: attributes['migration-environment'],
+    source_name: attributes['source-name'],
+    source_url: attributes['source-url'],
+  }
+}
+
+function withDefault<T>(value: T | null | undefined, preset: T): T | undefined {
+  return value === null ? preset : value
+}

@@ -1,0 +1,153 @@
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { type Asker, userInSql, workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { lookup } from '../../../db/lookup.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { policyColumn } from '../../organizations/organizations/retention-policy.ts'
+
+export type WorkspaceRow = Selectable<Schema['workspaces']>
+
+export type WorkspaceKey = { id: string } | { organization: string; name: string }
+type InSql = string | RawBuilder<string>
+type KeyInSql = { id: InSql } | { organization: InSql; name: InSql }
+
+/** Workspaces with what their defaults come from, and the names of their tags. */
+export function selectWorkspaces(db: Db) {
+  return db
+    .selectFrom('workspaces as w')
+    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
+    .innerJoin('projects as p', 'p.id', 'w.project_id')
+    .selectAll('w')
+    .select([
+      'o.name as organization_name',
+      'o.plan as organization_plan',
+      'o.allow_force_delete_workspaces',
+      'o.default_execution_mode as organization_execution_mode',
+      'o.default_agent_pool_id as organization_agent_pool_id',
+      'p.default_execution_mode as project_execution_mode',
+      'p.default_agent_pool_id as project_agent_pool_id',
+    ])
+    .select([
+      // A tag with a value has no place in a list of names.
+      sql<
+        string[]
+      >`array(select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`.as(
+        'tag_names',
+      ),
+      policyColumn('workspace_id', sql`w.id`).as('retention_policy'),
+    ])
+}
+
+/** As `selectWorkspaces`, with the facts about each for `actor`. */
+export function selectWorkspacesFor(db: Db, actor: Asker) {
+  const facts = workspaceFactsColumn(actor)
+  return selectWorkspaces(db).select(facts.as('facts'))
+}
+
+/** A workspace and the facts about it for `actor`. */
+export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
+  const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
+  if (actor.kind !== 'user') return selectWorkspace(db, actor, lower).executeTakeFirst()
+  const { userId } = actor
+  return 'id' in lower ? findForUserById(db, { userId, ...lower }) : findForUserByName(db, { userId, ...lower })
+}
+
+function selectWorkspace(db: Db, actor: Asker, lower: KeyInSql) {
+  return selectWorkspacesFor(db, actor).where((eb) =>
+    'id' in lower
+      ? eb('w.id', '=', lower.id)
+      : eb.and([eb(sql`lower(o.name)`, '=', lower.organization), eb(sql`lower(w.name)`, '=', lower.name)]),
+  )
+}
+
+// Nearly every request begins with one of these.
+const findForUserById = lookup(['userId', 'id'], (db, { userId, id }) => selectWorkspace(db, userInSql(userId), { id }))
+const findForUserByName = lookup(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
+  selectWorkspace(db, userInSql(userId), { organization, name }),
+)
+
+/** Those of the workspaces that there are, whoever may see them. */
+export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectWorkspacesFor(db, actor)
+    .where(sql<boolean>`w.id = any(${ids})`)
+    .orderBy('w.name')
+    .orderBy('w.id')
+    .execute()
+}
+
+/** Takes the rows of both sides in the order of their ids first, so that two moves never wait for each other. */
+export async function moveWorkspaces(
+  tx: Tx,
+  ids: readonly string[],
+  { projectId, now }: { projectId: string; now: Date },
+) {
+  await sql`select from workspaces where id = any(${ids}) order by id for update`.execute(tx)
+  await sql`select from projects where id = ${projectId} or id in (select project_id from workspaces where id = any(${ids}))
+    order by id for no key update`.execute(tx)
+  await tx
+    .updateTable('workspaces')
+    .set({ project_id: projectId, updated_at: now })
+    .where(sql<boolean>`id = any(${ids})`)
+    .where('project_id', '<>', projectId)
+    .execute()
+}
+
+/** Takes the row lock that orders everything which changes a workspace's lock, queue or state. */
+export async function lockWorkspaceRow(tx: Tx, id: string) {
+  return tx.selectFrom('workspaces').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
+export async function insertWorkspace(db: Db, row: Insertable<Schema['workspaces']>) {
+  return db.insertInto('workspaces').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function updateWorkspace(db: Db, id: string, changes: Updateable<Schema['workspaces']>) {
+  return db.updateTable('workspaces').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+}
+
+export async function deleteWorkspace(db: Db, id: string) {
+  await db.deleteFrom('workspaces').where('id', '=', id).execute()
+}
+
+type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
+
+/** The statement that locks the workspace if nobody holds its lock; it returns no row when somebody does. */
+export function insertLock(db: Db, id: string, lock: Lock) {
+  return db.updateTable('workspaces').set(lock).where('id', '=', id).where('locked_by_type', 'is', null).returning('id')
+}
+
+/**
+ * The statement that releases that holder's lock when there is nothing else to do: no upload is awaited, no snapshot
+ * becomes current, and no run waits. It returns no row when something is in the way.
+ */
+export function deleteIdleLock(db: Db, id: string, holder: { type: 'user' | 'team' | 'run'; id: string }) {
+  return db
+    .updateTable('workspaces')
+    .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
+    .where('id', '=', id)
+    .where('locked_by_type', '=', holder.type)
+    .where('locked_by_id', '=', holder.id)
+    .where('pending_state_version_id', 'is', null)
+    .where('latest_state_version_id', 'is not distinct from', (eb) => eb.ref('current_state_version_id'))
+    .where('waiting_runs', '=', 0)
+    .returning('id')
+}
+
+export async function deleteLock(tx: Tx, id: string) {
+  await tx
+    .updateTable('workspaces')
+    .set({ locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** The name to show for whoever holds a lock; undefined when they are gone. */
+export async function findLockHolderName(db: Db, type: 'user' | 'team' | 'run', id: string) {
+  if (type === 'run') return id
+  const row =
+    type === 'user'
+      ? await db.selectFrom('users').select('username as name').where('id', '=', id).executeTakeFirst()
+      : await db.selectFrom('teams').select('name').where('id', '=', id).executeTakeFirst()
+  return row?.name
+}

@@ -1,0 +1,157 @@
+import { invalid } from '../errors.ts'
+import { objectAddress, typeAddress } from './address.ts'
+import { type CtyType, isRecord, outputType } from './cty.ts'
+import {
+  jsonStateContent,
+  outputsOf,
+  rawStateContent,
+  type StateContent,
+  type StateObject,
+  type StateOutput,
+} from './state-content.ts'
+
+/** Name → count of instances, by hyphenated type: `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
+export type TypeCounts = Record<string, number>
+
+/** A resource with its count of instances, as the state version's `resources` lists it. */
+export type ExtractedResource = { name: string; type: string; count: number; module: string; provider: string }
+
+/** One instance, as `GET /workspaces/:id/resources` lists it. */
+export type ExtractedInstance = {
+  address: string
+  name: string
+  /** `random_pet`, `data.terraform_remote_state`. */
+  type: string
+  module: string
+  /** Short where the registry is a default one: `hashicorp/random`. */
+  provider: string
+  nameIndex: string | null
+}
+
+export type ExtractedOutput = {
+  name: string
+  sensitive: boolean
+  value: unknown
+  /** In terms of JSON: `string`, `number`, `bool`, `array`, `object`, or `dynamic` for a null. */
+  type: string
+  detailedType: CtyType
+}
+
+/** What a state version tells about its content. A JSON state knows neither serial, lineage nor the raw format. */
+export type Extraction = {
+  engineVersion: string | null
+  stateVersion: number | null
+  serial: number | null
+  lineage: string | null
+  resources: ExtractedResource[]
+  /** `root`, or the raw address with instance keys: `module.net["a"].module.deep`. */
+  modules: Record<string, TypeCounts>
+  /** By the provider's address as the raw state writes it. */
+  providers: Record<string, TypeCounts>
+  outputs: ExtractedOutput[]
+  instances: ExtractedInstance[]
+  /** Managed instances, without those that stand for nothing real: `null_resource` and `terraform_data`. */
+  billableCount: number
+}
+
+const UNBILLED = new Set(['null_resource', 'terraform_data'])
+
+/** Of a parsed raw state of format 3 or 4. Throws `invalid` with a detail when it can't be read. */
+export function extractState(parsed: unknown): Extraction {
+  return extraction(rawStateContent(parsed))
+}
+
+/** Of a parsed `terraform show -json` document, for states whose raw content is encrypted. Throws `invalid`. */
+export function extractJsonState(parsed: unknown): Extraction {
+  return extraction(jsonStateContent(parsed))
+}
+
+/** Of a parsed `json-state-outputs`; a missing type is inferred from the value. Throws `invalid`. */
+export function outputsFromJson(parsed: unknown): ExtractedOutput[] {
+  if (!isRecord(parsed)) throw invalid('it must be an object of outputs by name, each with sensitive, type and value')
+  return outputsOf(parsed).map(extractedOutput)
+}
+
+function extraction(content: StateContent): Extraction {
+  const resources = new Map<string, ExtractedResource>()
+  const modules = new Map<string, Map<string, number>>()
+  const providers = new Map<string, Map<string, number>>()
+  let billableCount = 0
+  for (const object of content.objects) {
+    const module = moduleName(object)
+    const type = typeAddress(object)
+    const key = JSON.stringify([module, type, object.name])
+    const resource = resources.get(key)
+    if (resource) resource.count++
+    else resources.set(key, { name: object.name, type, count: 1, module, provider: object.provider })
+    const hyphenated = type.replaceAll('_', '-')
+    increment(modules, module, hyphenated)
+    increment(providers, object.provider, hyphenated)
+    if (object.mode === 'managed' && !UNBILLED.has(object.type)) billableCount++
+  }
+  return {
+    engineVersion: content.engineVersion,
+    stateVersion: content.stateVersion,
+    serial: content.serial,
+    lineage: content.lineage,
+    resources: [...resources.values()],
+    modules: counts(modules),
+    providers: counts(providers),
+    outputs: content.outputs.map(extractedOutput),
+    instances: content.objects.map(extractedInstance),
+    billableCount,
+  }
+}
+
+function increment(table: Map<string, Map<string, number>>, row: string, column: string) {
+  const counts = table.get(row) ?? new Map<string, number>()
+  table.set(row, counts)
+  counts.set(column, (counts.get(column) ?? 0) + 1)
+}
+
+function counts(table: Map<string, Map<string, number>>): Record<string, TypeCounts> {
+  return Object.fromEntries([...table].map(([row, counts]) => [row, Object.fromEntries(counts)]))
+}
+
+function moduleName(object: StateObject) {
+  return object.module === '' ? 'root' : object.module
+}
+
+function extractedOutput({ name, sensitive, value, type }: StateOutput): ExtractedOutput {
+  if (Buffer.byteLength(name) > MAX_NAME) {
+    throw invalid(`the output ${JSON.stringify(name.slice(0, 40))}… has a name of more than ${MAX_NAME} bytes`)
+  }
+  // A type has two levels for one of its value.
+  if (isDeeper(value, MAX_LEVELS) || isDeeper(type, 2 * MAX_LEVELS)) {
+    throw invalid(`the output ${JSON.stringify(name)} is nested deeper than ${MAX_LEVELS} levels`)
+  }
+  return { name, sensitive, value, type: outputType(type), detailedType: type }
+}
+
+/** Bytes that an index of the database holds in any case. */
+const MAX_NAME = 2000
+/** What is deeper overflows the stack of whoever writes or reads its JSON. */
+const MAX_LEVELS = 500
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
+}
+
+function extractedInstance(object: StateObject): ExtractedInstance {
+  return {
+    address: objectAddress(object),
+    name: object.name,
+    type: typeAddress(object),
+    module: moduleName(object),
+    provider: shortProvider(object.provider),
+    nameIndex: object.key === undefined ? null : String(object.key),
+  }
+}
+
+/** `module.a.provider["registry.terraform.io/hashicorp/random"].alias` is `hashicorp/random`; format 3 has `provider.aws`. */
+function shortProvider(provider: string) {
+  const source =
+    /provider\["([^"]+)"\]/.exec(provider)?.[1] ?? /(?:^|\.)provider\.([^.]+)/.exec(provider)?.[1] ?? provider
+  return source.replace(/^registry\.(?:terraform\.io|opentofu\.org)\//, '')
+}
