@@ -3,7 +3,7 @@ import type { Ctx } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
 import { type Db, transact, type Tx } from '../db/db.ts'
 import { timeOrderedUuid } from '../ids.ts'
-import * as store from '../features/site/audit-trail/store.ts'
+import * as store from './store.ts'
 
 export type AuditedResource = { type: string; id: string }
 

@@ -1,3 +1,5 @@
+import { notFound } from '../errors.ts'
+
 /**
  * Who asks. A team's token acts as the team's service account, so it is a user with a `teamId`: one rule holds for
  * people and team tokens, and what only people may do checks `teamId`.
@@ -60,4 +62,9 @@ export function isSiteAdmin(actor: Actor) {
 /** The user as whom something is created or locked, for `created_by` columns; null when no user is behind the actor. */
 export function actorUserId(actor: Actor) {
   return actor.kind === 'user' ? actor.userId : null
+}
+
+/** Lets site administrators and the server itself pass; for all others there is nothing here. */
+export function checkSiteAdmin({ actor }: { actor: Actor }) {
+  if (!isSiteAdmin(actor)) throw notFound('resource')
 }

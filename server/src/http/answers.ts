@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Resource } from '@groundstate/contract/json-api'
-import { type Page, type Paged, pageLinks, paginationMeta } from './pagination.ts'
+import { pageLinks, paginationMeta } from './pagination.ts'
+import type { Page, Paged } from '../db/page.ts'
 
 /** What a handler returns; `http/http.ts` writes it. */
 export type Answer = {

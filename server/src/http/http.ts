@@ -7,11 +7,12 @@ import { authenticate } from '../auth/authenticate.ts'
 import { badRequest, notFound, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
 import type { Answer } from './answers.ts'
 import { readIncludes } from './includes.ts'
-import { type Page, readPage } from './pagination.ts'
+import { readPage } from './pagination.ts'
 import { callerKey, type RateLimiter } from './rate-limit.ts'
 import { getActor, setActor } from './request-log.ts'
 import { parseBody } from './validation.ts'
 import { writeAnswer } from './write.ts'
+import type { Page } from '../db/page.ts'
 
 /** The parameters in a path, `'/runs/:id'` → `{ id: string }`. */
 export type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

@@ -1,9 +1,5 @@
 import { AppError } from '../errors.ts'
-
-/** Which page of a list is asked for. */
-export type Page = { number: number; size: number }
-/** The rows of one page, and how many there are on all pages. */
-export type Paged<T> = { rows: T[]; total: number }
+import type { Page } from '../db/page.ts'
 
 const SIZES = { preset: 20, max: 100 }
 
@@ -25,10 +21,6 @@ function readPositive(query: Record<string, unknown>, parameter: string, preset:
       source: { parameter },
     },
   ])
-}
-
-export function pageOffset(page: Page) {
-  return (page.number - 1) * page.size
 }
 
 /** `meta.pagination` of a list; a page past the end keeps its number and has no next page. */

@@ -4,12 +4,13 @@ import { readFacts } from '../../../auth/facts.ts'
 import { checkDemands, type OrganizationPermission, organizationPermissions } from '../../../auth/permissions.ts'
 import { isUniqueViolation, type Tx, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
 import { listReadableProjects } from '../../organizations/projects/service.ts'
 import { listReadableWorkspaces } from '../../workspaces/workspaces/service.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import type { Page } from '../../../db/page.ts'
+
 /** The pool of the agents inside the server; it belongs to no organization, and no request reaches it. */
 export const BUILT_IN_POOL_ID = 'apool-builtin'
 

@@ -3,7 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn, visibleProject, visibleWorkspace } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 export type AgentPoolRow = Selectable<Schema['agent_pools']>
 type Rule = Selectable<Schema['agent_pool_workspaces']>['rule']

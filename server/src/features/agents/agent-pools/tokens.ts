@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { AppError, notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { type IssuedToken, issueToken } from '../../identity/tokens/issue.ts'
 import { BUILT_IN_POOL_ID, requireAgentPool } from './service.ts'
 import * as store from './store.ts'
+import type { Page } from '../../../db/page.ts'
 
 /**
  * A pool whose tokens the actor may manage. To lack that permission is not to find the pool (spec §4.6); `noun` is what the

@@ -3,12 +3,13 @@ import type { registerAgentBody } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { type Tx, transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound, preconditionFailed, unauthorized } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { requireAgentPool } from '../agent-pools/service.ts'
 import { endClaims } from '../../runs/agent-jobs/waiting-claims.ts'
 import { agentStatus, SILENCE_MS } from './status.ts'
 import * as store from './store.ts'
 import { audited } from '../../../audit/record.ts'
+import type { Page } from '../../../db/page.ts'
+
 /** The free plan has this many self-hosted agents (spec §8). */
 const FREE_AGENTS = 1
 const PING_INTERVAL_MS = 10_000

@@ -3,11 +3,11 @@ import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { type IssuedToken, issueToken, tokenAudit } from './issue.ts'
 import * as store from './store.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { findUser } from '../users/store.ts'
+import type { Page } from '../../../db/page.ts'
 
 /**
  * Checks that the actor may see and make the API tokens of a user: the user themself, not by a team's token, or a site

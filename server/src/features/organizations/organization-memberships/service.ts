@@ -3,11 +3,12 @@ import { readFacts } from '../../../auth/facts.ts'
 import { checkDemands, type Facts, organizationPermissions } from '../../../auth/permissions.ts'
 import type { Tx } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
-import type { Page, Paged } from '../../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireTeam } from '../teams/service.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+
 /** A membership that the actor may see; `facts` are those of its organization. */
 export type Membership = store.MembershipRow & { facts: Facts }
 

@@ -8,8 +8,9 @@ import {
   refusal,
 } from '../../../auth/permissions.ts'
 import { invalid, notFound } from '../../../errors.ts'
-import { type Page, type Paged, pageOffset } from '../../../http/pagination.ts'
 import * as store from './store.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+
 /** An organization that the actor may see, with what it may do there. */
 export type Organization = Omit<Found, 'facts'> & { can: ReadonlySet<OrganizationPermission>; facts: Facts }
 

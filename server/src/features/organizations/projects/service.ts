@@ -10,11 +10,12 @@ import {
 } from '../../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
-import { type Page, type Paged, pageOffset } from '../../../http/pagination.ts'
 import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
 import { replaceTagBindings } from '../tags/service.ts'
 import * as store from './store.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+
 type Found = NonNullable<Awaited<ReturnType<typeof store.findProject>>>
 
 /** A project that the actor may see, with what it may do there. */

@@ -2,10 +2,10 @@ import type { CreateReservedTagKey, UpdateReservedTagKey } from '@groundstate/co
 import type { Ctx } from '../../../app.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/service.ts'
 import * as store from './reserved-store.ts'
 import { audited } from '../../../audit/record.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 export async function listReservedTagKeys(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')

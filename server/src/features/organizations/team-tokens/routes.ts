@@ -2,7 +2,6 @@ import { createTokenBody, deleteTokensBody } from '@groundstate/contract/tokens'
 import { invalidParameter } from '../../../errors.ts'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import {
   createLegacyTeamToken,
@@ -15,6 +14,7 @@ import {
   showLegacyTeamToken,
 } from './team-tokens.ts'
 import { TEAM_TOKEN_SORTS, type TeamTokenSort } from './store.ts'
+import type { Page } from '../../../db/page.ts'
 
 const LEGACY = '/teams/:teamId/authentication-token'
 const NAMED = '/teams/:teamId/authentication-tokens'

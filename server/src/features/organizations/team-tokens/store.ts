@@ -3,7 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts.ts'
 import { ORGANIZATION_ACCESS } from '../../../auth/permissions.ts'
 import type { Db } from '../../../db/db.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** A team, the facts about its organization for `actor`, and whether the actor is one of it. */
 export async function findTeam(db: Db, actor: Actor, id: string) {

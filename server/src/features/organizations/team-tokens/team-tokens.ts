@@ -5,11 +5,11 @@ import { checkDemands } from '../../../auth/permissions.ts'
 import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
 import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { type IssuedToken, issueToken, reissueToken, tokenAudit } from '../../identity/tokens/issue.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import type { Page } from '../../../db/page.ts'
 
 /**
  * A team whose tokens the actor may manage: owners those of all teams, whoever manages teams those of all but the owners',

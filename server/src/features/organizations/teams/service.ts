@@ -4,9 +4,10 @@ import { readFacts } from '../../../auth/facts.ts'
 import { checkDemands, type Facts } from '../../../auth/permissions.ts'
 import { type TeamFacts, type TeamPermission, teamPermissions } from '../../../auth/team-permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
-import type { Page, Paged } from '../../../http/pagination.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import * as store from './store.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+
 type Found = NonNullable<Awaited<ReturnType<typeof store.findTeam>>>
 
 /** A team that the actor may see, with what it may do with it. */

@@ -4,7 +4,7 @@ import { factsColumn } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 export type TeamRow = Selectable<Schema['teams']>
 

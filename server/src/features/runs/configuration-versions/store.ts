@@ -3,7 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { workspaceFactsColumn } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 

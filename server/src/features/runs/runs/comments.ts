@@ -2,10 +2,10 @@ import type { Ctx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { transact, type Tx } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import { requireRun } from './service.ts'
 import { insertEvents } from './transitions.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** Writes a comment on a run for a caller that has been authorised; returns its id. */
 export async function insertComment(ctx: Ctx & { db: Tx }, runId: string, body: string) {

@@ -13,9 +13,9 @@ import { outcome } from './outcome.ts'
 import { follow, insertEvents } from './transitions.ts'
 import * as store from './store.ts'
 import { auditRow } from '../../../audit/record.ts'
-import { eventInsert } from '../../site/audit-trail/store.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/execution.ts'
 import { createStages, plannedStages } from '../task-stages/service.ts'
+import { eventInsert } from '../../../audit/store.ts'
 
 type Tctx = Ctx & { db: Tx }
 

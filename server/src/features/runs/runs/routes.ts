@@ -2,7 +2,6 @@ import { createRunBody, runActionBody } from '@groundstate/contract/runs'
 import type { Resource } from '@groundstate/contract/json-api'
 import { accepted, created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
 import { RUN_INCLUDES, runDocuments, runResource } from './resource.ts'
 import {
@@ -14,6 +13,7 @@ import {
   requireRun,
 } from './service.ts'
 import { createRun } from './create.ts'
+import type { Page } from '../../../db/page.ts'
 
 export const runRoutes: Routes = (http) => {
   http.post('/runs', { body: createRunBody }, async (req) => {

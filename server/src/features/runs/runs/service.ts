@@ -3,13 +3,14 @@ import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/
 import { type Facts, type WorkspacePermission, workspacePermissions } from '../../../auth/permissions.ts'
 import { checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { invalidParameter, notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { readText } from '../../../http/query.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
 import { requireWorkspace, type Workspace } from '../../workspaces/workspaces/service.ts'
 import { readRunFilter } from './filters.ts'
 import * as store from './store.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
+import type { Page } from '../../../db/page.ts'
+
 /** A run that the actor may see, with what it may do in its workspace. */
 export type Run = Omit<store.FoundRun, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
 

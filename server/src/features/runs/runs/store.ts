@@ -10,10 +10,10 @@ import {
 } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import type { RunFilter } from './filters.ts'
 
 import type { WaitingFacts } from '../../workspaces/workspaces/waiting.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** An agent that has not asked for work for this long is not counted on, in seconds. */
 const AGENT_SILENCE_SECONDS = 60

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid, notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { destroyOrganization } from '../../organizations/organizations/changes.ts'
-import { checkSiteAdmin } from './authorise.ts'
 import { FEATURE_SETS } from './feature-sets.ts'
 import * as store from './store.ts'
 import { audited } from '../../../audit/record.ts'
+import { checkSiteAdmin } from '../../../auth/actor.ts'
+import type { Page } from '../../../db/page.ts'
 
 export async function listSiteOrganizations(ctx: Ctx, { q, page }: { q: string | undefined; page: Page }) {
   checkSiteAdmin(ctx)

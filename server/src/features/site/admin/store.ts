@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** Any number that nothing else locks in this database. */
 const SITE_ADMINS_LOCK = 7_077_002

@@ -2,15 +2,15 @@ import type { CreateUser, UpdateUser } from '@groundstate/contract/users'
 import type { Ctx } from '../../../app.ts'
 import { isForeignKeyViolation, transact, type Tx } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
 import { acceptInvitations } from '../../organizations/organization-memberships/service.ts'
 import { endSessions } from '../../identity/sessions/service.ts'
 import { insertUser, updateUser, userAudit } from '../../identity/users/service.ts'
-import { checkSiteAdmin } from './authorise.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { removeSecondFactor } from '../../identity/sessions/second-factor.ts'
+import { checkSiteAdmin } from '../../../auth/actor.ts'
+import type { Page } from '../../../db/page.ts'
 
 /** Creates an account. Without a password it can't sign in with one: for sign-on, and for programs with API tokens. */
 export async function createSiteUser(ctx: Ctx, input: CreateUser) {

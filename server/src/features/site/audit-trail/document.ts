@@ -1,5 +1,6 @@
-import { type Page, type Paged, paginationMeta } from '../../../http/pagination.ts'
+import { paginationMeta } from '../../../http/pagination.ts'
 import type { AuditEventRow } from './store.ts'
+import type { Page, Paged } from '../../../db/page.ts'
 
 /** A page of the trail. It is plain JSON and no JSON:API (public documentation, "Audit trails"). */
 export function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: Page) {

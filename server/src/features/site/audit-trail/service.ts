@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import type { Page } from '../../../http/pagination.ts'
-import { checkSiteAdmin } from '../admin/authorise.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
 import * as store from './store.ts'
+import { checkSiteAdmin } from '../../../auth/actor.ts'
+import type { Page } from '../../../db/page.ts'
 
 /**
  * The trail of the organization whose token asks: its own token, or the one for audit trails. For all others there is no

@@ -2,12 +2,13 @@ import type { Ctx } from '../../../app.ts'
 import { checkDemands } from '../../../auth/permissions.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
 import { notFound, unavailable } from '../../../errors.ts'
-import type { Page, Paged } from '../../../http/pagination.ts'
 import { requireStateVersion } from '../state-versions/service.ts'
 import * as store from './store.ts'
 import { extractVersion } from '../state-versions/extract-job.ts'
 import { outputContext } from '../state-versions/extract.ts'
 import { requireStateWorkspace } from '../state-versions/create.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+
 export type Output = {
   id: string
   stateVersionId: string

@@ -4,7 +4,7 @@ import { type Asker, type FactsColumn, userInSql, workspaceFactsColumn } from '.
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 export type OutputRow = Selectable<Schema['state_version_outputs']>
 

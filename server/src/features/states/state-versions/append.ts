@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 import type { ExtractedState } from './extract.ts'
 import { COLUMNS, type PresentedRow } from './store.ts'
-import { type AuditRow, eventInsert } from '../../site/audit-trail/store.ts'
+import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 
 /** Where a workspace's states and lock stood when they were checked. */
 export type Checked = {

@@ -3,11 +3,12 @@ import { readFacts } from '../../../auth/facts.ts'
 import { checkDemands, type Facts, type WorkspacePermission, workspacePermissions } from '../../../auth/permissions.ts'
 import type { Tx } from '../../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
-import type { Page, Paged } from '../../../http/pagination.ts'
 import { requireWorkspaceByName, type Workspace } from '../../workspaces/workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
 import { shownIn, stateVersionResources } from './presentation.ts'
 import * as store from './store.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+
 /** A version whose workspace the actor may see, with what it may do there. */
 export type StateVersion = Omit<store.FoundStateVersion, 'facts'> & { facts: Facts }
 

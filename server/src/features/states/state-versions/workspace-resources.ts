@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { badRequest } from '../../../errors.ts'
-import { type Page, type Paged, pageOffset } from '../../../http/pagination.ts'
 import { extractVersion } from './extract-job.ts'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
 import { requireStateWorkspace } from './create.ts'
 import { unpackInstances } from './instances.ts'
 import * as store from './store.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 
 /** One instance of a resource in a workspace's current state, and the version that it is from. */
 export type WorkspaceResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }

@@ -7,12 +7,13 @@ import { checkDemands, type OrganizationPermission, organizationPermissions } fr
 import { isForeignKeyViolation, isUniqueViolation, transact } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import { requireOrganization, requireOrganizationPool } from '../../organizations/organizations/service.ts'
 import { checkGlobalQuota, checkTaskQuota } from './quota.ts'
 import * as store from './store.ts'
 import { checkReceiver, type Receiver, type Suspect, type Verification, verifyReceiver } from './verification.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
+
 export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>
 
 /** Throws `not-found` for a task that the actor may not see, `forbidden` when it lacks the permission. */

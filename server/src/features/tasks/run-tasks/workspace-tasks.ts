@@ -2,11 +2,11 @@ import type { CreateWorkspaceTask, UpdateWorkspaceTask } from '@groundstate/cont
 import type { Ctx } from '../../../app.ts'
 import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import { requireWorkspace, type Workspace } from '../../workspaces/workspaces/service.ts'
 import { checkWorkspaceQuota } from './quota.ts'
 import * as store from './workspace-tasks-store.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 export async function listWorkspaceTasks(ctx: Ctx, workspaceId: string, page: Page) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { type Db, transact } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import * as store from './deliveries-store.ts'
 import { requireTaskResult, TOPIC } from './service.ts'
 import { findStatus } from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** What was sent for a result and what came back, the last attempt first. */
 export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {

@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { notFound } from '../../../errors.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import * as store from './outcomes-store.ts'
 import { requireTaskResult } from './service.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 export async function listOutcomes(ctx: Ctx, resultId: string, page: Page) {
   const result = await requireTaskResult(ctx, resultId, 'runs:read')

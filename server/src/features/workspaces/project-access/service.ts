@@ -3,7 +3,6 @@ import type { Ctx } from '../../../app.ts'
 import { CUSTOM_PROJECT, PROJECT_LEVELS } from '../../../auth/grants.ts'
 import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
-import type { Page, Paged } from '../../../http/pagination.ts'
 import { type Project, requireProject } from '../../organizations/projects/service.ts'
 import { findReadable } from '../team-access/service.ts'
 import { requireTeam } from '../../organizations/teams/service.ts'
@@ -11,6 +10,7 @@ import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { isTeamMember } from '../team-access/store.ts'
 import { levelColumns, type Part } from '../team-access/levels.ts'
+import type { Page, Paged } from '../../../db/page.ts'
 
 export type TeamProject = store.TeamProjectRow & { project: Project }
 

@@ -3,12 +3,13 @@ import type { Ctx } from '../../../app.ts'
 import { CUSTOM_WORKSPACE, WORKSPACE_LEVELS } from '../../../auth/grants.ts'
 import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
 import { AppError, invalid, notFound } from '../../../errors.ts'
-import type { Page, Paged } from '../../../http/pagination.ts'
 import { requireTeam } from '../../organizations/teams/service.ts'
 import { requireWorkspace, type Workspace } from '../workspaces/service.ts'
 import { levelColumns, type Part } from './levels.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import type { Page, Paged } from '../../../db/page.ts'
+
 export type TeamWorkspace = store.TeamWorkspaceRow & { workspace: Workspace }
 
 /**

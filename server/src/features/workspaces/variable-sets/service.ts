@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import { forbidden, notFound } from '../../../errors.ts'
-import { type Page, type Paged, pageOffset } from '../../../http/pagination.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/service.ts'
 import { listReadableProjects, requireProject } from '../../organizations/projects/service.ts'
 import { requireWorkspace } from '../workspaces/service.ts'
 import * as store from './store.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 
 /** A variable set that the actor may see. */
 export type VariableSet = store.VariableSetRow & { canManage: boolean }

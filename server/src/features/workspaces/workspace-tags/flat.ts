@@ -4,12 +4,12 @@ import type { Ctx } from '../../../app.ts'
 import { visibleWorkspace } from '../../../auth/facts.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
-import { type Page, pageOffset } from '../../../http/pagination.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/service.ts'
 import { listReadableWorkspaces, requireWorkspace } from '../workspaces/service.ts'
 import { addFlatTags, readTagKeys } from '../../organizations/tags/service.ts'
 import * as store from '../../organizations/tags/store.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** Flat tags of a workspace: those of its bindings that have no value. */
 export async function listWorkspaceTags(

@@ -3,12 +3,12 @@ import type { Actor } from '../../../auth/actor.ts'
 import { dependsOnGrants, type GrantsColumn, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import { type Facts, workspacePermissions } from '../../../auth/permissions.ts'
 import type { Db } from '../../../db/db.ts'
-import { type Page, type Paged, pageOffset } from '../../../http/pagination.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
 import { findGrants } from './grants.ts'
 import type { Grants } from './list-store.ts'
 import * as store from './list-store.ts'
 import type { Workspace } from './service.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 
 /**
  * One page of the organization's workspaces that the actor may see. The number of queries is the same for a page of one
