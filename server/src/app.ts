@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { Logger } from 'pino'
 import type { Actor } from './auth/actor.ts'
 import { type Blobs, type BlobsConfig, createBlobs } from './blobs/blobs.ts'
 import { type Config, isLoopbackHost } from './config.ts'
 import { createDb, type Db } from './db/db.ts'
 import { newId } from './ids.ts'
+import { createEvents, type Events, type Reaction } from './events/events.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
 import { createOutbound, type Outbound } from './outbound/outbound.ts'
 import { loadSecret } from './secrets/secret-file.ts'
@@ -12,8 +12,7 @@ import { createSecrets, type Secrets } from './secrets/secrets.ts'
 import { StartError } from './start-error.ts'
 import { createSignals, type Signals } from './signals.ts'
 import { createWorkers, type Workers } from './workers/workers.ts'
-
-export type Log = Logger
+import type { Log } from './log.ts'
 
 /** What every process builds once at start. Infrastructure only: features are imported, not injected. */
 export type App = {
@@ -22,6 +21,8 @@ export type App = {
   baseUrl: string
   db: Db
   jobs: Jobs
+  /** How areas above react to what happens below them. */
+  events: Events
   blobs: Blobs
   signals: Signals
   secrets: Secrets
@@ -44,7 +45,7 @@ export type RequestFacts = { id: string; address: string; userAgent: string | un
  */
 export async function createApp(
   config: Config,
-  options: { databaseUrl: string; baseUrl: string; log: Log; works: boolean },
+  options: { databaseUrl: string; baseUrl: string; log: Log; works: boolean; reactions: readonly Reaction[] },
   overrides: Partial<Pick<App, 'now' | 'newId'>> = {},
 ): Promise<App & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
@@ -68,6 +69,7 @@ export async function createApp(
     baseUrl: options.baseUrl,
     db,
     jobs,
+    events: createEvents(options.reactions),
     blobs,
     signals,
     secrets: createSecrets(secret),

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { pino } from 'pino'
+import { pino, type Logger } from 'pino'
 
 /** So much, in bytes, is kept of a log that can't be written, since its disk is full for one; what comes then is dropped. */
 const BACKLOG_BYTES = 1024 * 1024
@@ -48,3 +48,5 @@ function valueText(value: unknown): string {
     return JSON.stringify(value.message)
   return typeof value === 'string' && /^[^\s"()=]+$/.test(value) ? value : JSON.stringify(value)
 }
+
+export type Log = Logger

@@ -5,7 +5,7 @@ import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { startLeaseReaper } from './features/runs/agent-jobs/leases.ts'
-import { JOBS, ROUTES } from './features/list.ts'
+import { JOBS, REACTIONS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/tasks/task-results/loop.ts'
 import { makeFolder } from './folder.ts'
 import { createServer } from './http/server.ts'
@@ -45,7 +45,9 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const tls = await loadTls(config)
   const works = config.role !== 'api'
-  const app = stack.use(await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works }))
+  const app = stack.use(
+    await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works, reactions: REACTIONS }),
+  )
   await app.jobs.declare(JOBS)
 
   const opened = Promise.withResolvers<void>()

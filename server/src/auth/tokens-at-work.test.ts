@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { describe, expect, inject, test } from 'vitest'
 import { createApp } from '../app.ts'
-import { ROUTES } from '../features/list.ts'
+import { REACTIONS, ROUTES } from '../features/list.ts'
 import { createServer } from '../http/server.ts'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
@@ -156,7 +156,13 @@ test('a token that is revoked on one replica is refused by the next request to a
 async function createReplica() {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
   const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
-  const options = { databaseUrl: url, baseUrl: app.baseUrl, log: pino({ level: 'silent' }), works: false }
+  const options = {
+    databaseUrl: url,
+    baseUrl: app.baseUrl,
+    log: pino({ level: 'silent' }),
+    works: false,
+    reactions: REACTIONS,
+  }
   const replica = await createApp(app.config, options, { now: app.clock.now })
   const server = await createServer(replica, ROUTES)
   whenFileEnds(async () => {

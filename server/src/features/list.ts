@@ -1,5 +1,6 @@
+import type { Reaction } from '../events/events.ts'
 import type { Routes } from '../http/http.ts'
-import type { JobHandler } from '../jobs/jobs.ts'
+import type { JobHandler } from '../jobs/handler.ts'
 import { accountRoutes } from './identity/account/routes.ts'
 import { twoFactorRoutes } from './identity/account/two-factor-routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
@@ -104,6 +105,9 @@ export const ROUTES: readonly Routes[] = [
   workspaceRoutes,
   workspaceTaskRoutes,
 ]
+
+/** What areas do about what happens below them, in this order. */
+export const REACTIONS: readonly Reaction[] = []
 
 /** Everything that runs in the background. */
 export const JOBS: readonly JobHandler[] = [

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Log } from '../app.ts'
 import { type Actor, ANONYMOUS } from '../auth/actor.ts'
+import type { Log } from '../log.ts'
 
 const MAX_PATH = 300
 

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../app.ts'
 import type { Answer } from './answers.ts'
 import { entityTag, isMatched } from './etag.ts'
 import { JSON_API_TYPE } from './headers.ts'
 import { digestOf, serialise } from './raw-json.ts'
 import { loggedError } from './request-log.ts'
+import type { Log } from '../log.ts'
 
 /** Sends what a handler returned. Documents and texts carry an ETag when they are read; streams are passed on. */
 export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, reply: FastifyReply, answer: Answer) {

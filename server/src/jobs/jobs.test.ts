@@ -5,7 +5,8 @@ import { createDb } from '../db/db.ts'
 import { createTestDatabase } from '../testing/database.ts'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
-import { createJobs, jobHandler, jobKind } from './jobs.ts'
+import { jobHandler } from './handler.ts'
+import { createJobs, jobKind } from './jobs.ts'
 
 test('a backlog is worked off without pauses between its jobs', async () => {
   const app = await createTestApp()

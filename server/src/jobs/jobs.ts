@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { PgBoss } from 'pg-boss'
 import type { z } from 'zod'
-import type { Ctx, Log } from '../app.ts'
 import type { Db } from '../db/db.ts'
+import type { Log } from '../log.ts'
 
 /**
  * One kind of background job: its queue's name, the shape of its data, and how it is retried. A kind is declared in a
@@ -31,24 +31,15 @@ export function jobKind<Data extends object>(
   return { ...DEFAULTS, ...options, name, data }
 }
 
+/** What a worker needs of the context that it hands to handlers. */
+type WorkerContext = { db: Db; log: Log; now: () => Date }
+
 /** A handler bound to its kind. It must be idempotent: a job runs again when its process dies. */
-export type JobHandler = {
+export type Handler<Context> = {
   kind: JobKind<never>
   /** A cron expression in UTC when the job also runs by the clock, with empty data. */
   schedule?: string
-  run: (ctx: Ctx, data: unknown, signal: AbortSignal) => Promise<void>
-}
-
-export function jobHandler<Data extends object>(
-  kind: JobKind<Data>,
-  run: (ctx: Ctx, data: Data, signal: AbortSignal) => Promise<void>,
-  options: { schedule?: string } = {},
-): JobHandler {
-  return {
-    ...options,
-    kind: kind as unknown as JobKind<never>, // handlers of all kinds stand in one list
-    run: async (ctx, data, signal) => run(ctx, kind.data.parse(data), signal),
-  }
+  run: (ctx: Context, data: unknown, signal: AbortSignal) => Promise<void>
 }
 
 export type EnqueueOptions = {
@@ -62,13 +53,13 @@ export type Jobs = {
   /** Enqueues a job that runs once the transaction of `db` has committed. */
   enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options?: EnqueueOptions): Promise<void>
   /** Makes the queues exist; every process calls it before anything is enqueued. */
-  declare(handlers: readonly JobHandler[]): Promise<void>
+  declare(handlers: readonly { kind: JobKind<never> }[]): Promise<void>
   /** Starts to work on the queues in this process. */
-  start(ctx: Ctx, handlers: readonly JobHandler[]): Promise<void>
+  start<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<void>
   /** Stops to take jobs and waits up to `timeoutMs` for running ones; what remains is run again elsewhere. */
   stop(timeoutMs: number): Promise<void>
   /** For tests: runs everything that is due by `ctx.now()`, one after the other, until nothing is left; counts them. */
-  runDue(ctx: Ctx, handlers: readonly JobHandler[]): Promise<number>
+  runDue<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<number>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -101,7 +92,7 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
   await boss.start()
   const abort = new AbortController()
 
-  async function declare(handlers: readonly JobHandler[]) {
+  async function declare(handlers: readonly { kind: JobKind<never> }[]) {
     const known = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
     for (const { kind } of handlers) {
       const options = {
@@ -121,7 +112,11 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
     }
   }
 
-  async function runOne(ctx: Ctx, handler: JobHandler, job: { id: string; data: object }) {
+  async function runOne<Context extends WorkerContext>(
+    ctx: Context,
+    handler: Handler<Context>,
+    job: { id: string; data: object },
+  ) {
     try {
       await handler.run(ctx, job.data, abort.signal)
     } catch (error) {
@@ -131,7 +126,7 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
   }
 
   /** One worker of its own for each job that may run at once: it goes on to the next job without a pause. */
-  async function work(ctx: Ctx, handler: JobHandler) {
+  async function work<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>) {
     let id: string | undefined
     id = await boss.work(
       handler.kind.name,

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
-import { type App, createApp, type Ctx, type Log } from '../app.ts'
+import { type App, createApp, type Ctx } from '../app.ts'
 import { type Actor, SYSTEM } from '../auth/actor.ts'
 import { readConfig } from '../config.ts'
-import { JOBS, ROUTES } from '../features/list.ts'
+import { JOBS, REACTIONS, ROUTES } from '../features/list.ts'
 import { createServer, type Server } from '../http/server.ts'
 import { whenFileEnds } from './cleanup.ts'
 import { createTestDatabase } from './database.ts'
+import type { Log } from '../log.ts'
 
 /** The clock of a test: real time, moved ahead by `advance`. */
 export type TestClock = { now: () => Date; advance: (ms: number) => void }
@@ -65,7 +66,13 @@ export async function createTestApp(
   const log = options.log ?? pino({ level: process.env['TEST_LOG'] ?? 'silent' })
   const app = await createApp(
     config,
-    { databaseUrl: database.url, baseUrl: config.baseUrl ?? 'http://groundstate.test', log, works: false },
+    {
+      databaseUrl: database.url,
+      baseUrl: config.baseUrl ?? 'http://groundstate.test',
+      log,
+      works: false,
+      reactions: REACTIONS,
+    },
     { now: clock.now },
   )
   whenFileEnds(() => app[Symbol.asyncDispose]())

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import { sweepCodes } from './service.ts'
 
 export const sweepJob = jobKind('oauth.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })

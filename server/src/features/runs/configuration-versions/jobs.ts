@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
-import { jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
 import { ARCHIVE_PREFIX } from './upload.ts'
 

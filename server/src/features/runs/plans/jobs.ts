@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import { compactLogs } from './logs.ts'
 import { sweepRunBlobs } from './upkeep.ts'
 

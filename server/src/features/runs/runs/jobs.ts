@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import { advanceRun } from './transitions.ts'
 
 /** Looks again at a run whose failed apply was not told at once. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import { tellHeldVerdict } from './held-verdict.ts'
 
 /** Tells a run what one of its stages has decided, when nobody has read the stage until then. */

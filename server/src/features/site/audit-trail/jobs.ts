@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import { sweepAuditTrail } from './service.ts'
 
 export const sweepJob = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })

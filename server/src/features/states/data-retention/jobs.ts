@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import { type JobHandler, jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { type JobHandler, jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
 import { deleteBeyondFreePlan, purgeDeleted, softDeleteOlderThan } from '../state-versions/retention.ts'
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type JobHandler, jobHandler, jobKind } from '../../../jobs/jobs.ts'
+import { type JobHandler, jobHandler } from '../../../jobs/handler.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
 import { EXTRACT, extractVersion } from './extract-job.ts'
 import { sweepOrphans, verifySample } from './upkeep.ts'
 

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { expect, inject, test } from 'vitest'
 import { createApp } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
+import { REACTIONS } from '../../list.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { databaseUrl } from '../../../testing/database.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
@@ -27,7 +28,7 @@ const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
 
 /** Another replica on the same database, at work until it is disposed. */
 async function startReplica(log = pino({ level: 'silent' })) {
-  const options = { databaseUrl: url, baseUrl: app.baseUrl, log, works: false }
+  const options = { databaseUrl: url, baseUrl: app.baseUrl, log, works: false, reactions: REACTIONS }
   const replica = await createApp(app.config, options, { now: app.clock.now })
   const deliveries = startTaskDeliveries({ ...replica, actor: SYSTEM })
   return {
