@@ -12,7 +12,7 @@ import {
   type TransferredVersion,
   transferredVersion,
   type VersionContent,
-} from './state-transfer.ts'
+} from './state-place.ts'
 
 const HISTORY = 'history.jsonl'
 /** Says where the states of a folder come from, so that those of two servers don't end up in one. */

@@ -1,4 +1,4 @@
-import type { Progress } from './state-transfer.ts'
+import type { Progress } from './state-place.ts'
 
 /** What progress is written to: a terminal gets a bar, anything else plain lines. */
 export type ProgressOutput = { write: (text: string) => unknown; isTTY?: boolean; columns?: number }

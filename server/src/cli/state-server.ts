@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { RefusedError, type ServerAccess, stateApi } from './state-api.ts'
 import { checkpoint } from './state-checkpoint.ts'
 import { WorkspaceRefusal } from './state-standing.ts'
-import type { StateSource, StateTarget, TransferredVersion } from './state-transfer.ts'
+import type { StateSource, StateTarget, TransferredVersion } from './state-place.ts'
 
 export type StateServerOptions = ServerAccess & {
   organization: string

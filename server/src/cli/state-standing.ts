@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PreparedWorkspace, StateSource, TransferredVersion } from './state-transfer.ts'
+import type { PreparedWorkspace, StateSource, TransferredVersion } from './state-place.ts'
 
 /** A workspace is left alone, for a reason that a person can act upon; the others go on. */
 export class WorkspaceRefusal extends Error {}

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../testing/factories.ts'
 import { download, lockedWorkspace, md5, rawState, type StateClient, stateClient } from '../testing/state-versions.ts'
-import { exportStates, importStates, type Progress } from './state-transfer.ts'
+import { exportStates, importStates } from './state-transfer.ts'
+import type { Progress } from './state-place.ts'
 
 let app: TestApp
 let url: string

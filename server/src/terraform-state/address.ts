@@ -1,4 +1,4 @@
-import type { StateObject } from './state-content.ts'
+import type { StateObject } from './state-object.ts'
 
 type Place = Pick<StateObject, 'module' | 'mode' | 'type' | 'name' | 'key'>
 

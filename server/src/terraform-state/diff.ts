@@ -1,6 +1,7 @@
 import { objectAddress, typeAddress } from './address.ts'
 import { type AttributeChange, changedAttributes, type DiffBudget, secretsOf } from './attribute-diff.ts'
-import { type StateContent, stateContent, type StateObject, type StateOutput } from './state-content.ts'
+import { type StateContent, stateContent } from './state-content.ts'
+import type { StateObject, StateOutput } from './state-object.ts'
 
 export type DiffAction = 'added' | 'changed' | 'removed'
 

@@ -1,14 +1,8 @@
 import { invalid } from '../errors.ts'
 import { objectAddress, typeAddress } from './address.ts'
 import { type CtyType, isRecord, outputType } from './cty.ts'
-import {
-  jsonStateContent,
-  outputsOf,
-  rawStateContent,
-  type StateContent,
-  type StateObject,
-  type StateOutput,
-} from './state-content.ts'
+import { jsonStateContent, outputsOf, rawStateContent, type StateContent } from './state-content.ts'
+import type { StateObject, StateOutput } from './state-object.ts'
 
 /** Name → count of instances, by hyphenated type: `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
 export type TypeCounts = Record<string, number>

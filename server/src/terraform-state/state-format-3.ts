@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
 import { inferredType, isRecord } from './cty.ts'
-import type { StateObject, StateOutput } from './state-content.ts'
+import type { StateObject, StateOutput } from './state-object.ts'
 
 type Fields = Record<string, unknown>
 
