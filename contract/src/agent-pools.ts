@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toMany } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 
@@ -29,3 +30,29 @@ export const createAgentTokenBody = requestBody(
       .max(255, 'at most 255 characters'),
   }),
 )
+
+export const agentPoolSchema = resource(
+  'agent-pools',
+  {
+    attributes: {
+      name: z.string(),
+      'created-at': timestamp,
+      'organization-scoped': z
+        .boolean()
+        .describe('whether every workspace of the organization may use the pool, and not only the allowed ones'),
+      'agent-count': z.int().describe('agents that are online'),
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      agents: linksToMany('agents'),
+      'authentication-tokens': linksToMany('authentication-tokens'),
+      workspaces: hasMany('workspaces').describe('those that have chosen the pool'),
+      'allowed-workspaces': hasMany('workspaces'),
+      'excluded-workspaces': hasMany('workspaces'),
+      'allowed-projects': hasMany('projects'),
+    },
+    links: { self: z.string() },
+  },
+  'AgentPool',
+)
+export type AgentPoolResource = Written<typeof agentPoolSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 
 /** Moves between them: specification §3.1. The last two exist in the self-managed edition only. */
@@ -75,3 +76,86 @@ export const softDeleteBody = z
 
 /** The statuses that a list can be narrowed to. */
 export const listedStatus = z.enum(['pending', 'finalized', 'discarded'])
+
+/** Of a part that the server holds as JSON: what it writes there is copied as it is. */
+function heldAsJson<Value extends z.ZodType>(value: Value) {
+  return z.codec(value, z.custom<z.output<Value> | { toJSON: () => unknown }>(), {
+    decode: (parsed) => parsed,
+    encode: (held) => JSON.parse(JSON.stringify(held)) as z.output<Value>,
+  })
+}
+
+/** Counts of instances by type, such as `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
+const typeCounts = z.record(z.string(), z.int())
+const URL_FOR_A_DAY = 'signed, needs no token and expires after 25 hours'
+
+export const stateVersionSchema = resource(
+  'state-versions',
+  {
+    attributes: {
+      'created-at': timestamp,
+      size: z.int().describe('of the raw state, in bytes'),
+      'billable-rum-count': z
+        .int()
+        .optional()
+        .describe('managed resources that count as usage; for those who see the usage of a standard plan'),
+      'hosted-state-download-url': z.string().nullable().describe(`the raw state; ${URL_FOR_A_DAY}`),
+      'hosted-json-state-download-url': z
+        .string()
+        .nullable()
+        .describe(`the state as \`show -json\` prints it, if it was uploaded; ${URL_FOR_A_DAY}`),
+      'hosted-state-upload-url': z
+        .string()
+        .nullable()
+        .describe(`null unless the raw state is awaited and you may write it; ${URL_FOR_A_DAY}`),
+      'hosted-json-state-upload-url': z
+        .string()
+        .nullable()
+        .describe(`null unless the JSON state is awaited and you may write it; ${URL_FOR_A_DAY}`),
+      modules: heldAsJson(z.record(z.string(), typeCounts)).describe('counts of instances by module and type'),
+      providers: heldAsJson(z.record(z.string(), typeCounts)).describe('counts of instances by provider and type'),
+      resources: heldAsJson(
+        z.array(
+          z.strictObject({
+            name: z.string(),
+            type: z.string(),
+            count: z.int().describe('its instances'),
+            module: z.string().describe('`root`, or the address of the module'),
+            provider: z.string(),
+          }),
+        ),
+      ),
+      'resources-processed': z
+        .boolean()
+        .describe('whether outputs, modules, providers and resources have been read from the state'),
+      intermediate: z.boolean().describe('whether it is a snapshot that the engine stored while it applied'),
+      serial: z.int(),
+      'state-version': z
+        .int()
+        .nullable()
+        .describe('version of the state format; null when the state could not be read'),
+      status: z.enum(STATE_VERSION_STATUSES),
+      'engine-version': z.string().nullable().describe('our own: the version of the engine that wrote the state'),
+      'terraform-version': z
+        .string()
+        .nullable()
+        .describe('the same as `engine-version`, under the name that clients know'),
+      'vcs-commit-sha': z.string().nullable().optional(),
+      'vcs-commit-url': z.string().nullable().optional(),
+      'delete-older-than-n-days': z
+        .int()
+        .optional()
+        .describe('only in the answer to a soft delete: the days that the request named'),
+    },
+    relationships: {
+      run: hasOne('runs'),
+      'created-by': hasOne('users'),
+      workspace: hasOne('workspaces'),
+      outputs: hasMany('state-version-outputs'),
+      'rollback-state-version': hasOne('state-versions').optional().describe('the version that this one restores'),
+    },
+    links: { self: z.string() },
+  },
+  'StateVersion',
+)
+export type StateVersionResource = Written<typeof stateVersionSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toMany, toOne } from './json-api.ts'
 import { variableAttributes } from './variables.ts'
 
@@ -34,3 +35,33 @@ const updateRelationships = z.object({ ...scope, vars: z.object({ data: changedV
 export const updateVariableSetBody = requestBody('varsets', attributes.partial(), updateRelationships)
 export type CreateVariableSet = z.infer<typeof createVariableSetBody>['data']
 export type UpdateVariableSet = z.infer<typeof updateVariableSetBody>['data']
+
+export const variableSetSchema = resource(
+  'varsets',
+  {
+    attributes: {
+      name: z.string(),
+      description: z.string(),
+      global: z.boolean().describe('whether the set applies to all workspaces of its parent'),
+      priority: z.boolean().describe("whether its variables take precedence over the workspaces' own"),
+      'created-at': timestamp,
+      'updated-at': timestamp,
+      'var-count': z.int(),
+      'workspace-count': z.int().describe('of the workspaces that you may see'),
+      'project-count': z.int().describe('of the projects that you may see'),
+      'stack-count': z.literal(0),
+      permissions: z.strictObject({ 'can-update': z.boolean() }).describe('what you may do with the set'),
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      parent: hasOne('organizations', 'projects').describe('the owner of the set'),
+      vars: hasMany('vars'),
+      workspaces: hasMany('workspaces'),
+      projects: hasMany('projects'),
+      stacks: hasMany('stacks').describe('always empty: this server has no stacks'),
+    },
+    links: { self: z.string() },
+  },
+  'VariableSet',
+)
+export type VariableSetResource = Written<typeof variableSetSchema>

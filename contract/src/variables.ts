@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toOne } from './json-api.ts'
 
 const VALUE_BYTES = 256 * 1024
@@ -50,3 +51,28 @@ export type UpdateVariable = Partial<CreateVariable>
 
 /** The older form, in which the workspace stands in the body. */
 export const createLegacyVariableBody = requestBody('vars', attributes, z.object({ workspace: toOne('workspaces') }))
+
+export const variableSchema = resource(
+  'vars',
+  {
+    attributes: {
+      key: z.string(),
+      value: z.string().nullable().describe('null when `sensitive`: such a value is never told again'),
+      sensitive: z.boolean(),
+      category: variableCategory.describe('`terraform` for an input variable, `env` for an environment variable'),
+      hcl: z.boolean().describe('whether the value is an HCL expression and not a literal text'),
+      description: z.string(),
+      'created-at': timestamp,
+      'version-id': z.string().describe('another one after every change'),
+    },
+    relationships: {
+      varset: hasOne('varsets').optional().describe('of a variable in a variable set'),
+      configurable: hasOne('workspaces').optional().describe("of a workspace's own variable"),
+      overwriter: hasOne('vars').optional().describe('the variable that takes precedence in the workspace'),
+      overwritten: hasMany('vars').optional().describe('variables that this one takes precedence over'),
+    },
+    links: { self: z.string() },
+  },
+  'Variable',
+)
+export type VariableResource = Written<typeof variableSchema>

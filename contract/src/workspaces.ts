@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
 import { entryProblem, newSeenEntries } from './archive-entry.ts'
 import { requestBody, toOne } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
@@ -103,3 +104,125 @@ export const lockBody = z
   .transform(
     (body) => (body?.data ? body.data.attributes?.reason : body && 'reason' in body ? body.reason : null) ?? null,
   )
+
+const KEPT = 'stored for clients, without effect on this server'
+const ABSENT = 'always null: this server has no such thing'
+const nothing = z.strictObject({ data: z.null() })
+
+const permissions = z.strictObject({
+  'can-update': z.boolean(),
+  'can-destroy': z.boolean(),
+  'can-force-delete': z.boolean().describe('whether you may delete it while it still manages resources'),
+  'can-queue-run': z.boolean(),
+  'can-queue-apply': z.boolean(),
+  'can-queue-destroy': z.boolean(),
+  'can-read-run': z.boolean(),
+  'can-read-variable': z.boolean(),
+  'can-update-variable': z.boolean(),
+  'can-read-state-versions': z.boolean(),
+  'can-read-state-outputs': z.boolean(),
+  'can-create-state-versions': z.boolean(),
+  'can-lock': z.boolean(),
+  'can-unlock': z.boolean(),
+  'can-force-unlock': z.boolean().describe('whether you may release a lock that somebody else holds'),
+  'can-read-settings': z.boolean(),
+  'can-manage-tags': z.boolean(),
+  'can-manage-run-tasks': z.boolean(),
+  'can-manage-assessments': z.boolean(),
+  'can-read-assessment-results': z.boolean(),
+  'can-manage-ephemeral-workspaces': z.boolean(),
+  'can-manage-hyok': z.boolean(),
+})
+
+export const workspaceSchema = resource(
+  'workspaces',
+  {
+    attributes: {
+      name: z.string(),
+      description: z.string().nullable(),
+      'created-at': timestamp,
+      'updated-at': timestamp,
+      'latest-change-at': timestamp,
+      environment: z.literal('default'),
+      'execution-mode': executionMode.describe(
+        'where runs execute: `remote` on the server, `agent` on an agent pool, `local` on the client',
+      ),
+      operations: z.boolean().describe('the older form of `execution-mode`: false when it is `local`'),
+      'setting-overwrites': z
+        .strictObject({ 'execution-mode': z.boolean(), 'agent-pool': z.boolean() })
+        .describe('whether the workspace has its own setting and does not inherit that of its project or organization'),
+      'agent-pool-id': z.string().nullable().describe('null unless `execution-mode` is `agent`'),
+      'terraform-version': z.string().describe('the same as `engine-version`, under the name that clients know'),
+      'engine-version': z.string().describe('our own: `latest`, a version, or a constraint such as `~> 1.11`'),
+      'working-directory': z.string().describe('relative to the root of the configuration; empty for the root itself'),
+      'auto-apply': z.boolean(),
+      'auto-apply-run-trigger': z.boolean().describe(KEPT),
+      'allow-destroy-plan': z.boolean(),
+      'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
+      'assessments-enabled': z.boolean().describe(KEPT),
+      'file-triggers-enabled': z.boolean().describe(KEPT),
+      'trigger-prefixes': z.array(z.string()).describe(KEPT),
+      'trigger-patterns': z.array(z.string()).describe(KEPT),
+      'queue-all-runs': z.boolean().describe(KEPT),
+      'speculative-enabled': z.boolean().describe(KEPT),
+      'structured-run-output-enabled': z
+        .boolean()
+        .describe("whether logs of runs are the engine's JSON lines and not its text"),
+      'global-remote-state': z.boolean().describe('whether every workspace of the organization may read the state'),
+      'project-remote-state': z.boolean().describe('whether every workspace of the project may read the state'),
+      'auto-destroy-at': timestamp.nullable().describe(KEPT),
+      'auto-destroy-activity-duration': z.string().nullable().describe(`such as \`14d\` or \`36h\`; ${KEPT}`),
+      'auto-destroy-status': z.null().describe(ABSENT),
+      'inherits-project-auto-destroy': z.boolean().describe(KEPT),
+      'migration-environment': z.string().nullable().describe(KEPT),
+      source: z.string().describe('what created the workspace, such as `tfe-api`'),
+      'source-name': z.string().nullable(),
+      'source-url': z.string().nullable(),
+      'source-module-id': z.null().describe(ABSENT),
+      'no-code-upgrade-available': z.literal(false),
+      'vcs-repo': z.null().describe('always null: this server has no connections to version control'),
+      'vcs-repo-identifier': z.null().describe('always null: this server has no connections to version control'),
+      locked: z.boolean(),
+      'locked-reason': z.string().nullable().describe('null also when whoever locked it gave no reason'),
+      'resource-count': z.int().describe('instances of managed resources in the current state'),
+      'apply-duration-average': z.null().describe(ABSENT),
+      'plan-duration-average': z.null().describe(ABSENT),
+      'policy-check-failures': z.null().describe(ABSENT),
+      'run-failures': z.null().describe(ABSENT),
+      'workspace-kpis-runs-count': z.null().describe(ABSENT),
+      'last-assessment-result-at': z.null().describe(ABSENT),
+      'hyok-enabled': z.literal(false),
+      'tag-names': z.array(z.string()).describe('keys of the tags that have no value'),
+      'waiting-reason': z
+        .string()
+        .nullable()
+        .optional()
+        .describe(
+          'our own: why its run waits, in words for people; null when none waits, absent where the workspace is not what was asked for',
+        ),
+      actions: z.strictObject({ 'is-destroyable': z.boolean() }),
+      permissions: permissions.describe('what you may do with the workspace'),
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      project: hasOne('projects'),
+      'agent-pool': hasOne('agent-pools'),
+      'locked-by': hasOne('users', 'teams', 'runs'),
+      'current-run': hasOne('runs'),
+      'latest-run': hasOne('runs'),
+      'current-configuration-version': hasOne('configuration-versions'),
+      'current-state-version': hasOne('state-versions').describe('none also when you may not read states'),
+      'current-assessment-result': nothing,
+      readme: nothing,
+      outputs: linksToMany('workspace-outputs'),
+      vars: linksToMany('vars'),
+      'remote-state-consumers': linksToMany('workspaces'),
+      'data-retention-policy': hasOne('data-retention-policy-delete-olders', 'data-retention-policy-dont-deletes'),
+      'tag-bindings': linksToMany('tag-bindings'),
+      'effective-tag-bindings': linksToMany('effective-tag-bindings'),
+    },
+    links: { self: z.string(), 'self-html': z.string().describe('the page of the web application') },
+  },
+  'Workspace',
+)
+export type WorkspaceResource = Written<typeof workspaceSchema>

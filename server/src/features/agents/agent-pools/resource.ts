@@ -1,9 +1,11 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { AgentPoolResource } from '@groundstate/contract/agent-pools'
 import type { AgentPool } from './service.ts'
 
-export function agentPoolResource(pool: AgentPool): Resource {
+export function agentPoolResource(pool: AgentPool): AgentPoolResource {
   const self = `/api/v2/agent-pools/${pool.id}`
-  const toMany = (ids: readonly string[], type: string) => ({ data: ids.map((id) => ({ id, type })) })
+  const toMany = <const Type extends string>(ids: readonly string[], type: Type) => ({
+    data: ids.map((id) => ({ id, type })),
+  })
   return {
     id: pool.id,
     type: 'agent-pools',

@@ -1,5 +1,6 @@
-import { AGENT_API, registerAgentBody } from '@groundstate/contract/agent'
-import type { Resource } from '@groundstate/contract/json-api'
+import type { z } from 'zod'
+import { AGENT_API, registerAgentBody, type registeredAgent } from '@groundstate/contract/agent'
+import type { AgentResource } from '@groundstate/contract/agents'
 import type { Ctx } from '../../../app.ts'
 import { json, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -25,7 +26,7 @@ export const agentRoutes: Routes = (http) => {
   })
 
   http.post('/register', { prefix: AGENT_API, body: registerAgentBody }, async (req) => {
-    return json(await registerAgent(req.ctx, req.body))
+    return json((await registerAgent(req.ctx, req.body)) satisfies z.output<typeof registeredAgent>)
   })
   http.post('/agents/:agentId/deregister', { prefix: AGENT_API }, async (req) => {
     await deregisterAgent(req.ctx, req.params.agentId)
@@ -33,7 +34,7 @@ export const agentRoutes: Routes = (http) => {
   })
 }
 
-function agentResource(ctx: Pick<Ctx, 'now'>, agent: Agent): Resource {
+function agentResource(ctx: Pick<Ctx, 'now'>, agent: Agent): AgentResource {
   return {
     id: agent.id,
     type: 'agents',

@@ -1,5 +1,4 @@
-/** As the public API has them. */
-export type AgentStatus = 'idle' | 'busy' | 'unknown' | 'errored' | 'exited'
+import type { AgentStatus } from '@groundstate/contract/agents'
 
 /** An agent that has not asked for work for this long may be gone, in ms. */
 export const SILENCE_MS = 60_000

@@ -1,9 +1,12 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { StateVersionOutputResource } from '@groundstate/contract/state-version-outputs'
 import { API_PREFIX } from '../../../http/http.ts'
 import type { Output } from './service.ts'
 
 /** `value` is null where a sensitive one is withheld. */
-export function stateVersionOutputResource(output: Output, options: { withheld?: boolean } = {}): Resource {
+export function stateVersionOutputResource(
+  output: Output,
+  options: { withheld?: boolean } = {},
+): StateVersionOutputResource {
   return {
     id: output.id,
     type: 'state-version-outputs',

@@ -1,9 +1,9 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { StateVersionDiffResource } from '@groundstate/contract/state-version-diffs'
 import type { StateSummary } from '../../../terraform-state/diff.ts'
 import type { ComparedVersions } from './state-diff.ts'
 
 /** What changed from `fromId`, or from nothing at all, to `toId`. Not part of the public API: a document of our own. */
-export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): Resource {
+export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): StateVersionDiffResource {
   const { from, to, ...changes } = diff
   return {
     id: `${fromId ?? 'none'}..${toId}`,

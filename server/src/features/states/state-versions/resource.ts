@@ -1,4 +1,5 @@
-import type { Relationship, Resource } from '@groundstate/contract/json-api'
+import type { StateVersionResource } from '@groundstate/contract/state-versions'
+import type { WorkspaceResourceResource } from '@groundstate/contract/workspace-resources'
 import type { App } from '../../../app.ts'
 import { API_PREFIX } from '../../../http/http.ts'
 import { RawJson } from '../../../http/raw-json.ts'
@@ -24,7 +25,7 @@ export function stateVersionResource(
   row: PresentedRow,
   resources: RawJson,
   shown: Shown = {},
-): Resource {
+): StateVersionResource {
   const { id } = row
   const isReadable = row.status === 'finalized'
   const { mayUpload = false } = shown
@@ -70,7 +71,7 @@ export function stateVersionResource(
   }
 }
 
-function createdBy(row: PresentedRow): Relationship {
+function createdBy(row: PresentedRow): StateVersionResource['relationships']['created-by'] {
   if (row.created_by_user_id === null) return { data: null }
   const path = `${API_PREFIX}/users/${row.created_by_user_id}`
   return { data: { id: row.created_by_user_id, type: 'users' }, links: { self: path, related: path } }
@@ -84,7 +85,7 @@ function hasJsonState(row: PresentedRow) {
 }
 
 /** One instance of a resource, as the public API lists those of a workspace. */
-export function workspaceResourceResource(instance: WorkspaceResource): Resource {
+export function workspaceResourceResource(instance: WorkspaceResource): WorkspaceResourceResource {
   const since = instance.since.toISOString()
   return {
     id: instance.id,

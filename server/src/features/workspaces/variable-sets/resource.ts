@@ -1,8 +1,10 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { VariableSetResource } from '@groundstate/contract/variable-sets'
 import type { VariableSet } from './service.ts'
 
-export function variableSetResource(set: VariableSet): Resource {
-  const all = (ids: readonly string[], type: string) => ({ data: ids.map((id) => ({ id, type })) })
+export function variableSetResource(set: VariableSet): VariableSetResource {
+  const all = <const Type extends string>(ids: readonly string[], type: Type) => ({
+    data: ids.map((id) => ({ id, type })),
+  })
   return {
     id: set.id,
     type: 'varsets',

@@ -1,9 +1,9 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { VariableResource } from '@groundstate/contract/variables'
 import type { Overwrites } from './resolve.ts'
 import type { VariableRow } from './store.ts'
 
 /** The value of a sensitive variable is never told again. `overwrites` is told where a workspace is what was asked for. */
-export function variableResource(row: VariableRow, overwrites?: Overwrites): Resource {
+export function variableResource(row: VariableRow, overwrites?: Overwrites): VariableResource {
   const self =
     row.workspace_id === null
       ? `/api/v2/varsets/${row.variable_set_id}/relationships/vars/${row.id}`

@@ -1,4 +1,6 @@
-import type { Identifier, Relationship, Resource } from '@groundstate/contract/json-api'
+import type { Relationship } from '@groundstate/contract/json-api'
+import type { WorkspaceOutputResource } from '@groundstate/contract/workspace-outputs'
+import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { effectiveExecution } from './execution.ts'
 import type { Workspace } from './service.ts'
 import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
@@ -15,7 +17,7 @@ export function workspaceResource(
     relationships,
     waitingReason,
   }: { relationships?: Record<string, Relationship>; waitingReason?: string | null } = {},
-): Resource {
+): WorkspaceResource {
   const { can } = workspace
   const { mode, agentPoolId } = effectiveExecution(workspace)
   const self = `/api/v2/workspaces/${workspace.id}`
@@ -115,7 +117,7 @@ export function workspaceOutputResource(output: {
   sensitive: boolean
   type: string
   value: unknown
-}): Resource {
+}): WorkspaceOutputResource {
   const { id, name, sensitive, type, value } = output
   return {
     id,
@@ -124,7 +126,7 @@ export function workspaceOutputResource(output: {
   }
 }
 
-function toOne(id: string | null, type: string): { data: Identifier | null } {
+function toOne<const Type extends string>(id: string | null, type: Type) {
   return { data: id === null ? null : { id, type } }
 }
 

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { hasOne, resource, type Written } from './answers.ts'
+
+const action = z.enum(['added', 'changed', 'removed'])
+const counts = z.strictObject({ added: z.int(), changed: z.int(), removed: z.int() })
+
+const summary = z.strictObject({
+  serial: z.int().nullable(),
+  lineage: z.string().nullable(),
+  'engine-version': z.string().nullable(),
+})
+
+const changes = z.array(
+  z.strictObject({
+    path: z.string().describe('such as `ebs[0].size`; empty for the whole value'),
+    action,
+    sensitive: z.boolean().describe('when true, neither side is told'),
+    before: z.unknown().optional().describe('any JSON; absent when it was added'),
+    after: z.unknown().optional().describe('any JSON; absent when it was removed'),
+  }),
+)
+
+const changedResource = z.strictObject({
+  address: z.string(),
+  module: z.string().describe('`root`, or the address of the module'),
+  type: z.string(),
+  name: z.string(),
+  action,
+  provider: z
+    .strictObject({ before: z.string(), after: z.string() })
+    .optional()
+    .describe('present when another provider manages the object now'),
+  tainted: z
+    .strictObject({ before: z.boolean(), after: z.boolean() })
+    .optional()
+    .describe('present when the object became tainted, or no longer is'),
+  attributes: changes,
+})
+
+const changedOutput = z.strictObject({ name: z.string(), action, sensitive: z.boolean(), attributes: changes })
+
+/** What changed from one state version of a workspace to another. Not part of the public API. */
+export const stateVersionDiffSchema = resource(
+  'state-version-diffs',
+  {
+    attributes: {
+      from: summary.nullable().describe('null when there was no version before'),
+      to: summary,
+      counts: z.strictObject({ resources: counts, outputs: counts }).describe('of all changes, also those left out'),
+      resources: z.array(changedResource),
+      outputs: z.array(changedOutput),
+      truncated: z.boolean().describe('whether changes were left out because there are too many'),
+    },
+    relationships: { from: hasOne('state-versions'), to: hasOne('state-versions') },
+  },
+  'StateVersionDiff',
+)
+export type StateVersionDiffResource = Written<typeof stateVersionDiffSchema>

@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { resource, type Written } from './answers.ts'
+
+export const stateVersionOutputSchema = resource(
+  'state-version-outputs',
+  {
+    attributes: {
+      name: z.string(),
+      sensitive: z.boolean(),
+      type: z
+        .string()
+        .describe('in terms of JSON: `string`, `number`, `boolean`, `array`, `object`, or `dynamic` for a null'),
+      value: z.unknown().describe('any JSON; null where a sensitive value is withheld'),
+      'detailed-type': z.unknown().describe('the type as the engine writes it, such as `["list", "string"]`'),
+    },
+    links: { self: z.string() },
+  },
+  'StateVersionOutput',
+)
+export type StateVersionOutputResource = Written<typeof stateVersionOutputSchema>

@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import { resource, type Written } from './answers.ts'
+
+/** An output of a workspace's current state, as workspaces include it. */
+export const workspaceOutputSchema = resource(
+  'workspace-outputs',
+  {
+    attributes: {
+      name: z.string(),
+      sensitive: z.boolean(),
+      'output-type': z
+        .string()
+        .describe('in terms of JSON: `string`, `number`, `boolean`, `array`, `object`, or `dynamic` for a null'),
+      value: z.unknown().describe('any JSON; null when `sensitive`'),
+    },
+  },
+  'WorkspaceOutput',
+)
+export type WorkspaceOutputResource = Written<typeof workspaceOutputSchema>
