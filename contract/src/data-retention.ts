@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasOne, resource, type Written } from './answers.ts'
 
 const days = z.int().min(1).max(36_500)
 const deleteOlder = z
@@ -23,3 +24,27 @@ export const dataRetentionPolicyBody = z
   })
   .transform(({ data }) => ({ deleteOlderThanDays: 'attributes' in data ? data.attributes : null }))
 export type DataRetentionPolicyInput = z.infer<typeof dataRetentionPolicyBody>
+
+const relationships = { target: hasOne('organizations', 'workspaces') }
+
+export const deleteOlderPolicySchema = resource(
+  'data-retention-policy-delete-olders',
+  {
+    attributes: {
+      'delete-older-than-n-days': z.int().describe('days after which backing data is deleted'),
+    },
+    relationships,
+  },
+  'DeleteOlderPolicy',
+)
+export const dontDeletePolicySchema = resource(
+  'data-retention-policy-dont-deletes',
+  { attributes: {}, relationships },
+  'DontDeletePolicy',
+)
+
+/** The type says what the policy does. */
+export const dataRetentionPolicySchema = z
+  .discriminatedUnion('type', [deleteOlderPolicySchema, dontDeletePolicySchema])
+  .meta({ id: 'DataRetentionPolicy' })
+export type DataRetentionPolicyResource = Written<typeof dataRetentionPolicySchema>

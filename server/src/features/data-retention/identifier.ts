@@ -1,4 +1,4 @@
-import type { Identifier } from '@groundstate/contract/json-api'
+import type { DataRetentionPolicyResource } from '@groundstate/contract/data-retention'
 import { type RawBuilder, sql } from 'kysely'
 
 /** The policy of an organization or workspace, as a column of its row. */
@@ -11,11 +11,11 @@ export function policyColumn(owner: 'organization_id' | 'workspace_id', id: RawB
 }
 
 /** How a resource names its policy. Clients learn from the type here which of the two they are to read. */
-export function policyIdentifier(policy: PolicyColumn): { data: Identifier | null } {
+export function policyIdentifier(policy: PolicyColumn) {
   return { data: policy && { id: policy.id, type: policyType(policy.days) } }
 }
 
 /** The type says what the policy does. */
-export function policyType(days: number | null) {
+function policyType(days: number | null): DataRetentionPolicyResource['type'] {
   return days === null ? 'data-retention-policy-dont-deletes' : 'data-retention-policy-delete-olders'
 }

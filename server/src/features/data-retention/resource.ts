@@ -1,13 +1,10 @@
-import type { Resource } from '@groundstate/contract/json-api'
-import { policyType } from './identifier.ts'
+import type { DataRetentionPolicyResource } from '@groundstate/contract/data-retention'
 import type { DataRetentionPolicy } from './service.ts'
 
-export function dataRetentionPolicyResource(policy: DataRetentionPolicy): Resource {
-  const days = policy.delete_older_than_days
-  return {
-    id: policy.id,
-    type: policyType(days),
-    attributes: days === null ? {} : { 'delete-older-than-n-days': days },
-    relationships: { target: { data: policy.target } },
-  }
+export function dataRetentionPolicyResource(policy: DataRetentionPolicy): DataRetentionPolicyResource {
+  const { id, delete_older_than_days: days } = policy
+  const relationships = { target: { data: policy.target } }
+  if (days === null) return { id, type: 'data-retention-policy-dont-deletes', attributes: {}, relationships }
+  const attributes = { 'delete-older-than-n-days': days }
+  return { id, type: 'data-retention-policy-delete-olders', attributes, relationships }
 }

@@ -3,7 +3,7 @@ import type { Ctx } from '../../app.ts'
 import { includedMemberships } from '../organization-memberships/service.ts'
 import { includedUsers } from '../users/service.ts'
 import { listMembers, type TeamMember } from './members-store.ts'
-import { teamResource } from './resource.ts'
+import { teamResource, type TeamRelations } from './resource.ts'
 import type { Team } from './service.ts'
 
 export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const
@@ -33,7 +33,7 @@ export async function teamDocuments(ctx: Ctx, teams: readonly Team[], includes: 
   return { resources, included }
 }
 
-function relations(members: readonly TeamMember[]) {
+function relations(members: readonly TeamMember[]): TeamRelations {
   return {
     users: members.flatMap(({ user_id: id }) => (id === null ? [] : { id, type: 'users' })),
     memberships: members.flatMap(({ membership_id: id }) =>
