@@ -50,6 +50,7 @@ export type CreateOrganization = z.infer<typeof attributes>
 export const updateOrganizationBody = requestBody('organizations', attributes.partial(), relationships)
 export type UpdateOrganization = z.infer<typeof updateOrganizationBody>['data']
 
+const stored = z.boolean().describe('stored for clients, without effect on this server')
 const unsupported = z.boolean().describe('always false: this server has no such thing')
 
 const permissions = z.strictObject({
@@ -111,12 +112,12 @@ export const organizationSchema = resource(
       'plan-is-trial': z.boolean().describe('always false'),
       'plan-is-enterprise': z.boolean(),
       'plan-identifier': organizationPlan,
-      'cost-estimation-enabled': z.boolean().describe('kept, and not acted upon'),
-      'assessments-enforced': z.boolean().describe('kept, and not acted upon'),
+      'cost-estimation-enabled': stored,
+      'assessments-enforced': stored,
       'allow-force-delete-workspaces': z.boolean(),
-      'send-passing-statuses-for-untriggered-speculative-plans': z.boolean().describe('kept, and not acted upon'),
-      'aggregated-commit-status-enabled': z.boolean().describe('kept, and not acted upon'),
-      'speculative-plan-management-enabled': z.boolean().describe('kept, and not acted upon'),
+      'send-passing-statuses-for-untriggered-speculative-plans': stored,
+      'aggregated-commit-status-enabled': stored,
+      'speculative-plan-management-enabled': stored,
       'fair-run-queuing-enabled': z.boolean().describe('always true'),
       'saml-enabled': z.boolean().describe('always false: sign-on is set up for the whole server'),
       'owners-team-saml-role-id': z.string().nullable(),

@@ -54,7 +54,10 @@ export const projectSchema = resource(
       name: z.string(),
       description: z.string().nullable(),
       'created-at': timestamp,
-      'auto-destroy-activity-duration': z.string().nullable().describe('such as 14d or 36h; kept, and not acted upon'),
+      'auto-destroy-activity-duration': z
+        .string()
+        .nullable()
+        .describe('such as `14d` or `36h`; stored for clients, without effect on this server'),
       'default-execution-mode': executionMode.describe('that of the organization where the project sets none'),
       'setting-overwrites': z
         .strictObject({ 'default-execution-mode': z.boolean(), 'default-agent-pool': z.boolean() })

@@ -52,7 +52,7 @@ const workspaceParts = z.strictObject({
   runs: z.enum(['read', 'plan', 'apply']),
   variables: z.enum(['none', 'read', 'write']),
   'state-versions': z.enum(['none', 'read-outputs', 'read', 'write']),
-  'sentinel-mocks': z.enum(['none', 'read']).describe('kept, and not acted upon: this server has no policies'),
+  'sentinel-mocks': z.enum(['none', 'read']).describe('stored for clients, without effect on this server'),
   'run-tasks': z.boolean(),
   'policy-overrides': z.boolean(),
 })
