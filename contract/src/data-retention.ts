@@ -27,7 +27,7 @@ export type DataRetentionPolicyInput = z.infer<typeof dataRetentionPolicyBody>
 
 const relationships = { target: hasOne('organizations', 'workspaces') }
 
-export const deleteOlderPolicySchema = resource(
+const deleteOlderPolicySchema = resource(
   'data-retention-policy-delete-olders',
   {
     attributes: {
@@ -37,7 +37,7 @@ export const deleteOlderPolicySchema = resource(
   },
   'DeleteOlderPolicy',
 )
-export const dontDeletePolicySchema = resource(
+const dontDeletePolicySchema = resource(
   'data-retention-policy-dont-deletes',
   { attributes: {}, relationships },
   'DontDeletePolicy',
