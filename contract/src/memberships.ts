@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, pageOf, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toMany } from './json-api.ts'
 
 export const MEMBERSHIP_STATUSES = ['active', 'invited', 'inactive'] as const
@@ -9,3 +10,31 @@ export const createMembershipBody = requestBody(
   z.object({ teams: toMany('teams').optional() }),
 )
 export type CreateMembership = z.infer<typeof createMembershipBody>['data']
+
+export const membershipSchema = resource(
+  'organization-memberships',
+  {
+    attributes: {
+      status: z.enum(MEMBERSHIP_STATUSES).describe('never inactive on this server'),
+      email: z.string().nullable().describe('null when the caller may not see the members of the organization'),
+      'created-at': timestamp,
+      'is-org-two-factor-required': z.boolean(),
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      user: hasOne('users').describe('for an invited person, an id that no account has'),
+      teams: hasMany('teams').describe('only the teams that the caller may see'),
+    },
+    links: { self: z.string() },
+  },
+  'OrganizationMembership',
+)
+export type MembershipResource = Written<typeof membershipSchema>
+
+const page = pageOf(membershipSchema)
+/** A page of an organization's memberships, with how many of each status match the query. */
+export const membershipPage = page.extend({
+  meta: page.shape.meta.extend({
+    'status-counts': z.strictObject({ total: z.int(), active: z.int(), invited: z.int() }),
+  }),
+})

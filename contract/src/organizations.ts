@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { hasOne, linksToMany, linksToOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody } from './json-api.ts'
+import { organizationPlan } from './users.ts'
 
 export const executionMode = z.enum(['remote', 'local', 'agent'])
 
@@ -15,13 +17,15 @@ export const resourceName = (noun: string, max = 90) =>
         `${noun} may only contain letters, numbers, underscores and hyphens: it is ${JSON.stringify(input)}`,
     })
 
+export const AUTH_POLICIES = ['password', 'two_factor_mandatory'] as const
+
 /** What the database can keep. */
 const minutes = z.int().min(1).max(2_147_483_647)
 
 const attributes = z.object({
   name: resourceName('Name'),
   email: z.email(),
-  'collaborator-auth-policy': z.enum(['password', 'two_factor_mandatory']).optional(),
+  'collaborator-auth-policy': z.enum(AUTH_POLICIES).optional(),
   'session-timeout': minutes.nullish(),
   'session-remember': minutes.nullish(),
   'cost-estimation-enabled': z.boolean().optional(),
@@ -45,3 +49,102 @@ export type CreateOrganization = z.infer<typeof attributes>
 
 export const updateOrganizationBody = requestBody('organizations', attributes.partial(), relationships)
 export type UpdateOrganization = z.infer<typeof updateOrganizationBody>['data']
+
+const stored = z.boolean().describe('stored for clients, without effect on this server')
+const unsupported = z.boolean().describe('always false: this server has no such thing')
+
+const permissions = z.strictObject({
+  'can-update': z.boolean(),
+  'can-update-authentication-token': z.boolean(),
+  'can-update-api-token': z.boolean(),
+  'can-view-authentication': z.boolean(),
+  'can-destroy': z.boolean(),
+  'can-access-via-teams': z.boolean(),
+  'can-traverse': z.boolean(),
+  'can-view-usage': z.boolean(),
+  'can-create-team': z.boolean(),
+  'can-create-workspace': z.boolean(),
+  'can-create-workspace-migration': z.boolean(),
+  'can-create-project': z.boolean(),
+  'can-manage-users': z.boolean(),
+  'can-view-users': z.boolean(),
+  'can-manage-subscription': z.boolean(),
+  'can-manage-sso': z.boolean(),
+  'can-manage-auditing': z.boolean(),
+  'can-manage-run-tasks': z.boolean(),
+  'can-read-run-tasks': z.boolean(),
+  'can-update-agent-pools': z.boolean(),
+  'can-manage-tags': z.boolean(),
+  'can-manage-varsets': z.boolean(),
+  'can-read-varsets': z.boolean(),
+  'can-manage-assessments': unsupported,
+  'can-read-assessments': unsupported,
+  'can-create-module': unsupported,
+  'can-create-provider': unsupported,
+  'can-deploy-no-code-modules': unsupported,
+  'can-enable-stacks': unsupported,
+  'can-manage-custom-providers': unsupported,
+  'can-manage-no-code-modules': unsupported,
+  'can-manage-public-modules': unsupported,
+  'can-manage-public-providers': unsupported,
+  'can-update-hyok-configuration': unsupported,
+  'can-update-oauth': unsupported,
+  'can-update-sentinel': unsupported,
+  'can-update-ssh-keys': unsupported,
+  'can-view-explorer': unsupported,
+  'can-view-hyok-feature-info': unsupported,
+})
+
+export const organizationSchema = resource(
+  'organizations',
+  {
+    attributes: {
+      name: z.string(),
+      'external-id': z.string().describe('an id that stays when the name changes'),
+      email: z.string().nullable().describe('null when the caller may not see the members'),
+      'created-at': timestamp,
+      'session-timeout': z.int().nullable().describe('minutes without use after which members must sign in again'),
+      'session-remember': z.int().nullable().describe('minutes after which members must sign in again in any case'),
+      'collaborator-auth-policy': z.enum(AUTH_POLICIES),
+      'two-factor-conformant': z.boolean().describe('false when the caller lacks the second factor that is demanded'),
+      'plan-expired': z.boolean().describe('always false'),
+      'plan-expires-at': z.null().describe('a plan does not expire'),
+      'plan-is-trial': z.boolean().describe('always false'),
+      'plan-is-enterprise': z.boolean(),
+      'plan-identifier': organizationPlan,
+      'cost-estimation-enabled': stored,
+      'assessments-enforced': stored,
+      'allow-force-delete-workspaces': z.boolean(),
+      'send-passing-statuses-for-untriggered-speculative-plans': stored,
+      'aggregated-commit-status-enabled': stored,
+      'speculative-plan-management-enabled': stored,
+      'fair-run-queuing-enabled': z.boolean().describe('always true'),
+      'saml-enabled': z.boolean().describe('always false: sign-on is set up for the whole server'),
+      'owners-team-saml-role-id': z.string().nullable(),
+      'default-execution-mode': executionMode,
+      'is-unified': unsupported,
+      'is-in-degraded-mode': z.boolean().describe('always false'),
+      'remaining-testable-count': z.int().describe('always 0'),
+      'user-tokens-enabled': z.boolean().describe('always true'),
+      'max-ttl-enabled': unsupported,
+      'enforce-hyok': unsupported,
+      'stacks-enabled': unsupported,
+      'global-module-sharing': unsupported,
+      'global-provider-sharing': unsupported,
+      permissions,
+    },
+    relationships: {
+      'default-project': hasOne('projects'),
+      'default-agent-pool': hasOne('agent-pools'),
+      'entitlement-set': hasOne('entitlement-sets'),
+      subscription: hasOne('subscriptions'),
+      'data-retention-policy': hasOne('data-retention-policy-dont-deletes', 'data-retention-policy-delete-olders'),
+      'authentication-token': linksToOne('authentication-tokens'),
+      'audit-trails-authentication-token': linksToOne('authentication-tokens'),
+      'oauth-tokens': linksToMany('oauth-tokens'),
+    },
+    links: { self: z.string(), 'self-html': z.string().describe('the path of its page in the web application') },
+  },
+  'Organization',
+)
+export type OrganizationResource = Written<typeof organizationSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
 import { requestBody } from './json-api.ts'
 import { executionMode } from './organizations.ts'
 import { tagBindingsRelation } from './tags.ts'
@@ -43,3 +44,53 @@ export const createProjectBody = requestBody('projects', attributes, relationshi
 export const updateProjectBody = requestBody('projects', attributes.partial(), relationships)
 export type CreateProject = z.infer<typeof createProjectBody>['data']
 export type UpdateProject = z.infer<typeof updateProjectBody>['data']
+
+const unsupported = z.boolean().describe('always false: this server has no such thing')
+
+export const projectSchema = resource(
+  'projects',
+  {
+    attributes: {
+      name: z.string(),
+      description: z.string().nullable(),
+      'created-at': timestamp,
+      'auto-destroy-activity-duration': z
+        .string()
+        .nullable()
+        .describe('such as `14d` or `36h`; stored for clients, without effect on this server'),
+      'default-execution-mode': executionMode.describe('that of the organization where the project sets none'),
+      'setting-overwrites': z
+        .strictObject({ 'default-execution-mode': z.boolean(), 'default-agent-pool': z.boolean() })
+        .describe('which settings the project sets itself, rather than taking those of the organization'),
+      'workspace-count': z.int(),
+      'team-count': z.int().nullable().describe('null when the caller may not see the teams of the project'),
+      'is-unified': unsupported,
+      permissions: z.strictObject({
+        'can-read': z.boolean(),
+        'can-update': z.boolean(),
+        'can-destroy': z.boolean(),
+        'can-create-workspace': z.boolean(),
+        'can-move-workspace': z.boolean(),
+        'can-read-teams': z.boolean(),
+        'can-manage-teams': z.boolean(),
+        'can-manage-tags': z.boolean(),
+        'can-manage-varsets': z.boolean(),
+        'can-move-stack': unsupported,
+        'can-manage-stacks': unsupported,
+        'can-view-stacks': unsupported,
+        'can-update-stacks': unsupported,
+        'can-deploy-no-code-modules': unsupported,
+        'can-manage-ephemeral-workspace-for-projects': z.boolean(),
+      }),
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      'default-agent-pool': hasOne('agent-pools'),
+      'tag-bindings': linksToMany('tag-bindings'),
+      'effective-tag-bindings': linksToMany('effective-tag-bindings'),
+    },
+    links: { self: z.string() },
+  },
+  'Project',
+)
+export type ProjectResource = Written<typeof projectSchema>

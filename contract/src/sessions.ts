@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
 import { plainBody } from './json-api.ts'
 import { givenPassword } from './users.ts'
 
@@ -18,3 +19,38 @@ export const createSessionBody = plainBody(
     }),
 )
 export type CreateSession = z.infer<typeof createSessionBody>['data']['attributes']
+
+/** Sessions of browsers are our own: the public API has tokens only. */
+export const sessionSchema = resource(
+  'sessions',
+  {
+    attributes: {
+      'created-at': timestamp,
+      'last-used-at': timestamp,
+      'expires-at': timestamp.describe('our own: when it ends unless it is used before'),
+      address: z.string().nullable().describe('our own: the IP address from which it was opened'),
+      'user-agent': z.string().nullable().describe('our own: the browser that opened it, as it named itself'),
+      'is-current': z.boolean().describe('our own: whether it is the session that the request came with'),
+    },
+    relationships: { user: hasOne('users') },
+  },
+  'Session',
+)
+export type SessionResource = Written<typeof sessionSchema>
+
+export const signInMethodsSchema = resource(
+  'sign-in-methods',
+  {
+    attributes: {
+      password: z.boolean(),
+      sso: z
+        .strictObject({
+          name: z.string().describe('our own: the name of the service, for people'),
+          url: z.string().describe('our own: the path to open in the browser'),
+        })
+        .nullable(),
+    },
+  },
+  'SignInMethods',
+)
+export type SignInMethodsResource = Written<typeof signInMethodsSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody } from './json-api.ts'
 
 const TEXT = /^[\p{L}\p{N} _.:=+@-]*$/u
@@ -43,3 +44,53 @@ export const createReservedTagKeyBody = requestBody('reserved-tag-keys', reserve
 export const updateReservedTagKeyBody = requestBody('reserved-tag-keys', reservedTagKey.partial())
 export type CreateReservedTagKey = z.infer<typeof reservedTagKey>
 export type UpdateReservedTagKey = Partial<CreateReservedTagKey>
+
+const bindingAttributes = {
+  key: z.string(),
+  value: z.string().describe('empty for a tag that is a name only'),
+  'created-at': timestamp,
+}
+
+export const tagBindingSchema = resource('tag-bindings', { attributes: bindingAttributes }, 'TagBinding')
+export type TagBindingResource = Written<typeof tagBindingSchema>
+
+/** What binds to a workspace; only a tag that comes from its project has relationships and links. */
+export const effectiveTagBindingSchema = resource('effective-tag-bindings', {
+  attributes: bindingAttributes,
+  relationships: { 'inherited-from': hasOne('projects') },
+  links: { 'inherited-from': z.string() },
+})
+  .partial({ relationships: true, links: true })
+  .meta({ id: 'EffectiveTagBinding' })
+export type EffectiveTagBindingResource = Written<typeof effectiveTagBindingSchema>
+
+/** A tag as the older interface has it: a name that workspaces share. */
+export const tagSchema = resource(
+  'tags',
+  {
+    attributes: {
+      name: z.string(),
+      'created-at': timestamp,
+      'instance-count': z.int().describe('how many workspaces have the tag'),
+    },
+    relationships: { organization: hasOne('organizations') },
+  },
+  'Tag',
+)
+export type TagResource = Written<typeof tagSchema>
+
+export const reservedTagKeySchema = resource(
+  'reserved-tag-keys',
+  {
+    attributes: {
+      key: z.string(),
+      'disable-overrides': z.boolean().describe('whether workspaces must take the value that their project has'),
+      'created-at': timestamp,
+      'updated-at': timestamp,
+      created_at: timestamp.describe('created-at, for clients that read it in snake case'),
+      updated_at: timestamp.describe('updated-at, for clients that read it in snake case'),
+    },
+  },
+  'ReservedTagKey',
+)
+export type ReservedTagKeyResource = Written<typeof reservedTagKeySchema>

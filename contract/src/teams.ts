@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, linksToMany, linksToOne, resource, type Written } from './answers.ts'
 import { identifiersBody, requestBody, toOne } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 
@@ -25,11 +26,13 @@ export const organizationAccess = z.object({
 })
 export type OrganizationAccessInput = z.infer<typeof organizationAccess>
 
+const visibility = z.enum(['secret', 'organization'])
+
 const attributes = z.object({
   name: resourceName('Name'),
   description: z.string().max(1000).nullish(),
   'sso-team-id': z.string().max(1000).nullish(),
-  visibility: z.enum(['secret', 'organization']).optional(),
+  visibility: visibility.optional(),
   'allow-member-token-management': z.boolean().optional(),
   'organization-access': organizationAccess.nullish(),
 })
@@ -44,17 +47,20 @@ export type UpdateTeam = z.infer<typeof updateTeamBody>['data']['attributes']
 export const teamUsersBody = identifiersBody('users')
 export const teamMembershipsBody = identifiersBody('organization-memberships')
 
-const workspaceAccess = {
-  runs: z.enum(['read', 'plan', 'apply']).optional(),
-  variables: z.enum(['none', 'read', 'write']).optional(),
-  'state-versions': z.enum(['none', 'read-outputs', 'read', 'write']).optional(),
-  'sentinel-mocks': z.enum(['none', 'read']).optional(),
-  'run-tasks': flag,
-  'policy-overrides': flag,
-}
+/** What a team may do in a workspace, part by part. */
+const workspaceParts = z.strictObject({
+  runs: z.enum(['read', 'plan', 'apply']),
+  variables: z.enum(['none', 'read', 'write']),
+  'state-versions': z.enum(['none', 'read-outputs', 'read', 'write']),
+  'sentinel-mocks': z.enum(['none', 'read']).describe('stored for clients, without effect on this server'),
+  'run-tasks': z.boolean(),
+  'policy-overrides': z.boolean(),
+})
+const workspaceAccess = workspaceParts.partial().shape
+const workspaceLevel = z.enum(['read', 'plan', 'write', 'admin', 'custom'])
 
 const teamWorkspace = z.object({
-  access: z.enum(['read', 'plan', 'write', 'admin', 'custom']),
+  access: workspaceLevel,
   ...workspaceAccess,
   'workspace-locking': flag,
 })
@@ -67,15 +73,17 @@ export type CreateTeamWorkspace = z.infer<typeof createTeamWorkspaceBody>['data'
 export const updateTeamWorkspaceBody = requestBody('team-workspaces', teamWorkspace.partial())
 export type UpdateTeamWorkspace = z.infer<typeof updateTeamWorkspaceBody>['data']['attributes']
 
+/** What a team may do to a project itself, part by part. */
+const projectParts = z.strictObject({
+  settings: z.enum(['read', 'update', 'delete']),
+  teams: z.enum(['none', 'read', 'manage']),
+  'variable-sets': z.enum(['none', 'read', 'write']),
+})
+const projectLevel = z.enum(['read', 'write', 'maintain', 'admin', 'custom'])
+
 const teamProject = z.object({
-  access: z.enum(['read', 'write', 'maintain', 'admin', 'custom']),
-  'project-access': z
-    .object({
-      settings: z.enum(['read', 'update', 'delete']).optional(),
-      teams: z.enum(['none', 'read', 'manage']).optional(),
-      'variable-sets': z.enum(['none', 'read', 'write']).optional(),
-    })
-    .optional(),
+  access: projectLevel,
+  'project-access': z.object(projectParts.partial().shape).optional(),
   'workspace-access': z
     .object({ ...workspaceAccess, create: flag, move: flag, locking: flag, delete: flag })
     .optional(),
@@ -88,3 +96,71 @@ export const createTeamProjectBody = requestBody(
 export type CreateTeamProject = z.infer<typeof createTeamProjectBody>['data']
 export const updateTeamProjectBody = requestBody('team-projects', teamProject.partial())
 export type UpdateTeamProject = z.infer<typeof updateTeamProjectBody>['data']['attributes']
+
+export const teamSchema = resource(
+  'teams',
+  {
+    attributes: {
+      name: z.string(),
+      description: z.string().nullable(),
+      'sso-team-id': z.string().nullable().describe('what the sign-on service calls the team'),
+      'users-count': z.int(),
+      'non-service-users-count': z
+        .int()
+        .describe('the same as users-count: the account that the team acts as is not counted'),
+      visibility,
+      'allow-member-token-management': z.boolean(),
+      'is-unified': z.boolean().describe('always false'),
+      'organization-access': z.strictObject(organizationAccess.required().shape),
+      permissions: z.strictObject({
+        'can-update-membership': z.boolean(),
+        'can-destroy': z.boolean(),
+        'can-update-organization-access': z.boolean(),
+        'can-update-api-token': z.boolean(),
+        'can-view-api-token': z.boolean(),
+        'can-update-visibility': z.boolean(),
+        'can-update-name': z.boolean(),
+        'can-update-sso-team-id': z.boolean(),
+        'can-update-member-token-management': z.boolean(),
+      }),
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      users: hasMany('users'),
+      'organization-memberships': hasMany('organization-memberships'),
+      'authentication-token': linksToOne('authentication-tokens'),
+      'authentication-tokens': linksToMany('authentication-tokens'),
+    },
+    links: { self: z.string() },
+  },
+  'Team',
+)
+export type TeamResource = Written<typeof teamSchema>
+
+export const teamWorkspaceSchema = resource(
+  'team-workspaces',
+  {
+    attributes: { access: workspaceLevel, ...workspaceParts.shape, 'workspace-locking': z.boolean() },
+    relationships: { team: hasOne('teams'), workspace: hasOne('workspaces') },
+    links: { self: z.string() },
+  },
+  'TeamWorkspace',
+)
+export type TeamWorkspaceResource = Written<typeof teamWorkspaceSchema>
+
+export const teamProjectSchema = resource(
+  'team-projects',
+  {
+    attributes: {
+      access: projectLevel,
+      'project-access': projectParts,
+      'workspace-access': workspaceParts
+        .extend({ create: z.boolean(), move: z.boolean(), locking: z.boolean(), delete: z.boolean() })
+        .describe('what the team may do with the workspaces of the project'),
+    },
+    relationships: { team: hasOne('teams'), project: hasOne('projects') },
+    links: { self: z.string() },
+  },
+  'TeamProject',
+)
+export type TeamProjectResource = Written<typeof teamProjectSchema>

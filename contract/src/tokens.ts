@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
 
 const attributes = z.object({
   description: z.string().max(255, 'description is too long (maximum is 255 characters)').nullish(),
@@ -26,3 +27,23 @@ export type CreateToken = z.infer<typeof attributes>
 export const deleteTokensBody = z.object({
   data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
 })
+
+export const tokenSchema = resource(
+  'authentication-tokens',
+  {
+    attributes: {
+      'created-at': timestamp,
+      'last-used-at': timestamp.nullable(),
+      'expired-at': timestamp.nullable().describe('when it ends; null for never'),
+      description: z.string().nullable(),
+      token: z.string().nullable().describe('the secret, which only the answer to its creation shows'),
+    },
+    relationships: {
+      'created-by': hasOne('users'),
+      team: hasOne('teams').optional().describe('there for the token of a team only'),
+    },
+    links: { self: z.string() },
+  },
+  'AuthenticationToken',
+)
+export type TokenResource = Written<typeof tokenSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { linksToMany, resource, type Written } from './answers.ts'
 import { plainBody, requestBody } from './json-api.ts'
 
 /** Usernames stand in URLs, and never look like an address: either one signs in. */
@@ -80,3 +81,46 @@ export const subscribeBody = z.object({
     }),
   }),
 })
+
+const authMethod = z
+  .enum(['password', 'sso', 'token'])
+  .describe('how the account signs in: with a password, with another service (sso), or with API tokens only')
+
+/** What users may do with their own accounts. */
+export const userPermissions = z.strictObject({
+  'can-create-organizations': z.boolean(),
+  'can-change-email': z.boolean(),
+  'can-change-username': z.boolean(),
+})
+
+/** The attributes that everybody sees who sees the user. */
+export const userAttributes = {
+  username: z.string(),
+  'is-service-account': z.boolean().describe('true for the account that a team acts as'),
+  'auth-method': authMethod,
+  'avatar-url': z.string().describe('the address of a picture, which anybody may load'),
+  'v2-only': z.boolean().describe('always false'),
+}
+
+export const userTokensRelation = { 'authentication-tokens': linksToMany('authentication-tokens') }
+
+export const userSchema = resource(
+  'users',
+  {
+    attributes: { ...userAttributes, permissions: userPermissions },
+    relationships: userTokensRelation,
+    links: { self: z.string() },
+  },
+  'User',
+)
+export type UserResource = Written<typeof userSchema>
+
+/** What stands in the place of a user who was invited to an organization and has no account yet. */
+export const invitedUserSchema = resource(
+  'users',
+  {
+    attributes: { ...userAttributes, username: z.null(), 'avatar-url': z.null(), permissions: userPermissions },
+  },
+  'InvitedUser',
+)
+export type InvitedUserResource = Written<typeof invitedUserSchema>

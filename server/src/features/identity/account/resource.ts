@@ -1,9 +1,9 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { AccountResource } from '@groundstate/contract/account'
 import type { UserRow } from '../users/store.ts'
 import { userPermissions, userResource } from '../users/resource.ts'
 
 /** The account of whoever asks: what others see of it, and what only they may know. */
-export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: AccountFacts): Resource {
+export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: AccountFacts): AccountResource {
   const resource = userResource(row, baseUrl)
   const isPassword = row.auth_method === 'password'
   return {

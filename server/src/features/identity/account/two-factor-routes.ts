@@ -1,3 +1,4 @@
+import type { RecoveryCodesResource, TwoFactorEnrollmentResource } from '@groundstate/contract/account'
 import { confirmPasswordBody, confirmTwoFactorBody, verifyTwoFactorBody } from '@groundstate/contract/users'
 import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -8,7 +9,12 @@ const NO_STORE = { 'cache-control': 'no-store' }
 export const twoFactorRoutes: Routes = (http) => {
   http.post('/account/two-factor/actions/enroll', { body: confirmPasswordBody }, async (req) => {
     const { secret, uri } = await startTwoFactor(req.ctx, req.body.data.attributes.password)
-    return { ...ok({ id: 'enrollment', type: 'two-factor', attributes: { secret, uri } }), headers: NO_STORE }
+    const resource = {
+      id: 'enrollment',
+      type: 'two-factor',
+      attributes: { secret, uri },
+    } satisfies TwoFactorEnrollmentResource
+    return { ...ok(resource), headers: NO_STORE }
   })
 
   http.post('/account/two-factor/actions/verify', { body: verifyTwoFactorBody }, async (req) =>
@@ -25,9 +31,8 @@ export const twoFactorRoutes: Routes = (http) => {
   })
 }
 
-function recoveryCodes(codes: readonly string[]) {
-  return {
-    ...ok({ id: 'recovery-codes', type: 'two-factor', attributes: { 'recovery-codes': codes } }),
-    headers: NO_STORE,
-  }
+function recoveryCodes(codes: string[]) {
+  const attributes = { 'recovery-codes': codes }
+  const resource = { id: 'recovery-codes', type: 'two-factor', attributes } satisfies RecoveryCodesResource
+  return { ...ok(resource), headers: NO_STORE }
 }

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { AccessTokenAnswer, OAuthErrorAnswer } from '@groundstate/contract/oauth'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
@@ -81,10 +82,12 @@ export const oauthRoutes: Routes = (http) => {
       const isForm = req.header('content-type')?.startsWith('application/x-www-form-urlencoded')
       if (!isForm) throw new OAuthError('invalid_request', 'the body must be application/x-www-form-urlencoded')
       const accessToken = await exchangeCode(req.ctx, (req.raw.body ?? {}) as Record<string, unknown>)
-      return { ...json({ access_token: accessToken, token_type: 'bearer' }), headers }
+      const answer = { access_token: accessToken, token_type: 'bearer' } satisfies AccessTokenAnswer
+      return { ...json(answer), headers }
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error
-      return { ...json({ error: error.code, error_description: error.message }, 400), headers }
+      const answer = { error: error.code, error_description: error.message } satisfies OAuthErrorAnswer
+      return { ...json(answer, 400), headers }
     }
   })
 }

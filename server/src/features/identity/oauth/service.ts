@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { OAuthErrorAnswer } from '@groundstate/contract/oauth'
 import type { Ctx } from '../../../app.ts'
 import { SYSTEM, userActor } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
@@ -15,7 +16,7 @@ const CODE_MEMORY_MS = 24 * 60 * 60_000
 
 /** An error of the token endpoint, in the words of RFC 6749 §5.2. */
 export class OAuthError extends Error {
-  readonly code: 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unsupported_grant_type'
+  readonly code: OAuthErrorAnswer['error']
 
   constructor(code: OAuthError['code'], description: string) {
     super(description)

@@ -1,9 +1,9 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { SessionResource, SignInMethodsResource } from '@groundstate/contract/sessions'
 import type { SignInMethods } from './methods.ts'
 import type { SessionRow } from './store.ts'
 
 /** A browser's session, which ends at `expires-at` unless it is used before; `currentId` is the one that the request came with. */
-export function sessionResource(row: SessionRow, currentId: string | undefined): Resource {
+export function sessionResource(row: SessionRow, currentId: string | undefined): SessionResource {
   const idleEnd = new Date(row.last_used_at.getTime() + row.idle_minutes * 60_000)
   return {
     id: row.id,
@@ -20,6 +20,6 @@ export function sessionResource(row: SessionRow, currentId: string | undefined):
   }
 }
 
-export function signInMethodsResource(methods: SignInMethods): Resource {
+export function signInMethodsResource(methods: SignInMethods): SignInMethodsResource {
   return { id: 'sign-in', type: 'sign-in-methods', attributes: methods }
 }

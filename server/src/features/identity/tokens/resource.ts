@@ -1,12 +1,12 @@
-import type { Relationship, Resource } from '@groundstate/contract/json-api'
+import type { TokenResource } from '@groundstate/contract/tokens'
 import type { TokenRow } from './store.ts'
 
 /** An API token of any kind; `text` is the secret, which only the answer to its creation shows. */
-export function tokenResource(row: TokenRow, text?: string): Resource {
-  const relationships: Record<string, Relationship> = {
+export function tokenResource(row: TokenRow, text?: string): TokenResource {
+  const relationships: TokenResource['relationships'] = {
     'created-by': { data: row.created_by_user_id === null ? null : { id: row.created_by_user_id, type: 'users' } },
   }
-  if (row.kind === 'team' && row.team_id !== null) relationships['team'] = { data: { id: row.team_id, type: 'teams' } }
+  if (row.kind === 'team' && row.team_id !== null) relationships.team = { data: { id: row.team_id, type: 'teams' } }
   return {
     id: row.id,
     type: 'authentication-tokens',

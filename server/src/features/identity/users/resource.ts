@@ -1,4 +1,4 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { UserResource } from '@groundstate/contract/users'
 import type { UserRow } from './store.ts'
 
 /** The path of a user's picture, which anybody may load. */
@@ -7,7 +7,7 @@ export function avatarPath(userId: string) {
 }
 
 /** What others see of a user: no more than a name and a picture (spec §2.3). `baseUrl` is the server's own address. */
-export function userResource(row: UserRow, baseUrl: string): Resource {
+export function userResource(row: UserRow, baseUrl: string): UserResource {
   return {
     id: row.id,
     type: 'users',

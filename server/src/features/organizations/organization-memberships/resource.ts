@@ -1,9 +1,11 @@
-import type { Identifier, Resource } from '@groundstate/contract/json-api'
+import type { MembershipResource } from '@groundstate/contract/memberships'
+import type { InvitedUserResource } from '@groundstate/contract/users'
 import type { Membership } from './service.ts'
 
 type Shown = Membership & { hidesEmail?: boolean }
+type Teams = MembershipResource['relationships']['teams']['data']
 
-export function membershipResource(membership: Shown, teams: readonly Identifier[]): Resource {
+export function membershipResource(membership: Shown, teams: Teams): MembershipResource {
   return {
     id: membership.id,
     type: 'organization-memberships',
@@ -28,7 +30,7 @@ function memberId({ user_id, placeholder_id }: Membership) {
 }
 
 /** What stands in for the account of an invited person. */
-export function invitedUserResource(membership: Shown): Resource {
+export function invitedUserResource(membership: Shown): InvitedUserResource {
   return {
     id: memberId(membership),
     type: 'users',

@@ -1,10 +1,11 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { EntitlementSetResource } from '@groundstate/contract/entitlement-sets'
+import type { OrganizationResource } from '@groundstate/contract/organizations'
 import { entitlements } from './entitlements.ts'
 import type { Organization } from './service.ts'
 import { policyIdentifier } from './retention-policy.ts'
 
 /** The id of an organization in the public API is its name. */
-export function organizationResource(organization: Organization): Resource {
+export function organizationResource(organization: Organization): OrganizationResource {
   const { can, name } = organization
   const self = `/api/v2/organizations/${name}`
   return {
@@ -68,7 +69,7 @@ export function organizationResource(organization: Organization): Resource {
   }
 }
 
-export function entitlementSetResource(organization: Organization): Resource {
+export function entitlementSetResource(organization: Organization): EntitlementSetResource {
   return {
     id: organization.id,
     type: 'entitlement-sets',

@@ -14,7 +14,7 @@ export async function projectDocuments(ctx: Ctx, projects: readonly Project[], i
     projects.map((project) => project.id),
   )
   const resources = projects.map((project) => {
-    const data = (bindings.get(project.id) ?? []).map(({ id }) => ({ id, type: 'effective-tag-bindings' }))
+    const data = (bindings.get(project.id) ?? []).map(({ id }) => ({ id, type: 'effective-tag-bindings' as const }))
     return projectResource(project, { 'effective-tag-bindings': { data } })
   })
   return { resources, included: [...bindings.values()].flat().map(effectiveTagBindingResource) }

@@ -1,7 +1,10 @@
-import type { Relationship, Resource } from '@groundstate/contract/json-api'
+import type { ProjectResource } from '@groundstate/contract/projects'
 import type { Project } from './service.ts'
 
-export function projectResource(project: Project, relationships: Record<string, Relationship> = {}): Resource {
+export function projectResource(
+  project: Project,
+  relationships: Partial<ProjectResource['relationships']> = {},
+): ProjectResource {
   const { can } = project
   const mode = project.default_execution_mode ?? project.organization_execution_mode
   const pool = project.default_execution_mode

@@ -1,8 +1,13 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type {
+  EffectiveTagBindingResource,
+  ReservedTagKeyResource,
+  TagBindingResource,
+  TagResource,
+} from '@groundstate/contract/tags'
 import type { ReservedTagKeyRow } from './reserved-store.ts'
 import type { EffectiveTagBinding, Tag, TagBindingRow } from './store.ts'
 
-export function tagBindingResource(row: TagBindingRow): Resource {
+export function tagBindingResource(row: TagBindingRow): TagBindingResource {
   return {
     id: row.id,
     type: 'tag-bindings',
@@ -10,7 +15,7 @@ export function tagBindingResource(row: TagBindingRow): Resource {
   }
 }
 
-export function effectiveTagBindingResource(row: EffectiveTagBinding): Resource {
+export function effectiveTagBindingResource(row: EffectiveTagBinding): EffectiveTagBindingResource {
   return {
     id: row.id,
     type: 'effective-tag-bindings',
@@ -23,7 +28,7 @@ export function effectiveTagBindingResource(row: EffectiveTagBinding): Resource 
 }
 
 /** A tag as the older interface has it: a name that workspaces share. */
-export function tagResource(tag: Tag, organizationName: string): Resource {
+export function tagResource(tag: Tag, organizationName: string): TagResource {
   return {
     id: tag.tag_id,
     type: 'tags',
@@ -32,7 +37,7 @@ export function tagResource(tag: Tag, organizationName: string): Resource {
   }
 }
 
-export function reservedTagKeyResource(row: ReservedTagKeyRow): Resource {
+export function reservedTagKeyResource(row: ReservedTagKeyRow): ReservedTagKeyResource {
   return {
     id: row.id,
     type: 'reserved-tag-keys',

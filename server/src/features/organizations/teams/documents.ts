@@ -2,7 +2,7 @@ import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
 import { includedUsers } from '../../identity/users/service.ts'
 import { listMembers, type TeamMember } from './members-store.ts'
-import { teamResource } from './resource.ts'
+import { teamResource, type TeamRelations } from './resource.ts'
 import type { Team } from './service.ts'
 import { includedMemberships } from '../organization-memberships/documents.ts'
 
@@ -33,7 +33,7 @@ export async function teamDocuments(ctx: Ctx, teams: readonly Team[], includes: 
   return { resources, included }
 }
 
-function relations(members: readonly TeamMember[]) {
+function relations(members: readonly TeamMember[]): TeamRelations {
   return {
     users: members.flatMap(({ user_id: id }) => (id === null ? [] : { id, type: 'users' })),
     memberships: members.flatMap(({ membership_id: id }) =>

@@ -1,12 +1,16 @@
-import type { Identifier, Resource } from '@groundstate/contract/json-api'
+import type { TeamResource } from '@groundstate/contract/teams'
 import { ORGANIZATION_ACCESS } from '../../../auth/permissions.ts'
 import { missingAccess } from '../../../auth/team-permissions.ts'
 import { attributeName } from './organization-access.ts'
 import type { Team } from './service.ts'
 
-export type TeamRelations = { users: Identifier[]; memberships: Identifier[] }
+type Relations = TeamResource['relationships']
+export type TeamRelations = {
+  users: Relations['users']['data']
+  memberships: Relations['organization-memberships']['data']
+}
 
-export function teamResource(team: Team, { users, memberships }: TeamRelations): Resource {
+export function teamResource(team: Team, { users, memberships }: TeamRelations): TeamResource {
   const { can, is_owners: isOwners } = team
   const self = `/api/v2/teams/${team.id}`
   // Whoever would get more by it puts nobody into a team, and changes nothing about it.
@@ -24,9 +28,7 @@ export function teamResource(team: Team, { users, memberships }: TeamRelations):
       visibility: team.visibility,
       'allow-member-token-management': team.allow_member_token_management,
       'is-unified': false,
-      'organization-access': Object.fromEntries(
-        ORGANIZATION_ACCESS.map((name) => [attributeName(name), isOwners || team[name]]),
-      ),
+      'organization-access': organizationAccess(team),
       permissions: {
         'can-update-membership': can.has('members:manage') && isInReach,
         'can-destroy': can.has('team:delete'),
@@ -48,4 +50,9 @@ export function teamResource(team: Team, { users, memberships }: TeamRelations):
     },
     links: { self },
   }
+}
+
+function organizationAccess(team: Team) {
+  const names = ORGANIZATION_ACCESS.map((name) => [attributeName(name), team.is_owners || team[name]])
+  return Object.fromEntries(names) as TeamResource['attributes']['organization-access']
 }

@@ -1,10 +1,15 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type {
+  AdminOrganizationResource,
+  AdminUserResource,
+  FeatureSetResource,
+  SubscriptionResource,
+} from '@groundstate/contract/admin'
 import type { FeatureSet } from './feature-sets.ts'
 import type { AdminUserRow, OrganizationRow } from './store.ts'
 import { avatarPath } from '../../identity/users/resource.ts'
 
 /** A user as site administrators see them, with the address. */
-export function adminUserResource(row: AdminUserRow, baseUrl: string): Resource {
+export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUserResource {
   const hasSecondFactor = row.second_factor_at !== null
   return {
     id: row.id,
@@ -29,7 +34,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): Resource 
 }
 
 /** An organization as site administrators see it; they see nothing of what is inside. */
-export function adminOrganizationResource(row: OrganizationRow): Resource {
+export function adminOrganizationResource(row: OrganizationRow): AdminOrganizationResource {
   return {
     id: row.name,
     type: 'organizations',
@@ -46,7 +51,7 @@ export function adminOrganizationResource(row: OrganizationRow): Resource {
   }
 }
 
-export function featureSetResource(set: FeatureSet): Resource {
+export function featureSetResource(set: FeatureSet): FeatureSetResource {
   return {
     id: set.id,
     type: 'feature-sets',
@@ -54,7 +59,7 @@ export function featureSetResource(set: FeatureSet): Resource {
   }
 }
 
-export function subscriptionResource(row: OrganizationRow, set: FeatureSet): Resource {
+export function subscriptionResource(row: OrganizationRow, set: FeatureSet): SubscriptionResource {
   return {
     id: `sub-${row.id.replace(/^org-/, '')}`,
     type: 'subscriptions',

@@ -1,9 +1,12 @@
+import type { AuditTrailAnswer } from '@groundstate/contract/audit-trail'
 import { paginationMeta } from '../../../http/pagination.ts'
 import type { AuditEventRow } from './store.ts'
 import type { Page, Paged } from '../../../db/page.ts'
 
+type AuditEvent = AuditTrailAnswer['data'][number]
+
 /** A page of the trail. It is plain JSON and no JSON:API (public documentation, "Audit trails"). */
-export function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: Page) {
+export function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: Page): AuditTrailAnswer {
   const meta = paginationMeta(page, total)
   return {
     data: rows.map(auditEvent),
@@ -18,7 +21,7 @@ export function auditTrailDocument({ rows, total }: Paged<AuditEventRow>, page: 
   }
 }
 
-function auditEvent(row: AuditEventRow) {
+function auditEvent(row: AuditEventRow): AuditEvent {
   return {
     id: row.id,
     version: '0',
@@ -36,6 +39,11 @@ function auditEvent(row: AuditEventRow) {
       user_agent: row.user_agent,
     },
     request: { id: row.request_id },
-    resource: { id: row.resource_id, type: row.resource_type, action: row.action, meta: row.meta },
+    resource: {
+      id: row.resource_id,
+      type: row.resource_type,
+      action: row.action,
+      meta: row.meta as AuditEvent['resource']['meta'],
+    },
   }
 }

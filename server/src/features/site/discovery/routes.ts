@@ -1,3 +1,4 @@
+import type { IpRangesAnswer, ServicesAnswer } from '@groundstate/contract/discovery'
 import { json, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { CLI_CLIENT } from '../../identity/oauth/request.ts'
@@ -15,10 +16,10 @@ const SERVICES = {
     token: '/oauth/token',
     ports: CLI_CLIENT.ports,
   },
-}
+} satisfies ServicesAnswer
 
 /** By purpose. Where a server that people run themselves sits, and what leaves with which address, it does not know. */
-const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] }
+const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] } satisfies IpRangesAnswer
 
 export const discoveryRoutes: Routes = (http) => {
   http.get('/.well-known/terraform.json', { access: 'public', prefix: '' }, async () => json(SERVICES))

@@ -1,3 +1,4 @@
+import type { LivenessAnswer, ReadinessAnswer } from '@groundstate/contract/health'
 import { sql } from 'kysely'
 import { unavailable } from '../../../errors.ts'
 import { bytes, json } from '../../../http/answers.ts'
@@ -6,7 +7,7 @@ import { metricsText } from '../../../metrics.ts'
 
 export const healthRoutes: Routes = (http) => {
   // The process lives. It says nothing about the database, so that a supervisor does not restart a server that waits for one.
-  http.get('/healthz', { access: 'public', prefix: '' }, async () => json({ status: 'ok' }))
+  http.get('/healthz', { access: 'public', prefix: '' }, async () => json({ status: 'ok' } satisfies LivenessAnswer))
 
   http.get('/readyz', { access: 'public', prefix: '' }, async (req) => {
     try {
@@ -15,7 +16,7 @@ export const healthRoutes: Routes = (http) => {
       req.ctx.log.warn({ err: cause }, 'not ready: the database does not answer')
       throw unavailable('the database does not answer', 1000)
     }
-    return json({ status: 'ready' })
+    return json({ status: 'ready' } satisfies ReadinessAnswer)
   })
 
   http.get('/metrics', { access: 'public', prefix: '' }, async (req) => {

@@ -1,7 +1,7 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { TeamProjectResource } from '@groundstate/contract/teams'
 import type { TeamProject } from './service.ts'
 
-export function teamProjectResource(row: TeamProject): Resource {
+export function teamProjectResource(row: TeamProject): TeamProjectResource {
   return {
     id: row.id,
     type: 'team-projects',

@@ -1,7 +1,7 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { TeamWorkspaceResource } from '@groundstate/contract/teams'
 import type { TeamWorkspace } from './service.ts'
 
-export function teamWorkspaceResource(row: TeamWorkspace): Resource {
+export function teamWorkspaceResource(row: TeamWorkspace): TeamWorkspaceResource {
   const { workspace } = row
   return {
     id: row.id,

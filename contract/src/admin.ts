@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { twoFactorState, unconfirmedEmail } from './account.ts'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
+import { organizationPlan, userAttributes, userTokensRelation } from './users.ts'
+
+const { 'v2-only': _, ...shownAttributes } = userAttributes
+
+/** A user as site administrators see them. */
+export const adminUserSchema = resource(
+  'users',
+  {
+    attributes: {
+      ...shownAttributes,
+      email: z.string().nullable(),
+      'unconfirmed-email': unconfirmedEmail,
+      'is-admin': z.boolean().describe('whether the user administers this server'),
+      'is-suspended': z.boolean(),
+      'two-factor': twoFactorState,
+      'created-at': timestamp,
+    },
+    relationships: userTokensRelation,
+    links: { self: z.string() },
+  },
+  'AdminUser',
+)
+export type AdminUserResource = Written<typeof adminUserSchema>
+
+/** An organization as site administrators see it. */
+export const adminOrganizationSchema = resource(
+  'organizations',
+  {
+    attributes: {
+      name: z.string(),
+      'external-id': z.string(),
+      'notification-email': z.string(),
+      plan: organizationPlan.describe('our own: what the organization is entitled to'),
+      'is-disabled': z.boolean().describe('always false'),
+      'sso-enabled': z.boolean().describe('always false: sign-on is set up for the whole server'),
+      'created-at': timestamp,
+    },
+    links: { self: z.string() },
+  },
+  'AdminOrganization',
+)
+export type AdminOrganizationResource = Written<typeof adminOrganizationSchema>
+
+export const featureSetSchema = resource(
+  'feature-sets',
+  {
+    attributes: {
+      name: z.string(),
+      identifier: organizationPlan.describe('the plan that an organization has once it subscribes'),
+      'is-free-tier': z.boolean(),
+      'is-current': z.boolean().describe('always true: each can be subscribed to'),
+    },
+  },
+  'FeatureSet',
+)
+export type FeatureSetResource = Written<typeof featureSetSchema>
+
+export const subscriptionSchema = resource(
+  'subscriptions',
+  {
+    attributes: {
+      'is-active': z.boolean().describe('always true'),
+      'is-self-serve-trial': z.boolean().describe('always false'),
+      'end-at': z.null().describe('a subscription does not end'),
+    },
+    relationships: { organization: hasOne('organizations'), 'feature-set': hasOne('feature-sets') },
+  },
+  'Subscription',
+)
+export type SubscriptionResource = Written<typeof subscriptionSchema>
