@@ -34,6 +34,7 @@ export const registerAgentBody = z.object({
 })
 
 export const registeredAgent = z.object({ agentId: z.string(), poolId: z.string() })
+export type RegisteredAgent = z.infer<typeof registeredAgent>
 
 export const claimBody = z.object({
   /** How long the server may hold the request when there is no work, in ms. */
@@ -124,11 +125,13 @@ export const heartbeatBody = z.object({
 })
 
 export const heartbeatAnswer = z.object({ command: jobCommand })
+export type HeartbeatAnswer = z.infer<typeof heartbeatAnswer>
 
 export const logAnswer = z.object({
   /** Bytes stored so far: the next offset. */
   size: z.int(),
 })
+export type LogAnswer = z.infer<typeof logAnswer>
 
 export const artifactKind = z.enum([
   /** The engine's binary plan file. */

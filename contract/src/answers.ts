@@ -110,17 +110,21 @@ export function uncountedPageOf<Data extends z.ZodType>(data: Data) {
   })
 }
 
-/** One thing that was refused. */
+/** One thing that is wrong. `status` is text: clients written in Go can't decode a number there. */
 export const errorObject = z
   .strictObject({
     status: z.string().regex(/^[1-5]\d\d$/),
-    title: z.string(),
-    detail: z.string().optional(),
-    code: z.string().optional(),
-    source: z.strictObject({ pointer: z.string().optional(), parameter: z.string().optional() }).optional(),
-    meta: z.record(z.string(), z.unknown()).optional(),
+    title: z.string().describe('the same for every refusal of this status'),
+    detail: z.string().describe('what is wrong and what would be right; names the value'),
+    source: z
+      .strictObject({
+        pointer: z.string().optional().describe('JSON pointer into the body'),
+        parameter: z.string().optional().describe('name of the query parameter'),
+      })
+      .optional(),
   })
   .meta({ id: 'Error' })
 
 /** What every refusal is answered with. */
 export const errorsDocument = z.strictObject({ errors: z.array(errorObject).min(1) }).meta({ id: 'Errors' })
+export type ErrorsDocument = Written<typeof errorsDocument>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasOne, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
 import { requestBody } from './json-api.ts'
 
 const attributes = z.object({
@@ -18,3 +19,44 @@ export const createConfigurationVersionBody = z.preprocess(
   (body) => body ?? NOTHING_SAID,
   requestBody('configuration-versions', attributes),
 )
+
+export const CONFIGURATION_VERSION_STATUS = [
+  'pending',
+  'fetching',
+  'uploaded',
+  'archived',
+  'errored',
+  'backing_data_soft_deleted',
+  'backing_data_permanently_deleted',
+] as const
+
+export const configurationVersionSchema = resource(
+  'configuration-versions',
+  {
+    attributes: {
+      'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
+      error: z.string().nullable().describe('code of what is wrong with the archive'),
+      'error-message': z.string().nullable(),
+      source: z.enum(['tfe-api', 'terraform']).describe('`terraform` when the command line uploaded it'),
+      speculative: z.boolean().describe('whether its runs can only plan'),
+      provisional: z.boolean().describe("whether it becomes the workspace's configuration only once it is applied"),
+      status: z.enum(CONFIGURATION_VERSION_STATUS),
+      'status-timestamps': statusTimestamps,
+      'created-at': timestamp.describe('our own'),
+      'changed-files': z.array(z.string()).describe('always empty: there is no version control'),
+      size: z.int().nullable().describe('our own: size of the archive, in bytes; null before it is uploaded'),
+      'upload-url': z
+        .string()
+        .nullable()
+        .describe('where to put the archive, a tar.gz; it takes no token. Null unless the status is `pending`'),
+    },
+    relationships: {
+      workspace: hasOne('workspaces'),
+      'ingress-attributes': hasOne('ingress-attributes').describe('always none: there is no version control'),
+      run: hasOne('runs').optional().describe('the last run of this version, when it is included'),
+    },
+    links: { self: z.string(), download: z.string() },
+  },
+  'ConfigurationVersion',
+)
+export type ConfigurationVersionResource = Written<typeof configurationVersionSchema>

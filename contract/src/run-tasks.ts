@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toOne } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 
@@ -137,3 +138,89 @@ export const taskCallbackBody = requestBody(
   z.object({ outcomes, 'task-result-outcomes': outcomes }),
 )
 export type TaskCallback = z.infer<typeof taskCallbackBody>['data']
+
+export const taskSchema = resource(
+  'tasks',
+  {
+    attributes: {
+      name: z.string(),
+      url: z.string().describe('where the requests of the task are sent'),
+      description: z.string().nullable(),
+      category: z.string().describe('always `task`'),
+      'hmac-key': z.null().describe('never shown'),
+      'has-hmac-key': z.boolean().describe('our own: whether requests are signed'),
+      enabled: z.boolean(),
+      'global-configuration': z
+        .strictObject({ enabled: z.boolean(), stages: z.array(stage), 'enforcement-level': enforcementLevel })
+        .describe('how the task is asked in every workspace of the organization'),
+      'ca-certificate': z
+        .string()
+        .nullable()
+        .describe("our own: PEM of the authorities that vouch for the receiver's certificate"),
+      'created-at': timestamp,
+      'updated-at': timestamp,
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
+      'agent-pool': hasOne('agent-pools').describe('kept as it was set: the server itself sends the requests'),
+    },
+    links: { self: z.string() },
+  },
+  'Task',
+)
+export type TaskResource = Written<typeof taskSchema>
+
+export const workspaceTaskSchema = resource(
+  'workspace-tasks',
+  {
+    attributes: {
+      'enforcement-level': enforcementLevel.describe('whether a failed task stops the run (mandatory) or only warns'),
+      stage: stage.nullable().describe('the first of `stages`; the older form of it'),
+      stages: z.array(stage),
+      'created-at': timestamp,
+      'updated-at': timestamp,
+    },
+    relationships: { task: hasOne('tasks'), workspace: hasOne('workspaces') },
+    links: { self: z.string() },
+  },
+  'WorkspaceTask',
+)
+export type WorkspaceTaskResource = Written<typeof workspaceTaskSchema>
+
+/** What was sent to a receiver. */
+export const sentRequest = z.strictObject({
+  method: z.literal('POST'),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+})
+
+/** What a receiver has answered; null when no answer came. */
+export const receivedResponse = z
+  .strictObject({
+    status: z.int(),
+    headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+    body: z.string(),
+    'is-truncated': z.boolean().describe('whether only the start of the body was kept'),
+  })
+  .nullable()
+
+/** What a test of a task's receiver has shown: our own resource. */
+export const taskTestSchema = resource(
+  'task-tests',
+  {
+    attributes: {
+      passed: z.boolean(),
+      summary: z.string().describe('what came of the request, in one line'),
+      'duration-ms': z.int(),
+      request: sentRequest,
+      'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),
+      response: receivedResponse,
+      error: z.string().nullable().describe('why no answer came'),
+    },
+    relationships: { task: hasOne('tasks') },
+  },
+  'TaskTest',
+)
+export type TaskTestResource = Written<typeof taskTestSchema>

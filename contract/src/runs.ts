@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hasMany, hasOne, linksToMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
 import { commentBody, requestBody, toOne } from './json-api.ts'
 
 const address = z.string().min(1).max(2000)
@@ -37,7 +38,129 @@ const relationships = z.object({
 export const createRunBody = requestBody('runs', attributes, relationships)
 export type CreateRun = z.infer<typeof attributes>
 
-export const createCommentBody = requestBody('comments', z.object({ body: z.string().min(1).max(10_000) }))
-
 /** Run actions take `{"comment": "…"}` as plain JSON, or nothing. */
 export const runActionBody = commentBody
+
+export const RUN_STATUS = [
+  'pending',
+  'fetching',
+  'fetching_completed',
+  'pre_plan_running',
+  'pre_plan_completed',
+  'queuing',
+  'plan_queued',
+  'planning',
+  'planned',
+  'post_plan_running',
+  'post_plan_awaiting_decision',
+  'post_plan_completed',
+  'planned_and_finished',
+  'planned_and_saved',
+  'confirmed',
+  'pre_apply_running',
+  'pre_apply_completed',
+  'queuing_apply',
+  'apply_queued',
+  'applying',
+  'post_apply_running',
+  'post_apply_completed',
+  'applied',
+  'discarded',
+  'canceled',
+  'force_canceled',
+  'errored',
+] as const
+
+const runActions = z.strictObject({
+  'is-cancelable': z.boolean(),
+  'is-confirmable': z.boolean().describe('false for a saved plan whose state has changed since'),
+  'is-discardable': z.boolean(),
+  'is-force-cancelable': z.boolean().describe('true once a cancel has had no effect for some time'),
+})
+
+const runPermissions = z.strictObject({
+  'can-apply': z.boolean(),
+  'can-cancel': z.boolean(),
+  'can-comment': z.boolean(),
+  'can-discard': z.boolean(),
+  'can-force-execute': z.boolean(),
+  'can-force-cancel': z.boolean(),
+  'can-override-policy-check': z.boolean(),
+})
+
+const runAttributes = {
+  actions: runActions.describe('what the status of the run permits now'),
+  'allow-config-generation': z.boolean().describe('whether the plan may write configuration for imported resources'),
+  'allow-empty-apply': z.boolean().describe('whether a plan without changes can be applied'),
+  'auto-apply': z.boolean(),
+  'canceled-at': timestamp.nullable(),
+  'created-at': timestamp,
+  'debugging-mode': z.boolean().describe('whether the engine logs in full detail'),
+  'error-message': z.string().nullable().describe('why the run has failed, where the log does not say it'),
+  'force-cancel-available-at': timestamp.nullable(),
+  'has-changes': z.boolean(),
+  'is-destroy': z.boolean(),
+  message: z.string(),
+  permissions: runPermissions.describe('what the caller may do with the run'),
+  'plan-only': z.boolean(),
+  'policy-paths': z.array(z.string()).describe('always empty: policies are not evaluated'),
+  'invoke-action-addrs': z.array(z.string()).describe('always empty: actions are not invoked by themselves'),
+  refresh: z.boolean().describe('whether the plan first reads the real state of all resources'),
+  'refresh-only': z.boolean(),
+  'replace-addrs': z.array(z.string()),
+  'save-plan': z.boolean().describe('whether the plan is kept for later and holds up no other run'),
+  source: z.enum(['tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger']),
+  status: z.enum(RUN_STATUS),
+  'status-timestamps': statusTimestamps,
+  'target-addrs': z.array(z.string()),
+  'trigger-reason': z.string().describe('`manual` for a run that no other run has started'),
+  'triggering-source-name': z.null(),
+  'terraform-version': z.string().describe('the same as `engine-version`'),
+  'engine-version': z.string().describe('version of the engine that works on the run'),
+  'updated-at': timestamp,
+  variables: z
+    .array(z.strictObject({ key: z.string(), value: z.string().describe('an HCL expression') }))
+    .describe('variables of this run alone; empty for a caller who may not read variables'),
+  'waiting-reason': z.string().nullable().describe('our own: what the run waits for, in words for people'),
+}
+
+const runMembers = {
+  attributes: runAttributes,
+  relationships: {
+    workspace: hasOne('workspaces'),
+    plan: hasOne('plans'),
+    apply: hasOne('applies'),
+    'configuration-version': hasOne('configuration-versions'),
+    'created-by': hasOne('users'),
+    'confirmed-by': hasOne('users'),
+    'canceled-by': hasOne('users'),
+    'triggering-run': hasOne('runs'),
+    'triggering-source': hasOne('workspaces').describe('the workspace of the run that started this one'),
+    'cost-estimate': hasOne('cost-estimates').describe('always none: costs are not estimated'),
+    'tf-policy-evaluations': hasMany('tf-policy-evaluations').describe('always empty: policies are not evaluated'),
+    'policy-checks': hasMany('policy-checks').describe('always empty: policies are not evaluated'),
+    'task-stages': hasMany('task-stages'),
+    'run-events': linksToMany('run-events'),
+    comments: linksToMany('comments'),
+  },
+  links: { self: z.string() },
+}
+
+export const runSchema = resource('runs', runMembers, 'Run')
+export type RunResource = Written<typeof runSchema>
+
+/** A run in the queue of its organization. */
+export const queuedRunSchema = resource(
+  'runs',
+  {
+    ...runMembers,
+    attributes: {
+      ...runAttributes,
+      'position-in-queue': z
+        .int()
+        .describe('place among the waiting runs of the organization, counted from 1; 0 for a run that does not wait'),
+    },
+  },
+  'QueuedRun',
+)
+export type QueuedRunResource = Written<typeof queuedRunSchema>

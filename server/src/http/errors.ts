@@ -1,3 +1,4 @@
+import type { ErrorsDocument } from '@groundstate/contract/answers'
 import { type AppError, type ErrorKind } from '../errors.ts'
 
 /** The one place where HTTP statuses stand; a kind without one does not compile. */
@@ -24,7 +25,7 @@ export function errorStatus(error: AppError) {
  * A JSON:API error document. `status` is text: clients written in Go can't decode a number there, and then show only the
  * HTTP status line.
  */
-export function errorDocument(error: AppError) {
+export function errorDocument(error: AppError): ErrorsDocument {
   const [status, title] = STATUS[error.kind]
   return {
     errors: error.parts.map((part) => ({
@@ -44,7 +45,7 @@ function shortened(detail: string) {
 }
 
 /** What is answered for a bug: the id finds the log line, and nothing else leaves the server. */
-export function opaqueErrorDocument(requestId: string) {
+export function opaqueErrorDocument(requestId: string): ErrorsDocument {
   return {
     errors: [
       {

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { ErrorsDocument } from '@groundstate/contract/answers'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { isRefusedValue, isUnavailable } from '../db/db.ts'
@@ -27,7 +28,7 @@ export function answerFault(app: App, error: unknown, request: FastifyRequest, r
   if (known.kind === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="groundstate"')
   return send(errorStatus(known), errorDocument(known))
 
-  function send(status: number, document: unknown) {
+  function send(status: number, document: ErrorsDocument) {
     return reply
       .code(status)
       .header('content-type', JSON_API_TYPE)
@@ -82,7 +83,8 @@ export function answerParserFault(error: Error & { code?: string }, socket: Sock
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const [status, detail] = PARSER_FAULTS[error.code ?? ''] ?? [400, 'the request is not valid HTTP']
   const title = STATUS_CODES[status] ?? ''
-  const body = JSON.stringify({ errors: [{ status: String(status), title: title.toLowerCase(), detail }] })
+  const document: ErrorsDocument = { errors: [{ status: String(status), title: title.toLowerCase(), detail }] }
+  const body = JSON.stringify(document)
   const headers = {
     ...BASE_HEADERS,
     'content-type': JSON_API_TYPE,

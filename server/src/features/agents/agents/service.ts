@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { registerAgentBody } from '@groundstate/contract/agent'
+import type { RegisteredAgent, registerAgentBody } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { type Tx, transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound, preconditionFailed, unauthorized } from '../../../errors.ts'
@@ -23,7 +23,7 @@ function requireAgentActor(ctx: Ctx) {
  * Makes the caller known as an agent of its token's pool. An agent that comes back after it has gone keeps its id. Throws
  * `invalid` when the plan has no room for one more.
  */
-export async function registerAgent(ctx: Ctx, input: z.infer<typeof registerAgentBody>) {
+export async function registerAgent(ctx: Ctx, input: z.infer<typeof registerAgentBody>): Promise<RegisteredAgent> {
   const actor = requireAgentActor(ctx)
   const since = new Date(ctx.now().getTime() - SILENCE_MS)
   const facts = {

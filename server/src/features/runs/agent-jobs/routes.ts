@@ -1,6 +1,14 @@
 import { buffer } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
-import { AGENT_API, artifactKind, claimBody, finishBody, heartbeatBody } from '@groundstate/contract/agent'
+import {
+  AGENT_API,
+  artifactKind,
+  claimBody,
+  finishBody,
+  type HeartbeatAnswer,
+  heartbeatBody,
+  type LogAnswer,
+} from '@groundstate/contract/agent'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bearerToken } from '../../../auth/authenticate.ts'
 import { invalidParameter, notFound } from '../../../errors.ts'
@@ -43,7 +51,9 @@ export const agentJobRoutes: Routes = (http) => {
   http.post('/jobs/:jobId/heartbeat', { ...byJob, body: heartbeatBody }, async (req) => {
     const token = bearerToken(req.raw)
     const signal = waitSignal(req.raw, req.reply)
-    return json({ command: await beat(req.ctx, req.params.jobId, { token, ...req.body, signal }) })
+    return json({
+      command: await beat(req.ctx, req.params.jobId, { token, ...req.body, signal }),
+    } satisfies HeartbeatAnswer)
   })
   http.put('/jobs/:jobId/log', { ...byJob, upload: true, maxBytes: MAX_LOG_BYTES }, async (req) => {
     const token = bearerToken(req.raw)
@@ -51,7 +61,7 @@ export const agentJobRoutes: Routes = (http) => {
     // What is no more than any request may bring is authenticated by the statement that stores it.
     if (!(Number(req.header('content-length')) <= MAX_UNKNOWN_BYTES)) await requireJob(req.ctx, req.params.jobId, token)
     const size = await appendLog(req.ctx, req.params.jobId, { token, offset, bytes: await body(req.raw) })
-    return json({ size })
+    return json({ size } satisfies LogAnswer)
   })
   http.put('/jobs/:jobId/artifacts/:kind', { ...byJob, upload: true, maxBytes: MAX_ARTIFACT_BYTES }, async (req) => {
     const job = await requireJob(req.ctx, req.params.jobId, bearerToken(req.raw))

@@ -1,4 +1,4 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { ConfigurationVersionResource } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../../app.ts'
 import type { ConfigurationVersionRow } from './store.ts'
 import { uploadUrl } from './urls.ts'
@@ -8,7 +8,7 @@ export function configurationVersionResource(
   ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>,
   version: ConfigurationVersionRow,
   runId?: string,
-): Resource {
+): ConfigurationVersionResource {
   const self = `/api/v2/configuration-versions/${version.id}`
   return {
     id: version.id,

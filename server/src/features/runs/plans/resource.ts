@@ -1,11 +1,12 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { ApplyResource } from '@groundstate/contract/applies'
+import type { PlanResource } from '@groundstate/contract/plans'
 import type { Ctx } from '../../../app.ts'
 import { logUrl } from './logs.ts'
 import type { Phase } from './store.ts'
 
 type UrlCtx = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>
 
-export function planResource(ctx: UrlCtx, plan: Phase): Resource {
+export function planResource(ctx: UrlCtx, plan: Phase): PlanResource {
   const self = `/api/v2/plans/${plan.id}`
   return {
     id: plan.id,
@@ -26,7 +27,7 @@ export function planResource(ctx: UrlCtx, plan: Phase): Resource {
   }
 }
 
-export function applyResource(ctx: UrlCtx, apply: Phase): Resource {
+export function applyResource(ctx: UrlCtx, apply: Phase): ApplyResource {
   return {
     id: apply.id,
     type: 'applies',

@@ -1,5 +1,5 @@
-import type { Resource } from '@groundstate/contract/json-api'
-import { createCommentBody } from '@groundstate/contract/runs'
+import { type CommentResource, createCommentBody } from '@groundstate/contract/comments'
+import type { RunEventResource } from '@groundstate/contract/run-events'
 import type { Ctx } from '../../../app.ts'
 import { created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -40,7 +40,7 @@ export const runEventRoutes: Routes = (http) => {
   )
 }
 
-function runEventResource(event: RunEvent): Resource {
+function runEventResource(event: RunEvent): RunEventResource {
   return {
     id: event.id,
     type: 'run-events',
@@ -54,7 +54,7 @@ function runEventResource(event: RunEvent): Resource {
   }
 }
 
-function commentResource(comment: Comment): Resource {
+function commentResource(comment: Comment): CommentResource {
   return {
     id: comment.id,
     type: 'comments',

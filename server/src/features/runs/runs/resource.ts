@@ -1,4 +1,4 @@
-import type { Relationship, Resource } from '@groundstate/contract/json-api'
+import type { RunResource } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import { stagesOfRuns } from '../task-stages/service.ts'
 import { includedUsers } from '../../identity/users/service.ts'
@@ -27,8 +27,10 @@ export const RUN_INCLUDES = [
   'tf_policy_evaluations',
 ] as const
 
+type RunVariables = RunResource['attributes']['variables']
+
 /** A run as the public API has it. */
-export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): Resource {
+export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): RunResource {
   const now = ctx.now()
   const self = `/api/v2/runs/${run.id}`
   return {
@@ -65,7 +67,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): Resource {
       'terraform-version': run.engine_version,
       'engine-version': run.engine_version,
       'updated-at': run.updated_at,
-      variables: run.can.has('variables:read') ? run.variables : [],
+      variables: run.can.has('variables:read') ? (run.variables as RunVariables) : [],
       'waiting-reason': waitingReason(run.waiting, { tasks: openTasks(run.task_stages), now }),
     },
     relationships: relationships(run, self),
@@ -73,8 +75,8 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): Resource {
   }
 }
 
-function relationships(run: Run, self: string): Record<string, Relationship> {
-  const toOne = (id: string | null, type: string) => ({ data: id === null ? null : { id, type } })
+function relationships(run: Run, self: string): RunResource['relationships'] {
+  const toOne = <Type extends string>(id: string | null, type: Type) => ({ data: id === null ? null : { id, type } })
   return {
     workspace: toOne(run.workspace_id, 'workspaces'),
     plan: { ...toOne(run.plan_id, 'plans'), links: { related: `${self}/plan` } },

@@ -1,5 +1,6 @@
-import { createRunBody, runActionBody } from '@groundstate/contract/runs'
 import type { Resource } from '@groundstate/contract/json-api'
+import type { OrganizationCapacityResource } from '@groundstate/contract/organization-capacity'
+import { createRunBody, type QueuedRunResource, runActionBody } from '@groundstate/contract/runs'
 import { accepted, created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
@@ -54,7 +55,7 @@ export const runRoutes: Routes = (http) => {
     const { rows, total } = await listQueue(req.ctx, req.params.organization, page)
     const runs = rows.map((row) => row.run)
     const { resources, included } = await runDocuments(req.ctx, runs, req.includes)
-    const positioned = resources.map((resource, index) => ({
+    const positioned = resources.map((resource, index): QueuedRunResource => ({
       ...resource,
       attributes: { ...resource.attributes, 'position-in-queue': rows[index]?.position ?? 0 },
     }))
@@ -62,7 +63,12 @@ export const runRoutes: Routes = (http) => {
   })
   http.get('/organizations/:organization/capacity', async (req) => {
     const { name, pending, running } = await readCapacity(req.ctx, req.params.organization)
-    return ok({ id: name, type: 'organization-capacity', attributes: { pending, running } })
+    const capacity: OrganizationCapacityResource = {
+      id: name,
+      type: 'organization-capacity',
+      attributes: { pending, running },
+    }
+    return ok(capacity)
   })
 
   http.post('/runs/:runId/actions/apply', { body: runActionBody }, async (req) => {

@@ -1,8 +1,8 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { TaskStageResource } from '@groundstate/contract/task-stages'
 import type { TaskStage } from './service.ts'
 import { timestamps } from '../../tasks/task-results/resource.ts'
 
-export function taskStageResource(stage: TaskStage): Resource {
+export function taskStageResource(stage: TaskStage): TaskStageResource {
   const mayOverride = stage.can.has('policy-overrides')
   return {
     id: stage.id,

@@ -1,4 +1,4 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { Stage, TaskResource, WorkspaceTaskResource } from '@groundstate/contract/run-tasks'
 import type { TaskRow } from './store.ts'
 import type { WorkspaceTaskRow } from './workspace-tasks-store.ts'
 
@@ -6,7 +6,7 @@ import type { WorkspaceTaskRow } from './workspace-tasks-store.ts'
 export function taskResource(
   task: TaskRow & { organization_name: string },
   attached: readonly { id: string }[],
-): Resource {
+): TaskResource {
   const self = `/api/v2/tasks/${task.id}`
   return {
     id: task.id,
@@ -21,7 +21,7 @@ export function taskResource(
       enabled: task.enabled,
       'global-configuration': {
         enabled: task.global_enabled,
-        stages: task.global_stages,
+        stages: task.global_stages as Stage[],
         'enforcement-level': task.global_enforcement_level,
       },
       'ca-certificate': task.ca_certificates,
@@ -40,15 +40,16 @@ export function taskResource(
   }
 }
 
-export function workspaceTaskResource(row: WorkspaceTaskRow): Resource {
+export function workspaceTaskResource(row: WorkspaceTaskRow): WorkspaceTaskResource {
+  const stages = row.stages as Stage[]
   return {
     id: row.id,
     type: 'workspace-tasks',
     attributes: {
       'enforcement-level': row.enforcement_level,
       // The older form, for one stage.
-      stage: row.stages[0] ?? null,
-      stages: row.stages,
+      stage: stages[0] ?? null,
+      stages,
       'created-at': row.created_at,
       'updated-at': row.updated_at,
     },

@@ -1,9 +1,12 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type { TaskTestResource } from '@groundstate/contract/run-tasks'
 import type { Task } from './service.ts'
 import { exchangeWords, type Verification } from './verification.ts'
 
 /** What a test of a task's receiver has shown: our own resource, for people who build one. */
-export function taskTestResource(task: Pick<Task, 'id'>, { request, signature, exchange }: Verification): Resource {
+export function taskTestResource(
+  task: Pick<Task, 'id'>,
+  { request, signature, exchange }: Verification,
+): TaskTestResource {
   const { answer } = exchange
   return {
     id: task.id,

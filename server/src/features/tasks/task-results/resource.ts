@@ -1,9 +1,14 @@
-import type { Resource } from '@groundstate/contract/json-api'
+import type {
+  TagGroup,
+  TaskDeliveryResource,
+  TaskResultOutcomeResource,
+  TaskResultResource,
+} from '@groundstate/contract/task-results'
 import type { TaskDeliveryRow } from './deliveries-store.ts'
 import type { TaskOutcomeRow } from './outcomes-store.ts'
 import type { TaskResultRow } from './store.ts'
 
-export function taskResultResource(row: TaskResultRow & { plan_only: boolean }): Resource {
+export function taskResultResource(row: TaskResultRow & { plan_only: boolean }): TaskResultResource {
   const self = `/api/v2/task-results/${row.id}`
   const stamps = row.status_timestamps as Record<string, string>
   return {
@@ -45,7 +50,7 @@ export function timestamps(stamps: Record<string, string>) {
   return Object.fromEntries(Object.entries(stamps).map(([status, at]) => [`${status.replaceAll('_', '-')}-at`, at]))
 }
 
-export function taskOutcomeResource(row: TaskOutcomeRow): Resource {
+export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResource {
   const self = `/api/v2/task-result-outcomes/${row.id}`
   return {
     id: row.id,
@@ -53,7 +58,7 @@ export function taskOutcomeResource(row: TaskOutcomeRow): Resource {
     attributes: {
       'outcome-id': row.outcome_id,
       description: row.description,
-      tags: row.tags,
+      tags: row.tags as TagGroup[],
       url: row.url,
       'has-body': row.has_body,
       'created-at': row.created_at,
@@ -64,7 +69,7 @@ export function taskOutcomeResource(row: TaskOutcomeRow): Resource {
 }
 
 /** One attempt at a request, with what was sent and what came back: our own resource. */
-export function taskDeliveryResource(row: TaskDeliveryRow): Resource {
+export function taskDeliveryResource(row: TaskDeliveryRow): TaskDeliveryResource {
   return {
     id: row.id,
     type: 'task-deliveries',
@@ -72,13 +77,18 @@ export function taskDeliveryResource(row: TaskDeliveryRow): Resource {
       attempt: row.attempt,
       'sent-at': row.sent_at,
       'duration-ms': row.duration_ms,
-      request: { method: 'POST', url: row.url, headers: row.request_headers, body: row.request_body },
+      request: {
+        method: 'POST',
+        url: row.url,
+        headers: row.request_headers as Record<string, string>,
+        body: row.request_body,
+      },
       response:
         row.response_status === null
           ? null
           : {
               status: row.response_status,
-              headers: row.response_headers,
+              headers: row.response_headers as Record<string, string | string[]>,
               body: row.response_body?.toString('utf8') ?? '',
               'is-truncated': row.response_truncated,
             },

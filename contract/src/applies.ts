@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { hasMany, resource, type Written } from './answers.ts'
+import { phaseAttributes } from './plans.ts'
+
+export const applySchema = resource(
+  'applies',
+  {
+    attributes: {
+      ...phaseAttributes,
+      'action-invocations': z.null(),
+      'action-failures': z.null(),
+    },
+    relationships: { 'state-versions': hasMany('state-versions').describe('those that the apply has made') },
+    links: { self: z.string() },
+  },
+  'Apply',
+)
+export type ApplyResource = Written<typeof applySchema>
+
+/** The state that the engine could not store at the end of an apply. Its format is the engine's. */
+export const erroredStateAnswer = z.record(z.string(), z.json()).meta({ id: 'ErroredState' })

@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
+import { requestBody } from './json-api.ts'
+
+export const createCommentBody = requestBody('comments', z.object({ body: z.string().min(1).max(10_000) }))
+
+export const commentSchema = resource(
+  'comments',
+  {
+    attributes: { body: z.string(), 'created-at': timestamp.describe('our own') },
+    relationships: { 'run-event': hasOne('run-events'), 'created-by': hasOne('users') },
+    links: { self: z.string() },
+  },
+  'Comment',
+)
+export type CommentResource = Written<typeof commentSchema>

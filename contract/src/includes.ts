@@ -1,0 +1,142 @@
+import type { z } from 'zod'
+import { agentPoolSchema } from './agent-pools.ts'
+import { applySchema } from './applies.ts'
+import { commentSchema } from './comments.ts'
+import { configurationVersionSchema } from './configuration-versions.ts'
+import { entitlementSetSchema } from './entitlement-sets.ts'
+import { membershipSchema } from './memberships.ts'
+import { organizationSchema } from './organizations.ts'
+import { planSchema } from './plans.ts'
+import { projectSchema } from './projects.ts'
+import { workspaceTaskSchema } from './run-tasks.ts'
+import { runSchema } from './runs.ts'
+import { stateVersionOutputSchema } from './state-version-outputs.ts'
+import { stateVersionSchema } from './state-versions.ts'
+import { effectiveTagBindingSchema } from './tags.ts'
+import { taskResultSchema } from './task-results.ts'
+import { taskStageSchema } from './task-stages.ts'
+import { teamSchema } from './teams.ts'
+import { invitedUserSchema, userSchema } from './users.ts'
+import { variableSchema } from './variables.ts'
+import { workspaceOutputSchema } from './workspace-outputs.ts'
+import { workspaceSchema } from './workspaces.ts'
+
+/**
+ * What `include` may name, with the resources that each path brings: null for one that clients ask for and that brings
+ * nothing here. Resources along a path come too: `current_run.plan` brings the run and its plan.
+ */
+export type IncludeTable = Record<string, z.ZodType | readonly z.ZodType[] | null>
+
+/** Configurations do not come from version control, which is where the public API has ingress attributes from. */
+const INGRESS_ATTRIBUTES = null
+
+export const runIncludes = {
+  plan: planSchema,
+  apply: applySchema,
+  created_by: userSchema,
+  confirmed_by: userSchema,
+  canceled_by: userSchema,
+  cost_estimate: null,
+  configuration_version: configurationVersionSchema,
+  'configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
+  workspace: workspaceSchema,
+  task_stages: taskStageSchema,
+  tf_policy_evaluations: null,
+} as const satisfies IncludeTable
+
+export const runEventIncludes = { actor: userSchema, comment: commentSchema } as const satisfies IncludeTable
+
+export const configurationVersionIncludes = {
+  ingress_attributes: INGRESS_ATTRIBUTES,
+  /** Brings nothing in lists, where no run is known. */
+  run: runSchema,
+} as const satisfies IncludeTable
+
+export const taskStageIncludes = {
+  run: runSchema,
+  'run.workspace': workspaceSchema,
+  task_results: taskResultSchema,
+  policy_evaluations: null,
+  cost_estimate: null,
+} as const satisfies IncludeTable
+
+export const taskIncludes = {
+  workspace_tasks: workspaceTaskSchema,
+  'workspace_tasks.workspace': workspaceSchema,
+} as const satisfies IncludeTable
+
+export const workspaceIncludes = {
+  organization: organizationSchema,
+  project: projectSchema,
+  current_run: runSchema,
+  'current_run.plan': planSchema,
+  'current_run.apply': applySchema,
+  'current_run.created_by': userSchema,
+  'current_run.configuration_version': configurationVersionSchema,
+  'current_run.configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
+  latest_run: runSchema,
+  'latest_run.plan': planSchema,
+  'latest_run.apply': applySchema,
+  'latest_run.created_by': userSchema,
+  'latest_run.configuration_version': configurationVersionSchema,
+  'latest_run.configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
+  current_configuration_version: configurationVersionSchema,
+  'current_configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
+  current_state_version: stateVersionSchema,
+  /** An attribute, which the state version has anyway. */
+  'current_state_version.resources_processed': null,
+  agent_pool: agentPoolSchema,
+  locked_by: [userSchema, runSchema],
+  outputs: workspaceOutputSchema,
+  vars: variableSchema,
+  effective_tag_bindings: effectiveTagBindingSchema,
+  /** From version control. */
+  readme: null,
+  /** From health assessments. */
+  current_assessment_result: null,
+} as const satisfies IncludeTable
+
+export const stateVersionIncludes = {
+  created_by: userSchema,
+  run: runSchema,
+  'run.created_by': userSchema,
+  'run.configuration_version': configurationVersionSchema,
+  outputs: stateVersionOutputSchema,
+} as const satisfies IncludeTable
+
+export const variableSetIncludes = {
+  workspaces: workspaceSchema,
+  projects: projectSchema,
+  stacks: null,
+  vars: variableSchema,
+} as const satisfies IncludeTable
+
+export const agentPoolIncludes = {
+  workspaces: workspaceSchema,
+  hyok_configurations: null,
+} as const satisfies IncludeTable
+
+export const organizationIncludes = {
+  entitlement_set: entitlementSetSchema,
+  'default-project': projectSchema,
+  subscription: null,
+} as const satisfies IncludeTable
+
+export const projectIncludes = { effective_tag_bindings: effectiveTagBindingSchema } as const satisfies IncludeTable
+
+export const teamIncludes = {
+  users: userSchema,
+  'organization-memberships': membershipSchema,
+} as const satisfies IncludeTable
+
+export const membershipIncludes = {
+  /** An invited person has no account yet. The answer to an invitation brings the user without being asked. */
+  user: [userSchema, invitedUserSchema],
+  teams: teamSchema,
+} as const satisfies IncludeTable
+
+/** Of the caller's own memberships. */
+export const ownMembershipIncludes = {
+  ...membershipIncludes,
+  organization: organizationSchema,
+} as const satisfies IncludeTable

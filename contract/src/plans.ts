@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { hasMany, resource, statusTimestamps, type Written } from './answers.ts'
+
+export const PHASE_STATUS = ['pending', 'queued', 'running', 'finished', 'errored', 'canceled', 'unreachable'] as const
+
+const count = z.int().nullable()
+
+/** What a plan and an apply have in common: both are done by an agent. Counts are null until it has told them. */
+export const phaseAttributes = {
+  status: z.enum(PHASE_STATUS).describe('`unreachable` when the run ended before it'),
+  'status-timestamps': statusTimestamps,
+  'log-read-url': z.string().describe('where the log can be read without a token, for about a day'),
+  'resource-additions': count,
+  'resource-changes': count,
+  'resource-destructions': count,
+  'resource-imports': count,
+  'execution-details': z
+    .strictObject({
+      mode: z.enum(['remote', 'agent']).describe("`remote` for the server's own agents, `agent` for those of a pool"),
+      'agent-id': z.string(),
+      'agent-name': z.string().nullable(),
+      'agent-pool-id': z.string(),
+      'agent-pool-name': z.string().nullable(),
+    })
+    .nullable()
+    .describe('the agent that worked on it last; null before one has begun'),
+}
+
+export const planSchema = resource(
+  'plans',
+  {
+    attributes: {
+      ...phaseAttributes,
+      'has-changes': z.boolean(),
+      'generated-configuration': z.boolean().describe('whether the plan has written configuration'),
+      'structured-run-output-enabled': z.boolean().describe("whether the log is the engine's JSON lines"),
+      actions: z.strictObject({ 'is-exportable': z.literal(false) }),
+      permissions: z.strictObject({ 'can-export': z.literal(false) }),
+    },
+    relationships: {
+      'state-versions': hasMany('state-versions').describe('always empty: a plan makes none'),
+      exports: hasMany('plan-exports').describe('always empty: plans are not exported'),
+    },
+    links: { self: z.string(), 'json-output': z.string(), 'json-output-redacted': z.string() },
+  },
+  'Plan',
+)
+export type PlanResource = Written<typeof planSchema>
+
+/** The plan as the engine's `show -json` tells it. Its format is the engine's. */
+export const planJsonAnswer = z.record(z.string(), z.json()).meta({ id: 'PlanJson' })
+
+/** The plan without sensitive values, with the provider schemas that it takes to render it: see `redacted-plan.ts`. */
+export const redactedPlanJsonAnswer = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })

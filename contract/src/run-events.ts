@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
+
+export const runEventSchema = resource(
+  'run-events',
+  {
+    attributes: {
+      action: z.string().describe('what happened, such as `created`, `confirmed` or `commented`'),
+      description: z.string().nullable(),
+      'created-at': timestamp,
+    },
+    relationships: {
+      run: hasOne('runs'),
+      actor: hasOne('users').describe('who did it; none when the server did'),
+      comment: hasOne('comments'),
+    },
+    links: { self: z.string() },
+  },
+  'RunEvent',
+)
+export type RunEventResource = Written<typeof runEventSchema>

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { hasOne, linksToMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
+import { enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
+
+export const TASK_RESULT_STATUS = [
+  'pending',
+  'running',
+  'passed',
+  'failed',
+  'errored',
+  'canceled',
+  'unreachable',
+] as const
+
+export const taskResultSchema = resource(
+  'task-results',
+  {
+    attributes: {
+      status: z.enum(TASK_RESULT_STATUS).describe('`errored` when the receiver did not answer in time'),
+      message: z.string().describe("the receiver's summary"),
+      'status-timestamps': statusTimestamps,
+      url: z.string().describe("the receiver's page about this result; empty where it gave none"),
+      'created-at': timestamp,
+      'updated-at': timestamp,
+      'task-id': z.string().nullable().describe('null once the task is deleted'),
+      'task-name': z.string().describe("the task's name when the run was created"),
+      'task-url': z.string().describe("the task's URL when the run was created"),
+      stage,
+      'is-speculative': z.boolean().describe('whether the run can only plan'),
+      'workspace-task-id': z.string().nullable().describe('null for a task that every workspace asks'),
+      'workspace-task-enforcement-level': enforcementLevel,
+      'agent-pool-id': z.string().nullable(),
+      'task-result-outcomes-count': z.int(),
+      'delivery-attempts': z.int().describe('our own: how often the request was sent'),
+      'delivered-at': timestamp.nullable().describe('our own: when the receiver accepted the request'),
+      'next-delivery-at': timestamp.nullable().describe('our own: when the request is sent again'),
+      'deadline-at': timestamp.nullable().describe('our own: when the result errors unless the receiver calls back'),
+    },
+    relationships: {
+      'task-stage': hasOne('task-stages'),
+      'task-result-outcomes': linksToMany('task-result-outcomes'),
+      deliveries: linksToMany('task-deliveries'),
+    },
+    links: { self: z.string() },
+  },
+  'TaskResult',
+)
+export type TaskResultResource = Written<typeof taskResultSchema>
+
+/** A group of tags as outcomes have it, such as `severity`. */
+const tagGroup = z.strictObject({
+  label: z.string(),
+  value: z.array(z.strictObject({ label: z.string(), level: z.enum(['none', 'info', 'warning', 'error']) })),
+})
+export type TagGroup = Written<typeof tagGroup>
+
+export const taskResultOutcomeSchema = resource(
+  'task-result-outcomes',
+  {
+    attributes: {
+      'outcome-id': z.string().describe("the receiver's own name for it"),
+      description: z.string(),
+      tags: z.array(tagGroup),
+      url: z.string().nullable(),
+      'has-body': z.boolean().describe('our own: whether there is a text in Markdown, at `links.body`'),
+      'created-at': timestamp,
+    },
+    relationships: { 'task-result': hasOne('task-results') },
+    links: { self: z.string(), body: z.string().optional() },
+  },
+  'TaskResultOutcome',
+)
+export type TaskResultOutcomeResource = Written<typeof taskResultOutcomeSchema>
+
+/** One attempt at a request, with what was sent and what came back: our own resource. */
+export const taskDeliverySchema = resource(
+  'task-deliveries',
+  {
+    attributes: {
+      attempt: z.int().describe('counted from 1'),
+      'sent-at': timestamp,
+      'duration-ms': z.int(),
+      request: sentRequest,
+      response: receivedResponse,
+      error: z.string().nullable().describe('why no answer came'),
+      'next-attempt-at': timestamp.nullable(),
+    },
+    relationships: { 'task-result': hasOne('task-results') },
+  },
+  'TaskDelivery',
+)
+export type TaskDeliveryResource = Written<typeof taskDeliverySchema>

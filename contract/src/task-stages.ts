@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { hasMany, hasOne, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
+import { stage } from './run-tasks.ts'
+
+export const TASK_STAGE_STATUS = [
+  'pending',
+  'running',
+  'passed',
+  'failed',
+  'awaiting_override',
+  'errored',
+  'canceled',
+  'unreachable',
+] as const
+
+export const taskStageSchema = resource(
+  'task-stages',
+  {
+    attributes: {
+      stage,
+      status: z.enum(TASK_STAGE_STATUS).describe('`unreachable` when the run ended before it'),
+      'status-timestamps': statusTimestamps,
+      message: z.string().nullable().describe('our own: which task decided, and why'),
+      'created-at': timestamp,
+      'updated-at': timestamp,
+      permissions: z.strictObject({
+        'can-override-policy': z.boolean(),
+        'can-override-tasks': z.boolean(),
+        'can-override': z.boolean(),
+      }),
+      actions: z.strictObject({ 'is-overridable': z.boolean() }),
+    },
+    relationships: {
+      run: hasOne('runs'),
+      'task-results': hasMany('task-results'),
+      'policy-evaluations': hasMany('policy-evaluations').describe('always empty: policies are not evaluated'),
+    },
+    links: { self: z.string() },
+  },
+  'TaskStage',
+)
+export type TaskStageResource = Written<typeof taskStageSchema>
