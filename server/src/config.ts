@@ -47,8 +47,8 @@ type Setting = { schema: z.ZodType; doc: string; shown?: string; secret?: true }
 
 /**
  * Every setting of the server: the environment variable is `GROUNDSTATE_` + the key, the flag its kebab-case form. A
- * schema reads the text of the variable; `undefined` stands for a variable that is not set. The README's table is
- * generated from here.
+ * schema reads the text of the variable; `undefined` stands for a variable that is not set. The table in docs/SETTINGS.md
+ * is generated from here.
  */
 export const SETTINGS = {
   PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },

@@ -1,6 +1,6 @@
 import { SETTINGS } from './config.ts'
 
-/** The settings as a Markdown table, for the README. */
+/** The settings as a Markdown table, for docs/SETTINGS.md. */
 export function settingsTable() {
   const rows = Object.entries(SETTINGS).map(([name, setting]) => {
     const preset = 'shown' in setting ? setting.shown : presetOf(setting.schema.safeParse(undefined))
