@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 
-/** Moves between them: specification §3.1. The last two exist in the self-managed edition only. */
+/** Moves between them: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
   'pending',
   'finalized',

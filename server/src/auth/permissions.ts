@@ -140,7 +140,7 @@ export function checkDemands({ demands }: Facts) {
 
 /**
  * What a guard throws for want of `permission` on something visible, such as `the workspace app`: to read is to see, so what
- * may not be read does not exist (spec §5); what may not be done is forbidden.
+ * may not be read does not exist (INTERFACE §1.3); what may not be done is forbidden.
  */
 export function refusal(permission: string, on: string) {
   const [noun = permission, verb] = permission.split(':', 2)
@@ -174,7 +174,7 @@ const NO_WORKSPACE: ReadonlySet<WorkspacePermission> = new Set()
 const WORKSPACE_ADMIN = without(WORKSPACE_PERMISSIONS, 'workspace:move')
 
 /**
- * An organization's token sets workspaces up; it starts no run and writes no state (spec §5), and reads no full plan
+ * An organization's token sets workspaces up; it starts no run and writes no state (INTERFACE §1.2.4), and reads no full plan
  * (public documentation, "Plans").
  */
 const ORGANIZATION_TOKEN_WORKSPACE = without(

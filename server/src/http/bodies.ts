@@ -15,7 +15,7 @@ const MAX_DEPTH = 100
 
 /**
  * Bodies are JSON, whatever type they are sent under, or a form; empty ones are undefined. One that can't be read is malformed
- * as one is that lacks a field: `invalid` (spec §7).
+ * as one is that lacks a field: `invalid` (INTERFACE §1.4.3).
  */
 export function parseBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()

@@ -272,7 +272,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /workspaces/:workspaceId/current-state-version-outputs': 'read+ org run',
   'GET /workspaces/:workspaceId/resources': 'read+ org run',
   'GET /workspaces/:workspaceId/runs': 'read+ org run',
-  // 404 for everybody else, spec §4.4.
+  // 404 for everybody else, INTERFACE §4.3.4.
   'POST /workspaces/:workspaceId/state-versions': 'write+ run',
   'PATCH /workspaces/:workspaceId/state-versions': 'write+',
   'GET /workspaces/:workspaceId/tasks': 'read+ org run',

@@ -7,7 +7,7 @@ import * as store from './store.ts'
 import type { Page } from '../../../db/page.ts'
 
 /**
- * A pool whose tokens the actor may manage. To lack that permission is not to find the pool (spec §4.6); `noun` is what the
+ * A pool whose tokens the actor may manage. To lack that permission is not to find the pool (INTERFACE §5.2.1); `noun` is what the
  * caller asked for.
  */
 export async function requireTokenPool(ctx: Ctx, poolId: string, noun = 'agent pool') {

@@ -10,7 +10,7 @@ import * as store from './store.ts'
 import { audited } from '../../../audit/record.ts'
 import type { Page } from '../../../db/page.ts'
 
-/** The free plan has this many self-hosted agents (spec §8). */
+/** The free plan has this many self-hosted agents (INTERFACE §6.3). */
 const FREE_AGENTS = 1
 const PING_INTERVAL_MS = 10_000
 

@@ -6,7 +6,7 @@ export function avatarPath(userId: string) {
   return `/avatars/${userId}.svg`
 }
 
-/** What others see of a user: no more than a name and a picture (spec §2.3). `baseUrl` is the server's own address. */
+/** What others see of a user: no more than a name and a picture (INTERFACE §3.1). `baseUrl` is the server's own address. */
 export function userResource(row: UserRow, baseUrl: string): UserResource {
   return {
     id: row.id,

@@ -50,7 +50,7 @@ export async function listUsersByIds(db: Db, ids: readonly string[]) {
     .execute()
 }
 
-/** As whom the engine writes state while it works for a run (spec §4.4). It belongs to no organization. */
+/** As whom the engine writes state while it works for a run (INTERFACE §3.3). It belongs to no organization. */
 export const RUNS_USER_ID = 'user-GroundstateRuns1'
 
 /** SQL of the ids of the organizations that a user belongs to, as a member or through one of their teams. */

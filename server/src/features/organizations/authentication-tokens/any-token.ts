@@ -20,7 +20,7 @@ const GUARDS: Record<Kind, ((ctx: Ctx, token: store.TokenRow) => Promise<unknown
   task: undefined,
 }
 
-/** A token of any kind that the actor may manage. Throws `not-found` for every other one: spec §4.6 knows no 403 here. */
+/** A token of any kind that the actor may manage. Throws `not-found` for every other one: INTERFACE §5.2.1 knows no 403 here. */
 export async function requireToken(ctx: Ctx, id: string) {
   const token = await store.findToken(ctx.db, id)
   const guard = token && GUARDS[token.kind]

@@ -13,7 +13,7 @@ const PAGE = 500
 /** Once a day: what policies and plans no longer keep goes, and what was soft-deleted long enough ago is purged. */
 export async function applyRetention(ctx: Ctx, signal: AbortSignal) {
   const now = ctx.now()
-  // Statuses of deleted backing data exist in the self-managed edition only (spec §3.1).
+  // Statuses of deleted backing data exist in the self-managed edition only (INTERFACE §4.2.2).
   if (ctx.config.edition === 'self-managed') {
     for (let after = ''; !signal.aborted;) {
       const workspaces = await store.listDeletingWorkspaces(ctx.db, { after, limit: PAGE })

@@ -33,7 +33,7 @@ export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Outp
 
 export async function listStateVersionOutputs(ctx: Ctx, stateVersionId: string, page: Page): Promise<Paged<Output>> {
   const version = await requireStateVersion(ctx, stateVersionId, 'state-outputs:read')
-  // Outputs are content: they can't be read while it can't (spec §3.1).
+  // Outputs are content: they can't be read while it can't (INTERFACE §4.8.3).
   if (version.status === 'pending' || version.status === 'discarded') return { rows: [], total: 0 }
   if (version.status !== 'finalized') throw notFound('content of this state version')
   await checkExtracted(ctx, version)

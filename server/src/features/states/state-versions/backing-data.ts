@@ -13,7 +13,7 @@ export const GRACE_MS = 7 * DAY_MS
 /**
  * Marks the content of a version for the garbage collection, which takes it after the days that `readDays` parses from the
  * body, once the caller is known to be allowed; until then it can be restored, and can't be read. These actions are for
- * owners, and for the self-managed edition (spec §4.4).
+ * owners, and for the self-managed edition (INTERFACE §4.9.5).
  *
  * Each throws `not-found` for everyone else, and `bad-request` for a transition that the status does not allow.
  */

@@ -36,7 +36,7 @@ export type StateOfWorkspace = Pick<
 /**
  * Adds a state version: finalized when its content comes along, else pending until that is uploaded. `read` parses the
  * body; it is called once the caller is known to be allowed to write, since what may not be seen is not found, whatever
- * was sent (spec §4.4).
+ * was sent (INTERFACE §4.3.4).
  *
  * Throws `invalid` for a body that contradicts itself, `conflict` without the lock, `precondition-failed` for a serial
  * that is behind, `conflict` for another content or lineage.
@@ -171,7 +171,7 @@ async function checkRun(ctx: Ctx, workspaceId: string, runId: string | undefined
   throw invalid(`run is ${runId}, there is no such run in this workspace`, '/data/relationships/run')
 }
 
-/** As `requireWorkspace`; but to lack a permission on states is not to find them (spec §4.4). */
+/** As `requireWorkspace`; but to lack a permission on states is not to find them (INTERFACE §4.3.4). */
 export async function requireStateWorkspace(
   ctx: Ctx,
   workspaceId: string,

@@ -7,7 +7,7 @@ import type { PresentedRow } from './store.ts'
 import { stateVersionOutputResource } from '../state-version-outputs/resource.ts'
 import { runDocuments } from '../../runs/runs/resource.ts'
 
-/** What the reads of state versions may include (spec §4.4). */
+/** What the reads of state versions may include (INTERFACE §4.5.5). */
 export const INCLUDES = ['created_by', 'run', 'run.created_by', 'run.configuration_version', 'outputs'] as const
 
 /**

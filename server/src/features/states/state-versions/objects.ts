@@ -10,7 +10,7 @@ const LIFETIME_MS = 25 * 3_600_000
 export const OBJECT_PATH = '/_objects/v1/object'
 
 /**
- * The URL under which the content of version `id` is read or uploaded without a token (spec §4.4). The signature is a
+ * The URL under which the content of version `id` is read or uploaded without a token (INTERFACE §4.4). The signature is a
  * part of the path, since log readers of the command line replace the query.
  */
 export function objectUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: ObjectKind, id: string) {

@@ -46,7 +46,7 @@ export function shownIn(surroundings: Surroundings): Shown {
 
 const NO_LIST = new RawJson(Buffer.from('[]'))
 
-/** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (spec §2.4). */
+/** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (INTERFACE §4.1.1). */
 function seesBilling({ plan, facts }: Surroundings) {
   if (plan !== 'standard') return false
   return (

@@ -19,7 +19,7 @@ export type Shown = {
   deleteOlderThanDays?: number | undefined
 }
 
-/** Spec §2.4. Both names of the engine's version are given: the neutral one, and the one that existing clients read. */
+/** INTERFACE §4.1.1. Both names of the engine's version are given: the neutral one, and the one that existing clients read. */
 export function stateVersionResource(
   app: Pick<App, 'baseUrl' | 'secrets' | 'now'>,
   row: PresentedRow,
@@ -77,7 +77,7 @@ function createdBy(row: PresentedRow): StateVersionResource['relationships']['cr
   return { data: { id: row.created_by_user_id, type: 'users' }, links: { self: path, related: path } }
 }
 
-/** JSON state is a format of engine 1.3 and later (spec §9); of a state that can't be read, the version is not known. */
+/** JSON state is a format of engine 1.3 and later (INTERFACE §4.1.1); of a state that can't be read, the version is not known. */
 function hasJsonState(row: PresentedRow) {
   if (row.json_location === null) return false
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(row.engine_version ?? '') ?? []

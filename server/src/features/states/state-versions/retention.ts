@@ -40,7 +40,7 @@ export async function purgeDeleted(ctx: Ctx, signal: AbortSignal) {
 }
 
 /**
- * The rule of the free plan (spec §8): at least the last 100 states of the organization and the most recent one of every
+ * The rule of the free plan (INTERFACE §6.4): at least the last 100 states of the organization and the most recent one of every
  * workspace always stay; what is beyond them goes after six months. A version that goes leaves nothing behind.
  */
 export async function deleteBeyondFreePlan(ctx: Ctx, organizationId: string) {

@@ -25,7 +25,7 @@ const POINTER = '/data/relationships/rollback-state-version'
  */
 export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: () => RollbackStateVersion) {
   const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
-  // The token of a run writes what its engine stores; to roll back is for users and teams (spec §4.4).
+  // The token of a run writes what its engine stores; to roll back is for users and teams (INTERFACE §4.7.3).
   if (ctx.actor.kind === 'run') throw notFound('workspace')
   const targetId = read().relationships['rollback-state-version'].data.id
   await requireTarget(ctx, targetId, workspace.id)

@@ -12,7 +12,7 @@ import type { Page, Paged } from '../../../db/page.ts'
 /** A version whose workspace the actor may see, with what it may do there. */
 export type StateVersion = Omit<store.FoundStateVersion, 'facts'> & { facts: Facts }
 
-/** Throws `not-found` for what does not exist, what may not be seen and what may not be read alike (spec §4.4). */
+/** Throws `not-found` for what does not exist, what may not be seen and what may not be read alike (INTERFACE §4.5.4). */
 export async function requireStateVersion(
   ctx: Ctx,
   id: string,

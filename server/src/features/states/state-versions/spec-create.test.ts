@@ -30,7 +30,7 @@ beforeEach(async () => {
 const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one', 'two'] })
 
 describe('the answer to a version created with its content', () => {
-  test('is 201 with the attributes of the specification', async () => {
+  test('is 201 with the attributes of INTERFACE §4.1', async () => {
     const answer = await workspace.post(raw)
 
     expect(answer.status).toBe(201)

@@ -18,7 +18,7 @@ const createWorkspaceByRequest = async (organization: string, { name, token }: {
     body: { data: { type: 'workspaces', attributes: { name } } },
   })
 
-describe('§8 the free plan', () => {
+describe('INTERFACE §6.2 the free plan', () => {
   async function freeSetting() {
     const user = await createUser(app)
     const { name, id } = await createOrganization(app, user)

@@ -3,7 +3,7 @@ import type { Tx } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/** What the free plan gives (spec §8). */
+/** What the free plan gives (INTERFACE §6.2). */
 const FREE_TASKS = 1
 const FREE_WORKSPACES = 10
 

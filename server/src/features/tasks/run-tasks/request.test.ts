@@ -20,7 +20,7 @@ const subject: TaskSubject = {
   },
 }
 
-describe('§2.1 the request payload', () => {
+describe('INTERFACE §2.3 the request payload', () => {
   test('has no URL for a configuration that is not kept any more', () => {
     const run = { ...subject.run, hasConfiguration: false }
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Stage } from '@groundstate/contract/run-tasks'
 
-/** What is sent to a receiver: spec §2.1. Where there is no version control, its four fields are null. */
+/** What is sent to a receiver: INTERFACE §2.3. Where there is no version control, its four fields are null. */
 export type TaskRequest = {
   payload_version: 1
   stage: Stage

@@ -20,7 +20,7 @@ startDeliveries(app)
 
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })
 
-describe('§5.3 and §4.2 the access token', () => {
+describe('INTERFACE §2.7 and §2.6 the access token', () => {
   test('opens the plan and the configuration of its run, and dies with the result', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })

@@ -9,14 +9,14 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 
-/** What the specification says of the body of a callback and of the answers to it. */
+/** What INTERFACE §2 says of the body of a callback and of the answers to it. */
 
 const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
 startDeliveries(app)
 
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })
 
-describe('§2.2 and §4.2 the callback', () => {
+describe('INTERFACE §2.6 the callback', () => {
   test.each(['passed', 'failed', 'running'])('with %s is answered with 200 and no content', async (status) => {
     const { payload } = await askedRun(app)
 

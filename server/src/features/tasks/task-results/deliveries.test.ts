@@ -42,7 +42,7 @@ async function asked(attributes: Record<string, unknown> = {}, prepare: (setting
 const redeliver = async (setting: TaskSetting, id: string) =>
   app.request({ method: 'POST', url: `/api/v2/task-results/${id}/actions/redeliver`, token: setting.user.token })
 
-describe('§4.1 and §6 the delivery of a request', () => {
+describe('INTERFACE §2.5 the delivery of a request', () => {
   test('a request that is answered with anything but 200 is sent again, within two seconds', async () => {
     const tryAgain = async (status: number) => {
       let calls = 0

@@ -12,14 +12,14 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 
-/** What the specification says of the status of a result and of its deadline. */
+/** What INTERFACE §2 says of the status of a result and of its deadline. */
 
 const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
 startDeliveries(app)
 
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })
 
-describe('§3.2 the status of a result', () => {
+describe('INTERFACE §2.8 the status of a result', () => {
   test('is pending until its stage is reached, then running, then final', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan'] })
@@ -63,7 +63,7 @@ describe('§3.2 the status of a result', () => {
   })
 })
 
-describe('§7 and §8 the deadline', () => {
+describe('INTERFACE §2.9 the deadline', () => {
   test('is ten minutes from the request: the result is errored then', async () => {
     const { payload, setting, run } = await askedRun(app)
     const due = (await readResult(app, setting, payload.task_result_id)).attributes['deadline-at']

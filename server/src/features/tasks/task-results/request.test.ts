@@ -12,12 +12,12 @@ import {
   startDeliveries,
 } from '../../../testing/task-runs.ts'
 
-/** What the specification says of the request: its payload, when it is sent, its headers and signature. */
+/** What INTERFACE §2 says of the request: its payload, when it is sent, its headers and signature. */
 
 const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
 startDeliveries(app)
 
-describe('§2.1 the request payload', () => {
+describe('INTERFACE §2.3 the request payload', () => {
   test('has every key, and plan_json_api_url only where there is a plan', async () => {
     const setting = await createTaskSetting(app, { 'working-directory': 'live/eu' })
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] })
@@ -93,7 +93,7 @@ describe('§2.1 the request payload', () => {
   })
 })
 
-describe('§6 the event', () => {
+describe('INTERFACE §2.1 the event', () => {
   test('is sent when a run reaches a stage with a task, and for no other stage', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
@@ -113,7 +113,7 @@ describe('§6 the event', () => {
   })
 })
 
-describe('§4.1 and §5.4 the request', () => {
+describe('INTERFACE §2.2 and §2.4 the request', () => {
   test('is a POST to the URL of the task with the headers of the interface', async () => {
     const { asked } = await askedRun(app)
 

@@ -69,7 +69,7 @@ async function readAll(stream: unknown) {
   return Buffer.concat(pieces)
 }
 
-/** What is no JSON is an invalid payload here (spec §4.2), and nothing at all is a missing one, as on other routes. */
+/** What is no JSON is an invalid payload here (INTERFACE §2.6.6), and nothing at all is a missing one, as on other routes. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   try {
