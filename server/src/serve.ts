@@ -5,7 +5,7 @@ import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { startLeaseReaper } from './features/runs/agent-jobs/leases.ts'
-import { JOBS, REACTIONS, ROUTES } from './features/list.ts'
+import { JOBS, LOADERS, REACTIONS, ROUTES } from './features/list.ts'
 import { startTaskDeliveries } from './features/tasks/task-results/loop.ts'
 import { makeFolder } from './folder.ts'
 import { createServer } from './http/server.ts'
@@ -51,7 +51,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   await app.jobs.declare(JOBS)
 
   const opened = Promise.withResolvers<void>()
-  const server = await createServer(app, ROUTES, { https: tls, opened: opened.promise })
+  const server = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { https: tls, opened: opened.promise })
   const { port } = await listen(server.fastify, config)
   stack.defer(() => server.fastify.close())
   if (config.baseUrl === undefined) app.baseUrl = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { describe, expect, inject, test } from 'vitest'
 import { createApp } from '../app.ts'
-import { REACTIONS, ROUTES } from '../features/list.ts'
+import { LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
 import { createServer } from '../http/server.ts'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
@@ -164,7 +164,7 @@ async function createReplica() {
     reactions: REACTIONS,
   }
   const replica = await createApp(app.config, options, { now: app.clock.now })
-  const server = await createServer(replica, ROUTES)
+  const server = await createServer(replica, { routes: ROUTES, loaders: LOADERS })
   whenFileEnds(async () => {
     await server.fastify.close()
     await replica[Symbol.asyncDispose]()

@@ -16,6 +16,11 @@ export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_na
   return { facts, can: workspacePermissions(facts) }
 }
 
+/** Whether the actor may read the workspace's runs and what they consist of: for lists, which leave out the rest. */
+export function canReadRuns({ facts, can }: ReturnType<typeof readAccess>) {
+  return !facts.demands && can.has('runs:read')
+}
+
 /**
  * Throws `not-found`, in the name of `noun`, for an actor that may not read the workspace's runs, and `forbidden` for one
  * that lacks `permission`. Who may not even see the workspace is told nothing of what its organization demands.

@@ -1,3 +1,14 @@
+import type { Loader } from '../http/loaders.ts'
+import { agentPoolLoaders } from './agents/agent-pools/includes.ts'
+import { userLoaders } from './identity/users/includes.ts'
+import { organizationLoaders } from './organizations/organizations/includes.ts'
+import { projectLoaders } from './organizations/projects/includes.ts'
+import { configurationVersionLoaders } from './runs/configuration-versions/includes.ts'
+import { phaseLoaders } from './runs/plans/includes.ts'
+import { runLoaders } from './runs/runs/includes.ts'
+import { taskStageLoaders } from './runs/task-stages/includes.ts'
+import { stateVersionLoaders } from './states/state-versions/includes.ts'
+import { workspaceLoaders } from './workspaces/workspaces/includes.ts'
 import type { Reaction } from '../events/events.ts'
 import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/handler.ts'
@@ -108,6 +119,20 @@ export const ROUTES: readonly Routes[] = [
 
 /** What areas do about what happens below them, in this order. */
 export const REACTIONS: readonly Reaction[] = []
+
+/** How resources get into the documents that include them. */
+export const LOADERS: readonly Loader[] = [
+  ...agentPoolLoaders,
+  ...configurationVersionLoaders,
+  ...organizationLoaders,
+  ...phaseLoaders,
+  ...projectLoaders,
+  ...runLoaders,
+  ...stateVersionLoaders,
+  ...taskStageLoaders,
+  ...userLoaders,
+  ...workspaceLoaders,
+]
 
 /** Everything that runs in the background. */
 export const JOBS: readonly JobHandler[] = [

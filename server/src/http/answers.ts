@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Resource } from '@groundstate/contract/json-api'
+import type { z } from 'zod'
 import { pageLinks, paginationMeta } from './pagination.ts'
 import type { Page, Paged } from '../db/page.ts'
 
@@ -11,6 +12,16 @@ export type Answer = {
   document?: unknown
   /** Anything else, with its content type. */
   content?: { type: string; data: string | Buffer | Readable; size?: number }
+}
+
+/** What a route answers with under a status: JSON of a schema, content of another type, or (null) no body. */
+export type AnswerSchema = z.ZodType | Binary | null
+/** Content that is no JSON. */
+export type Binary = { contentType: string }
+
+/** For the `answers` of a route: content of that type, such as `application/gzip`. */
+export function binary(contentType: string): Binary {
+  return { contentType }
 }
 
 export function ok(resource: Resource, included?: readonly Resource[]): Answer {

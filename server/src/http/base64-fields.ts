@@ -37,6 +37,28 @@ export function parseBase64Fields(body: Buffer, names: readonly string[]): unkno
   }
 }
 
+/** The bytes of long base64 attributes, by name. */
+export type Contents = Readonly<Record<string, Buffer>>
+
+/** Takes the bytes out of a body's attributes; a short text stands there then, since a schema knows texts only. */
+export function takeContents(body: unknown, names: readonly string[]): Contents {
+  const attributes = memberOf(memberOf(body, 'data'), 'attributes')
+  if (typeof attributes !== 'object' || attributes === null) return {}
+  const fields = attributes as Record<string, unknown>
+  const contents: Record<string, Buffer> = {}
+  for (const name of names) {
+    const content = fields[name]
+    if (!Buffer.isBuffer(content)) continue
+    contents[name] = content
+    fields[name] = 'AA=='
+  }
+  return contents
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+}
+
 function findCuts(body: Buffer, names: readonly string[]) {
   const cuts: Cut[] = []
   let at = 0

@@ -2,17 +2,18 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
-import { type Actor, ANONYMOUS, isSiteAdmin } from '../auth/actor.ts'
-import { authenticate } from '../auth/authenticate.ts'
-import { badRequest, notFound, tooLarge, tooManyRequests, unauthorized } from '../errors.ts'
-import type { Answer } from './answers.ts'
-import { readIncludes } from './includes.ts'
+import { tooLarge } from '../errors.ts'
+import { type Access, createAdmission } from './admission.ts'
+import type { Answer, AnswerSchema } from './answers.ts'
+import { type Contents, takeContents } from './base64-fields.ts'
+import { type IncludeTable, offeredPaths, readIncludes } from './includes.ts'
+import { addIncluded, type Loaders } from './loaders.ts'
 import { readPage } from './pagination.ts'
-import { callerKey, type RateLimiter } from './rate-limit.ts'
-import { getActor, setActor } from './request-log.ts'
+import type { Page } from '../db/page.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import { getActor } from './request-log.ts'
 import { parseBody } from './validation.ts'
 import { writeAnswer } from './write.ts'
-import type { Page } from '../db/page.ts'
 
 /** The parameters in a path, `'/runs/:id'` → `{ id: string }`. */
 export type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -21,35 +22,45 @@ export type Params<Path extends string> = Path extends `${string}:${infer Name}/
     ? { [K in Name]: string }
     : unknown
 
-export type RouteOptions<Body extends z.ZodType = z.ZodType> = {
+export type RouteOptions<
+  Body extends z.ZodType = z.ZodType,
+  Subject = unknown,
+  Path extends string = string,
+> = Access & {
+  /** What it does, for the documentation of the API: `Lock a workspace`. Imperative, no full stop. */
+  summary?: string
+  /** The schema of each answer by its status, without what is included. Errors need none: they are all of one kind. */
+  answers?: Readonly<Record<number, AnswerSchema>>
+  /** Query parameters beside `include` and the page, by name; for documentation. */
+  query?: Readonly<Record<string, z.ZodType>>
+  /** What `include` may name, and the schemas of what it brings. */
+  include?: IncludeTable | readonly string[]
+  /**
+   * Loads what the path names and checks that the caller may do this to it; throws as `requireX` does. Called before anything
+   * of the body is read: a caller without the right costs no body. The handler gets the result as `req.subject`.
+   */
+  authorise?: (ctx: Ctx, params: Params<Path>) => Promise<Subject>
   /** The schema of the body; without one the body is not read. */
   body?: Body
-  /**
-   * `public` routes take no token; all others answer 401 without a good one. Those of the site's administrators do not exist
-   * for anybody else, whatever is sent to them.
-   */
-  access?: 'token' | 'public' | 'site-admin'
-  /** Whether the token of a task result opens it, which opens nothing else. The service checks that it is the right one. */
-  forTask?: true
-  /** What `include` may name. */
-  include?: readonly string[]
   /** The largest body, in bytes. */
   maxBytes?: number
-  /** Fields whose texts are base64: of a long one the handler gets the bytes that it stands for. */
+  /** Attributes whose texts are base64: of a long one the handler gets the bytes that it stands for, in `req.contents`. */
   base64Fields?: readonly string[]
-  /** Asked before a large body is read; throws for a sender whose request comes to nothing whatever the body says. */
-  beforeLargeBody?: (ctx: Ctx, params: Record<string, string>) => Promise<unknown>
   /** The body is not parsed: the handler reads `req.raw.body`, a stream. */
   upload?: true
   /** Paths start at `/api/v2` unless this says otherwise. */
   prefix?: string
 }
 
-export type Request<Path extends string, Body> = {
+export type Request<Path extends string, Body, Subject = undefined> = {
   ctx: Ctx
   params: Params<Path>
   query: Record<string, unknown>
   body: Body
+  /** What `authorise` of the route has returned. */
+  subject: Subject
+  /** The bytes of long base64 fields, by name. */
+  contents: Contents
   includes: ReadonlySet<string>
   /** The request's path and query, for the links of a list. */
   url: string
@@ -60,16 +71,16 @@ export type Request<Path extends string, Body> = {
   reply: FastifyReply
 }
 
-type Handler<Path extends string, Body> = (req: Request<Path, Body>) => Promise<Answer | undefined>
+type Handler<Path extends string, Body, Subject> = (req: Request<Path, Body, Subject>) => Promise<Answer | undefined>
 
 /** What a feature registers its routes on. */
 export type Http = {
   [Name in Lowercase<Method>]: {
-    <Path extends string>(path: Path, handler: Handler<Path, undefined>): void
-    <Path extends string, Body extends z.ZodType = z.ZodUndefined>(
+    <Path extends string>(path: Path, handler: Handler<Path, undefined, undefined>): void
+    <Path extends string, Body extends z.ZodType = z.ZodUndefined, Subject = undefined>(
       path: Path,
-      options: RouteOptions<Body>,
-      handler: Handler<Path, z.infer<Body>>,
+      options: RouteOptions<Body, Subject, Path>,
+      handler: Handler<Path, z.infer<Body>, Subject>,
     ): void
   }
 }
@@ -82,11 +93,6 @@ export type Route = { method: Method; url: string; options: RouteOptions; featur
 
 export const API_PREFIX = '/api/v2'
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
-/** From this size (bytes) on, reading a body costs more than asking first whether it is worth it. */
-const LARGE_BODY = 1024 * 1024
-
-/** What is rate-limited; agents, object URLs and probes are not: they come as often as the work asks for. */
-const LIMITED_PATHS = /^\/(?:api\/v2|api\/meta|oauth|docs)\//
 
 export type Scopes = {
   /** Its bodies are parsed. */
@@ -95,54 +101,60 @@ export type Scopes = {
   streamed: FastifyInstance
 }
 
-/** Binds `Http` to two scopes of a Fastify server; what is registered is added to `routes`. */
-export function createHttp(
-  app: App,
-  options: { scopes: Scopes; routes: Route[]; limiter: RateLimiter | undefined; feature: string },
-): Http {
-  const { scopes, routes, feature } = options
+type HttpOptions = {
+  scopes: Scopes
+  routes: Route[]
+  loaders: Loaders
+  limiter: RateLimiter | undefined
+  feature: string
+}
 
-  function register(method: Method, path: string, options: RouteOptions, handler: Handler<string, unknown>) {
+/** Binds `Http` to two scopes of a Fastify server; what is registered is added to `routes`. */
+export function createHttp(app: App, { scopes, routes, loaders, limiter, feature }: HttpOptions): Http {
+  const subjects = new WeakMap<FastifyRequest, unknown>()
+
+  function register(method: Method, path: string, options: RouteOptions, handler: Handler<string, unknown, unknown>) {
     const url = `${options.prefix ?? API_PREFIX}${path}`
     routes.push({ method, url, options, feature })
-    const scope = options.upload ? scopes.streamed : scopes.parsed
-    const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES
-    const admit = LIMITED_PATHS.test(url) ? admitLimited : admitAny
+    const { authorise, base64Fields, upload, maxBytes = DEFAULT_MAX_BYTES } = options
+    const scope = upload ? scopes.streamed : scopes.parsed
+    const admit = createAdmission(app, limiter, url, options)
+    const offered = offeredPaths(options.include ?? [])
     scope.route({
       method,
       url,
       bodyLimit: maxBytes,
-      config: options.base64Fields ? { base64Fields: options.base64Fields } : {},
+      config: base64Fields ? { base64Fields } : {},
       // Before the body: nothing is read of one whose sender has no right to send it.
       onRequest: async (raw, reply) => {
-        if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
-        await admit(raw, reply, options.access === 'public' ? 'public' : 'token')
-        if (getActor(raw).kind === 'task' && !options.forTask) {
-          throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
-        }
-        if (options.access === 'site-admin' && !isSiteAdmin(getActor(raw))) throw notFound('resource')
-        if (options.upload) checkLength(raw, maxBytes)
-        if (options.beforeLargeBody && Number(raw.headers['content-length'] ?? Infinity) > LARGE_BODY) {
-          await options.beforeLargeBody(contextOf(raw), raw.params as Record<string, string>)
-        }
+        await admit(raw, reply)
+        if (upload) checkLength(raw, maxBytes)
+        if (authorise) subjects.set(raw, await authorise(contextOf(raw), raw.params))
       },
       handler: async (raw, reply) => {
+        const ctx = contextOf(raw)
         const query = raw.query as Record<string, unknown>
         // Without content there is nothing that the parsers are called for.
-        if (options.upload) raw.body ??= Readable.from([])
+        if (upload) raw.body ??= Readable.from([])
+        const contents = base64Fields ? takeContents(raw.body, base64Fields) : {}
+        const body = options.body && parseBody(options.body, raw.body)
+        const includes = readIncludes(query, offered)
         const answer = await handler({
-          ctx: contextOf(raw),
+          ctx,
           params: raw.params,
           query,
-          body: options.body && parseBody(options.body, raw.body),
-          includes: readIncludes(query, options.include ?? []),
+          body,
+          subject: subjects.get(raw),
+          contents,
+          includes,
           url: raw.url,
           page: () => readPage(query),
           header: (name) => [raw.headers[name.toLowerCase()]].flat()[0],
           raw,
           reply,
         })
-        return answer ? writeAnswer(app, raw, reply, answer) : reply
+        if (!answer) return reply
+        return writeAnswer(app, raw, reply, await addIncluded(ctx, loaders, answer, includes))
       },
     })
   }
@@ -152,36 +164,9 @@ export function createHttp(
     return { ...app, actor: getActor(raw), request }
   }
 
-  async function admitAny(raw: FastifyRequest, _: FastifyReply, access: 'token' | 'public') {
-    setActor(raw, await authenticate(app, raw, access))
-  }
-
-  async function admitLimited(raw: FastifyRequest, reply: FastifyReply, access: 'token' | 'public') {
-    try {
-      await admitAny(raw, reply, access)
-    } catch (error) {
-      // Whoever guesses tokens has a new one each time, and one address.
-      takeAllowance(ANONYMOUS, raw, reply)
-      throw error
-    }
-    takeAllowance(getActor(raw), raw, reply)
-  }
-
-  function takeAllowance(actor: Actor, raw: FastifyRequest, reply: FastifyReply) {
-    if (!options.limiter) return
-    const { limit, take } = options.limiter
-    const { allowed, remaining, waitMs } = take(callerKey(actor, raw.ip), app.now().getTime())
-    reply.headers({
-      'x-ratelimit-limit': String(limit),
-      'x-ratelimit-remaining': String(remaining),
-      'x-ratelimit-reset': (waitMs / 1000).toFixed(3),
-    })
-    if (!allowed) throw tooManyRequests(`more than ${limit} requests a second, slow down`, waitMs)
-  }
-
   const method = (name: Method) => (path: string, first: unknown, second?: unknown) => {
     const [options, handler] = second === undefined ? [{}, first] : [first, second]
-    register(name, path, options as RouteOptions, handler as Handler<string, unknown>)
+    register(name, path, options as RouteOptions, handler as Handler<string, unknown, unknown>)
   }
   return {
     get: method('GET'),

@@ -1,20 +1,38 @@
+import type { z } from 'zod'
 import { badRequest } from '../errors.ts'
 
+/** What `include` may name: for each path (`current_run.plan`) the schemas of what it brings, null where that is never anything. */
+export type IncludeTable = Readonly<Record<string, z.ZodType | readonly z.ZodType[] | null>>
+
+/** The paths that a route offers, in its order. */
+export function offeredPaths(include: IncludeTable | readonly string[]): readonly string[] {
+  return isList(include) ? include : Object.keys(include)
+}
+
+function isList(include: IncludeTable | readonly string[]): include is readonly string[] {
+  return Array.isArray(include)
+}
+
 /**
- * Reads the `include` parameter: a comma list of relations in snake case (kebab case is accepted too). Throws
- * `bad-request` for one that the endpoint does not offer; clients look for the words `Invalid include parameter`.
+ * Reads the `include` parameter: a comma list of relations in snake case (kebab case is accepted too). The answer has the
+ * order of `offered`. Throws `bad-request` for one that the endpoint does not offer; clients look for the words
+ * `Invalid include parameter`.
  */
-export function readIncludes<Name extends string>(query: Record<string, unknown>, offered: readonly Name[]): Set<Name> {
-  if (query['include'] === undefined) return new Set()
+export function readIncludes(query: Record<string, unknown>, offered: readonly string[]): ReadonlySet<string> {
+  if (query['include'] === undefined) return NONE
   const given = [query['include']].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
-  const names = given.map((name) => name.trim().replaceAll('-', '_')).filter((name) => name !== '')
-  const byName = new Map(offered.map((name) => [name.replaceAll('-', '_'), name]))
-  return new Set(
-    names.map((name) => {
-      const known = byName.get(name)
-      if (known !== undefined) return known
-      const choice = offered.length === 0 ? 'this endpoint offers none' : `it must be among ${offered.join(', ')}`
-      throw badRequest(`Invalid include parameter: ${name}, ${choice}`, 'include')
-    }),
-  )
+  const names = new Set(given.map(snakeCase).filter((name) => name !== ''))
+  const known = new Set(offered.map(snakeCase))
+  for (const name of names) {
+    if (known.has(name)) continue
+    const choice = offered.length === 0 ? 'this endpoint offers none' : `it must be among ${offered.join(', ')}`
+    throw badRequest(`Invalid include parameter: ${name}, ${choice}`, 'include')
+  }
+  return new Set(offered.filter((name) => names.has(snakeCase(name))))
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+function snakeCase(path: string) {
+  return path.trim().replaceAll('-', '_')
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { API_PREFIX, type Route } from './http.ts'
+import { offeredPaths } from './includes.ts'
 
 /** A JSON Schema, with the keywords that the reading page looks at. */
 export type Schema = {
@@ -125,8 +126,9 @@ function parameters({ url, options }: Route): Parameter[] {
     required: true,
     schema: { type: 'string' },
   }))
-  if (!options.include || options.include.length === 0) return inPath
-  const items = { type: 'string', enum: [...options.include] }
+  const offered = offeredPaths(options.include ?? [])
+  if (offered.length === 0) return inPath
+  const items = { type: 'string', enum: [...offered] }
   return [...inPath, { name: 'include', in: 'query', explode: false, schema: { type: 'array', items } }]
 }
 

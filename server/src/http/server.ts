@@ -9,6 +9,7 @@ import { describeRoutes } from './describe.ts'
 import { answerFault, answerParserFault } from './faults.ts'
 import { BASE_HEADERS } from './headers.ts'
 import { createHttp, type Route, type Routes } from './http.ts'
+import { indexLoaders, type Loader } from './loaders.ts'
 import { createRateLimiter, rateLimit } from './rate-limit.ts'
 import { beginRequest, logRequest } from './request-log.ts'
 import { serveWeb } from './web.ts'
@@ -20,6 +21,20 @@ const CLIENT_LEFT = 499
 
 export type Server = { fastify: FastifyInstance; routes: readonly Route[] }
 
+/** What the server serves. */
+export type Features = { routes: readonly Routes[]; loaders: readonly Loader[] }
+
+/** An answer as it goes out; `route` is undefined where there is none at the path. */
+export type SentAnswer = {
+  route: Route | undefined
+  method: string
+  url: string
+  status: number
+  type: string | undefined
+  /** Undefined where there is none; a stream is not read. */
+  content: unknown
+}
+
 export type ServerOptions = {
   /** Speaks TLS with this chain and key, PEM texts. */
   https?: { cert: string; key: string } | undefined
@@ -27,13 +42,15 @@ export type ServerOptions = {
   webDist?: string
   /** What comes in before it resolves is answered afterwards. */
   opened?: Promise<void>
+  /** Is told of each answer; for tests, which check them. */
+  onAnswer?: (answer: SentAnswer) => void
 }
 
 /** Builds the HTTP server with the routes of every feature; it does not listen yet. */
 export async function createServer(
   app: App,
-  features: readonly Routes[],
-  { https, webDist, opened }: ServerOptions = {},
+  features: Features,
+  { https, webDist, opened, onAnswer }: ServerOptions = {},
 ) {
   const options = {
     logger: false,
@@ -77,14 +94,19 @@ export async function createServer(
   })
 
   const routes: Route[] = []
+  if (onAnswer) {
+    server.addHook('onSend', async (request, reply, content) => onAnswer(sentAnswer(routes, request, reply, content)))
+  }
+  const loaders = indexLoaders(features.loaders)
   const limit = rateLimit(app.config)
   const limiter = limit > 0 ? createRateLimiter(limit) : undefined
   await server.register(async (parsed) => {
     parseBodies(parsed)
     await server.register(async (streamed) => {
       streamBodies(streamed)
-      for (const register of [...features, describeRoutes(routes, () => app.baseUrl)]) {
-        register(createHttp(app, { scopes: { parsed, streamed }, routes, limiter, feature: featureName(register) }))
+      for (const register of [...features.routes, describeRoutes(routes, () => app.baseUrl)]) {
+        const scopes = { parsed, streamed }
+        register(createHttp(app, { scopes, routes, loaders, limiter, feature: featureName(register) }))
       }
     })
   })
@@ -94,6 +116,23 @@ export async function createServer(
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply) {
   reply.headers(BASE_HEADERS).header('x-request-id', request.id)
+}
+
+function sentAnswer(
+  routes: readonly Route[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+  content: unknown,
+): SentAnswer {
+  const method = request.method === 'HEAD' ? 'GET' : request.method
+  return {
+    route: routes.find((route) => route.method === method && route.url === request.routeOptions.url),
+    method: request.method,
+    url: request.url,
+    status: reply.statusCode,
+    type: [reply.getHeader('content-type')].flat()[0]?.toString(),
+    content: content ?? undefined,
+  }
 }
 
 /** `runTriggerRoutes` → `run trigger`; a bundler may have put a digit behind the name. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { AppError, type ErrorPart } from '../errors.ts'
 
 /** Parses a request's body; throws `invalid` with one part, and a pointer, for each thing that is wrong. */
@@ -94,12 +94,4 @@ const TYPE_NAMES: Record<string, string> = { int: 'whole number', record: 'objec
 function article(expected: string) {
   const type = TYPE_NAMES[expected] ?? expected
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
-}
-
-/**
- * The body of a route that parses it itself, since what the caller may see is decided first: described as `schema`, and
- * passed on as it came.
- */
-export function unparsed(schema: z.ZodType) {
-  return z.unknown().meta(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
 }

@@ -6,9 +6,10 @@ import { pino } from 'pino'
 import { type App, createApp, type Ctx } from '../app.ts'
 import { type Actor, SYSTEM } from '../auth/actor.ts'
 import { readConfig } from '../config.ts'
-import { JOBS, REACTIONS, ROUTES } from '../features/list.ts'
-import { createServer, type Server } from '../http/server.ts'
-import { whenFileEnds } from './cleanup.ts'
+import { JOBS, LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
+import { createServer, type SentAnswer, type Server } from '../http/server.ts'
+import { answerMismatch } from './answer-mismatch.ts'
+import { afterEachTest, whenFileEnds } from './cleanup.ts'
 import { createTestDatabase } from './database.ts'
 import type { Log } from '../log.ts'
 
@@ -20,7 +21,10 @@ export type TestApp = App & {
   clock: TestClock
   /** A ctx for services; the system's unless an actor is given. */
   as: (actor?: Actor) => Ctx
-  /** Sends a request; the token's text is added as bearer, an object body as JSON:API. */
+  /**
+   * Sends a request; the token's text is added as bearer, an object body as JSON:API. Throws when the answer is not what its
+   * route describes; after requests on sockets, their test fails.
+   */
   request: (options: TestRequest) => Promise<TestResponse>
   /** Runs background jobs until none is due by the test's clock. */
   runJobs: () => Promise<number>
@@ -77,9 +81,19 @@ export async function createTestApp(
   )
   whenFileEnds(() => app[Symbol.asyncDispose]())
   await app.jobs.declare(JOBS)
-  const server = await createServer(app, ROUTES, options)
+  const mismatches: string[] = []
+  const onAnswer = (answer: SentAnswer) => {
+    const mismatch = answerMismatch(answer)
+    if (mismatch !== undefined) mismatches.push(mismatch)
+  }
+  const server = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { ...options, onAnswer })
+  afterEachTest(checkAnswers)
   whenFileEnds(() => server.fastify.close())
   await server.fastify.ready()
+
+  function checkAnswers() {
+    if (mismatches.length > 0) throw new Error(mismatches.splice(0).join('\n'))
+  }
 
   async function request({ method = 'GET', url, token, body, headers }: TestRequest): Promise<TestResponse> {
     const raw = typeof body === 'string' || Buffer.isBuffer(body)
@@ -94,6 +108,7 @@ export async function createTestApp(
       ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
     }
     const response = await server.fastify.inject(options)
+    checkAnswers()
     return {
       status: response.statusCode,
       headers: response.headers,

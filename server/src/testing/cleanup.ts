@@ -1,4 +1,5 @@
 const undo: (() => unknown)[] = []
+const checks: (() => void)[] = []
 let willEnd = false
 
 /**
@@ -10,6 +11,16 @@ export function whenFileEnds(work: () => unknown) {
   undo.push(work)
 }
 
+/** Runs `check` after each test of the file from now on; the test fails when it throws. */
+export function afterEachTest(check: () => void) {
+  checks.push(check)
+}
+
+/** Called after each test, by `setup-file.ts`. */
+export function endTest() {
+  for (const check of checks) check()
+}
+
 /** Says that `endFile` will be called; for `setup-file.ts`. */
 export function promiseEnd() {
   willEnd = true
@@ -18,6 +29,7 @@ export function promiseEnd() {
 /** Called once after each test file, by `setup-file.ts`. */
 export async function endFile() {
   const failures: unknown[] = []
+  checks.length = 0
   for (const work of undo.splice(0).toReversed()) {
     // What one leaves open must not keep the others open: the process goes on with the next file.
     try {

@@ -1,3 +1,4 @@
+import { accessTokenAnswer, oauthErrorAnswer } from '@groundstate/contract/oauth'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AccessTokenAnswer, OAuthErrorAnswer } from '@groundstate/contract/oauth'
 import type { FastifyRequest } from 'fastify'
@@ -76,7 +77,8 @@ export const oauthRoutes: Routes = (http) => {
   })
 
   // Its body has no schema here, since errors have the form of RFC 6749 and not ours.
-  http.post('/oauth/token', PUBLIC, async (req) => {
+  const answers = { 200: accessTokenAnswer, 400: oauthErrorAnswer }
+  http.post('/oauth/token', { ...PUBLIC, answers }, async (req) => {
     const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
     try {
       const isForm = req.header('content-type')?.startsWith('application/x-www-form-urlencoded')

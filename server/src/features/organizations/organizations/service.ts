@@ -55,7 +55,16 @@ function readable(ctx: Ctx, row: Found): Organization | undefined {
 
 /** Those of the organizations whose content the actor may see, for includes. */
 export async function listReadableOrganizations(ctx: Ctx, ids: readonly string[]): Promise<Organization[]> {
-  const rows = await store.findOrganizations(ctx.db, ctx.actor, ids)
+  return open(ctx, await store.findOrganizations(ctx.db, ctx.actor, ids))
+}
+
+/** As `listReadableOrganizations`, by the names that relations have for ids. */
+export async function listReadableOrganizationsNamed(ctx: Ctx, names: readonly string[]): Promise<Organization[]> {
+  return open(ctx, await store.findOrganizationsNamed(ctx.db, ctx.actor, names))
+}
+
+/** Those whose content is open to the actor. */
+function open(ctx: Ctx, rows: readonly Found[]): Organization[] {
   return rows.flatMap((row) => {
     const organization = readable(ctx, row)
     return organization && !organization.facts.demands ? organization : []

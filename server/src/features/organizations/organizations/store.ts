@@ -65,6 +65,14 @@ export async function findOrganizations(db: Db, actor: Actor, ids: readonly stri
     .execute()
 }
 
+/** As `findOrganizations`, by their names. */
+export async function findOrganizationsNamed(db: Db, actor: Actor, names: readonly string[]) {
+  return selectOrganizations(db, actor)
+    .where(sql<boolean>`o.name = any(${names})`)
+    .where(visible(actor))
+    .execute()
+}
+
 export type OrganizationFilter = { q?: string | undefined; name?: string | undefined; email?: string | undefined }
 
 /** One page of the organizations that the actor may see, and how many there are. */

@@ -1,10 +1,7 @@
 import type { ProjectResource } from '@groundstate/contract/projects'
 import type { Project } from './service.ts'
 
-export function projectResource(
-  project: Project,
-  relationships: Partial<ProjectResource['relationships']> = {},
-): ProjectResource {
+export function projectResource(project: Project): ProjectResource {
   const { can } = project
   const mode = project.default_execution_mode ?? project.organization_execution_mode
   const pool = project.default_execution_mode
@@ -53,7 +50,6 @@ export function projectResource(
       'default-agent-pool': { data: mode === 'agent' && pool ? { id: pool, type: 'agent-pools' } : null },
       'tag-bindings': { links: { related: `${self}/tag-bindings` } },
       'effective-tag-bindings': { links: { related: `${self}/effective-tag-bindings` } },
-      ...relationships,
     },
     links: { self },
   }

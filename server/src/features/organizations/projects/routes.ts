@@ -3,7 +3,6 @@ import { createProjectBody, updateProjectBody } from '@groundstate/contract/proj
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readBoolean, readList, readSort, readText } from '../../../http/query.ts'
-import { projectDocuments } from './includes.ts'
 import { moveWorkspaces } from '../../workspaces/workspaces/project-move.ts'
 import { projectResource } from './resource.ts'
 import { createProject, deleteProject, listProjects, requireProject, updateProject } from './service.ts'
@@ -23,16 +22,13 @@ export const projectRoutes: Routes = (http) => {
       ],
       descending: readSort(req.query, ['name'], 'name').descending,
     })
-    const { resources, included } = await projectDocuments(req.ctx, rows, req.includes)
-    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+    return listPage({ url: req.url, page }, { rows: rows.map(projectResource), total })
   })
   http.post('/organizations/:organization/projects', { body: createProjectBody }, async (req) => {
     return created(projectResource(await createProject(req.ctx, req.params.organization, req.body.data)))
   })
   http.get('/projects/:id', { include: INCLUDES }, async (req) => {
-    const project = await requireProject(req.ctx, req.params.id, 'project:read')
-    const { resources, included } = await projectDocuments(req.ctx, [project], req.includes)
-    return ok(resources[0] ?? projectResource(project), included)
+    return ok(projectResource(await requireProject(req.ctx, req.params.id, 'project:read')))
   })
   http.patch('/projects/:id', { body: updateProjectBody }, async (req) => {
     return ok(projectResource(await updateProject(req.ctx, req.params.id, req.body.data)))

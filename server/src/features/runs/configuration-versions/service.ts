@@ -3,7 +3,7 @@ import type { CreateConfigurationVersion } from '@groundstate/contract/configura
 import type { Ctx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { type WorkspacePermission } from '../../../auth/permissions.ts'
-import { checkAccess, readAccess } from '../../../auth/workspace-access.ts'
+import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, conflict, notFound } from '../../../errors.ts'
 import { requireOrganizationById } from '../../organizations/organizations/service.ts'
@@ -29,6 +29,13 @@ export async function requireConfigurationVersion(
   const access = readAccess(ctx.actor, row)
   checkAccess(access, { noun: 'configuration version', permission, workspaceName: row.workspace_name })
   return { ...version, can: access.can }
+}
+
+/** Those of the versions that the actor may read. */
+export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly string[]) {
+  if (ids.length === 0) return []
+  const rows = await store.findConfigurationVersions(ctx.db, ctx.actor, ids)
+  return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
 }
 
 export async function createConfigurationVersion(

@@ -12,15 +12,18 @@ export function insertConfigurationVersion(db: Db, row: Insertable<Schema['confi
   return db.insertInto('configuration_versions').values(row).returningAll()
 }
 
-export async function findConfigurationVersion(db: Db, actor: Actor, id: string) {
+/** Versions with their workspace, and the facts about it for `actor`. */
+function selectVersions(db: Db, actor: Actor) {
   return db
     .selectFrom('configuration_versions as cv')
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
     .selectAll('cv')
     .select(['w.organization_id', 'w.name as workspace_name', 'w.current_configuration_version_id'])
     .select(workspaceFactsColumn(actor).as('facts'))
-    .where('cv.id', '=', id)
-    .executeTakeFirst()
+}
+
+export async function findConfigurationVersion(db: Db, actor: Actor, id: string) {
+  return selectVersions(db, actor).where('cv.id', '=', id).executeTakeFirst()
 }
 
 /** A version by its id alone, for whoever holds a signed URL of it. */
@@ -28,11 +31,9 @@ export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-export async function findConfigurationVersions(db: Db, ids: readonly string[]) {
-  return db
-    .selectFrom('configuration_versions')
-    .selectAll()
-    .where('id', '=', sql<string>`any(${ids})`)
+export async function findConfigurationVersions(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectVersions(db, actor)
+    .where('cv.id', '=', sql<string>`any(${ids})`)
     .execute()
 }
 

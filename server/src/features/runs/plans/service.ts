@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
+import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { notFound } from '../../../errors.ts'
 import { requireRun } from '../runs/service.ts'
@@ -17,6 +18,13 @@ export async function requirePhase(
   if (phase?.kind !== kind) throw notFound(kind)
   const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask, noun: kind })
   return { phase, run }
+}
+
+/** Those of the plans and applies whose run the actor may read. */
+export async function listReadablePhases(ctx: Ctx, ids: readonly string[]): Promise<store.Phase[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findPhases(ctx.db, ctx.actor, ids)
+  return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
 }
 
 /** A phase of a run that has been authorised. */

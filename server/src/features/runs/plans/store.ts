@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { workspaceFactsColumn } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 
 /** Phases with the run that they belong to, and the agent that worked on them last. */
@@ -25,8 +27,12 @@ export async function findPhase(db: Db, id: string) {
 }
 export type Phase = NonNullable<Awaited<ReturnType<typeof findPhase>>>
 
-export async function findPhases(db: Db, ids: readonly string[]): Promise<Phase[]> {
+/** The phases with the facts about their workspaces for `actor`. */
+export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   return selectPhases(db)
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .select('w.organization_id')
+    .select(workspaceFactsColumn(actor).as('facts'))
     .where('p.id', '=', sql<string>`any(${ids})`)
     .execute()
 }

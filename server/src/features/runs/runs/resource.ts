@@ -1,31 +1,8 @@
 import type { RunResource } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
-import { stagesOfRuns } from '../task-stages/service.ts'
-import { includedUsers } from '../../identity/users/service.ts'
-import { listReadableWorkspaces } from '../../workspaces/workspaces/service.ts'
 import type { Run } from './service.ts'
 import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
-import { configurationVersionResource } from '../configuration-versions/resource.ts'
-import { findConfigurationVersions } from '../configuration-versions/store.ts'
-import { applyResource, planResource } from '../plans/resource.ts'
-import { findPhases } from '../plans/store.ts'
-import { taskStageResource } from '../task-stages/resource.ts'
-import { workspaceResource } from '../../workspaces/workspaces/resource.ts'
-
-export const RUN_INCLUDES = [
-  'plan',
-  'apply',
-  'created_by',
-  'confirmed_by',
-  'canceled_by',
-  'cost_estimate',
-  'configuration_version',
-  'configuration_version.ingress_attributes',
-  'workspace',
-  'task_stages',
-  'tf_policy_evaluations',
-] as const
 
 type RunVariables = RunResource['attributes']['variables']
 
@@ -135,55 +112,4 @@ function timestamps(stamps: Record<string, string>) {
     ...(fetched !== undefined && { 'fetched-at': fetched }),
     ...(queuing !== undefined && { 'plan-queueable-at': queuing }),
   }
-}
-
-/** Presents runs with what `includes` names; the number of queries does not depend on how many they are. */
-export async function runDocuments(ctx: Ctx, runs: readonly Run[], includes: ReadonlySet<string>) {
-  const resources = runs.map((run) => runResource(ctx, run))
-  if (includes.size === 0) return { resources }
-  const loaded = await Promise.all([
-    includes.has('plan') || includes.has('apply') ? includedPhases(ctx, runs, includes) : [],
-    includes.has('workspace') ? includedWorkspaces(ctx, runs) : [],
-    includedUsers(ctx, userIds(runs, includes)),
-    hasConfiguration(includes) ? includedConfigurations(ctx, runs) : [],
-    includes.has('task_stages') ? includedStages(ctx, runs) : [],
-  ])
-  return { resources, included: loaded.flat() }
-}
-
-async function includedPhases(ctx: Ctx, runs: readonly Run[], includes: ReadonlySet<string>) {
-  const ids = runs.flatMap((run) => [
-    ...(includes.has('plan') ? [run.plan_id] : []),
-    ...(includes.has('apply') ? [run.apply_id] : []),
-  ])
-  const phases = await findPhases(ctx.db, ids)
-  return phases.map((phase) => (phase.kind === 'plan' ? planResource(ctx, phase) : applyResource(ctx, phase)))
-}
-
-async function includedWorkspaces(ctx: Ctx, runs: readonly Run[]) {
-  const ids = [...new Set(runs.map((run) => run.workspace_id))]
-  return (await listReadableWorkspaces(ctx, ids)).map((workspace) => workspaceResource(workspace))
-}
-
-function hasConfiguration(includes: ReadonlySet<string>) {
-  return includes.has('configuration_version') || includes.has('configuration_version.ingress_attributes')
-}
-
-async function includedConfigurations(ctx: Ctx, runs: readonly Run[]) {
-  const versions = await findConfigurationVersions(ctx.db, [
-    ...new Set(runs.map((run) => run.configuration_version_id)),
-  ])
-  return versions.map((version) => configurationVersionResource(ctx, version))
-}
-
-async function includedStages(ctx: Ctx, runs: readonly Run[]) {
-  return (await stagesOfRuns(ctx, runs)).map(taskStageResource)
-}
-
-function userIds(runs: readonly Run[], includes: ReadonlySet<string>) {
-  return runs.flatMap((run) => [
-    includes.has('created_by') ? run.created_by_user_id : null,
-    includes.has('confirmed_by') ? run.confirmed_by_user_id : null,
-    includes.has('canceled_by') ? run.canceled_by_user_id : null,
-  ])
 }

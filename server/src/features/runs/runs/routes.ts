@@ -4,7 +4,7 @@ import { createRunBody, type QueuedRunResource, runActionBody } from '@groundsta
 import { accepted, created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { applyRun, cancelRun, discardRun, forceCancelRun, forceExecuteRun } from './actions.ts'
-import { RUN_INCLUDES, runDocuments, runResource } from './resource.ts'
+import { runResource } from './resource.ts'
 import {
   listNamedWorkspaceRuns,
   listOrganizationRuns,
@@ -15,6 +15,20 @@ import {
 } from './service.ts'
 import { createRun } from './create.ts'
 import type { Page } from '../../../db/page.ts'
+
+const INCLUDES = [
+  'plan',
+  'apply',
+  'created_by',
+  'confirmed_by',
+  'canceled_by',
+  'cost_estimate',
+  'configuration_version',
+  'configuration_version.ingress_attributes',
+  'workspace',
+  'task_stages',
+  'tf_policy_evaluations',
+] as const
 
 export const runRoutes: Routes = (http) => {
   http.post('/runs', { body: createRunBody }, async (req) => {
@@ -27,39 +41,36 @@ export const runRoutes: Routes = (http) => {
     })
     return created(runResource(req.ctx, await requireRun(req.ctx, id, 'runs:read')))
   })
-  http.get('/runs/:runId', { include: RUN_INCLUDES }, async (req) => {
-    const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-    const { resources, included } = await runDocuments(req.ctx, [run], req.includes)
-    return ok(resources[0] ?? runResource(req.ctx, run), included)
+  http.get('/runs/:runId', { include: INCLUDES }, async (req) => {
+    return ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read')))
   })
 
-  http.get('/runs', { include: RUN_INCLUDES }, async (req) => {
+  http.get('/runs', { include: INCLUDES }, async (req) => {
     const page = req.page()
     const { rows, total } = await listNamedWorkspaceRuns(req.ctx, { page, query: req.query })
-    const { resources, included } = await runDocuments(req.ctx, rows, req.includes)
-    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+    return listPage({ url: req.url, page }, { rows: rows.map((run) => runResource(req.ctx, run)), total })
   })
-  http.get('/workspaces/:workspaceId/runs', { include: RUN_INCLUDES }, async (req) => {
+  http.get('/workspaces/:workspaceId/runs', { include: INCLUDES }, async (req) => {
     const page = req.page()
     const { rows, total } = await listWorkspaceRuns(req.ctx, req.params.workspaceId, { page, query: req.query })
-    const { resources, included } = await runDocuments(req.ctx, rows, req.includes)
-    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+    return listPage({ url: req.url, page }, { rows: rows.map((run) => runResource(req.ctx, run)), total })
   })
-  http.get('/organizations/:organization/runs', { include: RUN_INCLUDES }, async (req) => {
+  http.get('/organizations/:organization/runs', { include: INCLUDES }, async (req) => {
     const page = req.page()
     const { rows, isLast } = await listOrganizationRuns(req.ctx, req.params.organization, { page, query: req.query })
-    return pageWithoutTotals({ url: req.url, page, isLast }, await runDocuments(req.ctx, rows, req.includes))
+    return pageWithoutTotals(
+      { url: req.url, page, isLast },
+      rows.map((run) => runResource(req.ctx, run)),
+    )
   })
-  http.get('/organizations/:organization/runs/queue', { include: RUN_INCLUDES }, async (req) => {
+  http.get('/organizations/:organization/runs/queue', { include: INCLUDES }, async (req) => {
     const page = req.page()
     const { rows, total } = await listQueue(req.ctx, req.params.organization, page)
-    const runs = rows.map((row) => row.run)
-    const { resources, included } = await runDocuments(req.ctx, runs, req.includes)
-    const positioned = resources.map((resource, index): QueuedRunResource => ({
-      ...resource,
-      attributes: { ...resource.attributes, 'position-in-queue': rows[index]?.position ?? 0 },
-    }))
-    return listPage({ url: req.url, page }, { rows: positioned, total }, included)
+    const positioned = rows.map(({ run, position }): QueuedRunResource => {
+      const resource = runResource(req.ctx, run)
+      return { ...resource, attributes: { ...resource.attributes, 'position-in-queue': position } }
+    })
+    return listPage({ url: req.url, page }, { rows: positioned, total })
   })
   http.get('/organizations/:organization/capacity', async (req) => {
     const { name, pending, running } = await readCapacity(req.ctx, req.params.organization)
@@ -100,10 +111,7 @@ export const runRoutes: Routes = (http) => {
 }
 
 /** A list over a whole organization is not counted (public documentation: `pagination-without-totals`). */
-function pageWithoutTotals(
-  { url, page, isLast }: { url: string; page: Page; isLast: boolean },
-  { resources, included }: { resources: Resource[]; included?: Resource[] },
-) {
+function pageWithoutTotals({ url, page, isLast }: { url: string; page: Page; isLast: boolean }, resources: Resource[]) {
   const [path = '', search] = url.split('?', 2)
   const link = (number: number) => {
     const params = new URLSearchParams(search)
@@ -117,7 +125,6 @@ function pageWithoutTotals(
     status: 200,
     document: {
       data: resources,
-      ...(included && { included }),
       links: {
         self: link(page.number),
         first: link(1),

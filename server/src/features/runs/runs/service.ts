@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import { type Facts, type WorkspacePermission, workspacePermissions } from '../../../auth/permissions.ts'
-import { checkAccess, readAccess } from '../../../auth/workspace-access.ts'
+import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { invalidParameter, notFound } from '../../../errors.ts'
 import { readText } from '../../../http/query.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
@@ -45,7 +45,7 @@ function present(run: Omit<store.FoundRun, 'facts'>, facts: Facts): Run {
 export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promise<Run[]> {
   if (ids.length === 0) return []
   const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
-  return rows.map((row) => readable(ctx, row)).filter((run) => run.can.has('runs:read'))
+  return rows.map((row) => readable(ctx, row)).filter(canReadRuns)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../../app.ts'
 import { type WorkspacePermission } from '../../../auth/permissions.ts'
-import { checkAccess, readAccess } from '../../../auth/workspace-access.ts'
+import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import type { Tx } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../../tasks/run-tasks/service.ts'
@@ -33,33 +33,35 @@ export async function requireTaskStage(ctx: Ctx, id: string, permission: Workspa
 }
 
 export async function listRunStages(ctx: Ctx, runId: string): Promise<TaskStage[]> {
-  const run = await requireRun(ctx, runId, 'runs:read')
-  return stagesOfRuns(ctx, [run])
+  const { id, can } = await requireRun(ctx, runId, 'runs:read')
+  const stages = await store.listStages(ctx.db, [id])
+  return withResults(
+    ctx,
+    stages.map((stage) => ({ ...stage, can })),
+  )
 }
 
-/** The stages of runs that the caller has authorised, in the order of each run. */
-export async function stagesOfRuns(
-  ctx: Pick<Ctx, 'db'>,
-  runs: readonly { id: string; can: ReadonlySet<WorkspacePermission> }[],
-): Promise<TaskStage[]> {
-  const stages = await store.listStages(
-    ctx.db,
-    runs.map((run) => run.id),
+/** Those of the stages whose run the actor may read. */
+export async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise<TaskStage[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findTaskStages(ctx.db, ctx.actor, ids)
+  return withResults(
+    ctx,
+    rows.flatMap((row) => {
+      const access = readAccess(ctx.actor, row)
+      return canReadRuns(access) ? { ...row, can: access.can } : []
+    }),
   )
+}
+
+async function withResults(ctx: Ctx, stages: readonly Omit<TaskStage, 'results'>[]): Promise<TaskStage[]> {
   if (stages.length === 0) return []
-  const results = Map.groupBy(
-    await listResults(
-      ctx.db,
-      stages.map((stage) => stage.id),
-    ),
-    (result) => result.task_stage_id,
+  const rows = await listResults(
+    ctx.db,
+    stages.map((stage) => stage.id),
   )
-  const permissions = new Map(runs.map((run) => [run.id, run.can]))
-  return stages.map((stage) => ({
-    ...stage,
-    results: results.get(stage.id) ?? [],
-    can: permissions.get(stage.run_id) ?? new Set(),
-  }))
+  const results = Map.groupBy(rows, (result) => result.task_stage_id)
+  return stages.map((stage) => ({ ...stage, results: results.get(stage.id) ?? [] }))
 }
 
 /**

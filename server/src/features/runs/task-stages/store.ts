@@ -6,7 +6,8 @@ import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskStageRow = Selectable<Schema['task_stages']>
 
-export async function findTaskStage(db: Db, actor: Actor, id: string) {
+/** Stages with their workspace, and the facts about it for `actor`. */
+function selectStages(db: Db, actor: Actor) {
   return db
     .selectFrom('task_stages as s')
     .innerJoin('runs', 'runs.id', 's.run_id')
@@ -14,8 +15,16 @@ export async function findTaskStage(db: Db, actor: Actor, id: string) {
     .selectAll('s')
     .select(['w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
     .select(workspaceFactsColumn(actor).as('facts'))
-    .where('s.id', '=', id)
-    .executeTakeFirst()
+}
+
+export async function findTaskStage(db: Db, actor: Actor, id: string) {
+  return selectStages(db, actor).where('s.id', '=', id).executeTakeFirst()
+}
+
+export async function findTaskStages(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectStages(db, actor)
+    .where(sql<boolean>`s.id = any(${ids})`)
+    .execute()
 }
 
 /** The stages of runs, in the order in which a run reaches them. */

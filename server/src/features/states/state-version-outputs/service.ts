@@ -59,6 +59,13 @@ export async function listOutputsOf(ctx: Ctx, stateVersionIds: readonly string[]
   return (await store.listOutputsOf(ctx.db, stateVersionIds)).map((row) => opened(ctx, row))
 }
 
+/** The outputs of the current states of workspaces, by workspace. The caller has authorised them. */
+export async function listCurrentOutputsOf(ctx: Ctx, workspaceIds: readonly string[]): Promise<Map<string, Output[]>> {
+  const rows = await store.listCurrentOutputsOf(ctx.db, workspaceIds)
+  const byWorkspace = Map.groupBy(rows, (row) => row.workspace_id)
+  return new Map([...byWorkspace].map(([id, rows]) => [id, rows.map((row) => opened(ctx, row))]))
+}
+
 /** Outputs are read right after an apply: what the job has not extracted yet is extracted here. */
 async function checkExtracted(ctx: Ctx, version: { id: string; status: string; resources_processed: boolean }) {
   if (version.status !== 'finalized' || version.resources_processed) return

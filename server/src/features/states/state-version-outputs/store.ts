@@ -43,6 +43,16 @@ export async function listOutputsOf(db: Db, stateVersionIds: readonly string[]):
   return rows
 }
 
+/** The outputs of the current states of workspaces. */
+export async function listCurrentOutputsOf(db: Db, workspaceIds: readonly string[]) {
+  const { rows } = await sql<OutputRow & { workspace_id: string }>`
+    select o.*, w.id as workspace_id
+      from workspaces w join state_version_outputs o on o.state_version_id = w.current_state_version_id
+     where w.id = any(${workspaceIds})
+     order by o.name`.execute(db)
+  return rows
+}
+
 export async function countOutputs(db: Db, stateVersionId: string) {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from state_version_outputs where state_version_id = ${stateVersionId}`.execute(db)

@@ -11,15 +11,23 @@ const DAY_MS = 86_400_000
 export const GRACE_MS = 7 * DAY_MS
 
 /**
- * Marks the content of a version for the garbage collection, which takes it after the days that `readDays` parses from the
- * body, once the caller is known to be allowed; until then it can be restored, and can't be read. These actions are for
- * owners, and for the self-managed edition (INTERFACE §4.9.5).
- *
- * Each throws `not-found` for everyone else, and `bad-request` for a transition that the status does not allow.
+ * The version, for the actions on its backing data: they are for owners, and for the self-managed edition (INTERFACE §4.9.5).
+ * Throws `not-found` for everyone else.
  */
-export async function softDeleteBackingData(ctx: Ctx, id: string, readDays: () => number | undefined) {
-  const found = await requireOwned(ctx, id)
-  const days = readDays()
+export async function requireOwnedStateVersion(ctx: Ctx, id: string) {
+  if (ctx.config.edition === 'hosted') throw notFound('state version')
+  const found = await requireStateVersion(ctx, id)
+  if (found.facts.standing !== 'owner' && found.facts.standing !== 'system') throw notFound('state version')
+  return found
+}
+
+/**
+ * Marks the content of a version from `requireOwnedStateVersion` for the garbage collection, which takes it after `days`.
+ * Until then it can be restored, and can't be read.
+ *
+ * These actions throw `bad-request` for a transition that the status does not allow.
+ */
+export async function softDeleteBackingData(ctx: Ctx, found: StateVersion, days: number | undefined) {
   const version = await transition(ctx, found, 'backing_data_soft_deleted', async (ctx, version) => {
     const now = ctx.now()
     await store.updateStateVersion(ctx.db, version.id, {
@@ -31,14 +39,13 @@ export async function softDeleteBackingData(ctx: Ctx, id: string, readDays: () =
   return { ...version, echoedDays: days }
 }
 
-export async function restoreBackingData(ctx: Ctx, id: string) {
-  return transition(ctx, await requireOwned(ctx, id), 'finalized', async (ctx, version) => {
+export async function restoreBackingData(ctx: Ctx, found: StateVersion) {
+  return transition(ctx, found, 'finalized', async (ctx, version) => {
     await store.updateStateVersion(ctx.db, version.id, { status: 'finalized', soft_deleted_at: null, purge_at: null })
   })
 }
 
-export async function permanentlyDeleteBackingData(ctx: Ctx, id: string) {
-  const found = await requireOwned(ctx, id)
+export async function permanentlyDeleteBackingData(ctx: Ctx, found: StateVersion) {
   return transition(ctx, found, 'backing_data_permanently_deleted', async (ctx, version) => {
     await store.purgeStateVersion(ctx.db, version.id)
   })
@@ -57,13 +64,6 @@ const ACTIONS = {
   finalized: 'restore_backing_data',
   backing_data_permanently_deleted: 'permanently_delete_backing_data',
 } as const satisfies Record<Target, string>
-
-async function requireOwned(ctx: Ctx, id: string) {
-  if (ctx.config.edition === 'hosted') throw notFound('state version')
-  const found = await requireStateVersion(ctx, id)
-  if (found.facts.standing !== 'owner' && found.facts.standing !== 'system') throw notFound('state version')
-  return found
-}
 
 async function transition(
   ctx: Ctx,

@@ -34,16 +34,13 @@ export type StateOfWorkspace = Pick<
 >
 
 /**
- * Adds a state version: finalized when its content comes along, else pending until that is uploaded. `read` parses the
- * body; it is called once the caller is known to be allowed to write, since what may not be seen is not found, whatever
- * was sent (INTERFACE §4.3.4).
+ * Adds a state version to a workspace that the caller may write states of: finalized when its content comes along, else
+ * pending until that is uploaded.
  *
  * Throws `invalid` for a body that contradicts itself, `conflict` without the lock, `precondition-failed` for a serial
  * that is behind, `conflict` for another content or lineage.
  */
-export async function createStateVersion(ctx: Ctx, workspaceId: string, read: () => NewVersionInput) {
-  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
-  const input = read()
+export async function createStateVersion(ctx: Ctx, workspace: Workspace, input: NewVersionInput) {
   const state = readNewState(ctx, input)
   const surroundings = surroundingsOf(workspace)
   const known = await checkNewState(ctx, workspace, state)

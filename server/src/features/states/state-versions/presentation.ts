@@ -1,32 +1,15 @@
-import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
 import { workspacePermissions } from '../../../auth/permissions.ts'
 import { RawJson } from '../../../http/raw-json.ts'
 import type { Surroundings } from './create.ts'
-import { includedWith } from './includes.ts'
 import { type Shown, stateVersionResource } from './resource.ts'
 import { resourceLists } from './resource-lists.ts'
 import type { PresentedRow } from './store.ts'
 
-/** Presents versions of one workspace with what `includes` names. */
-export async function stateVersionDocuments(
+export async function stateVersionResources<Version extends PresentedRow>(
   ctx: Ctx,
-  versions: readonly PresentedRow[],
-  surroundings: Surroundings & { echoedDays?: number | undefined },
-  includes: ReadonlySet<string> = new Set(),
-): Promise<{ resources: Resource[]; included: Resource[] | undefined }> {
-  const shown = { ...shownIn(surroundings), deleteOlderThanDays: surroundings.echoedDays }
-  const [resources, included] = await Promise.all([
-    stateVersionResources(ctx, versions, () => shown),
-    includedWith(ctx, versions, includes),
-  ])
-  return { resources, included }
-}
-
-export async function stateVersionResources(
-  ctx: Ctx,
-  versions: readonly PresentedRow[],
-  shownOf: (version: PresentedRow) => Shown,
+  versions: readonly Version[],
+  shownOf: (version: Version) => Shown,
 ) {
   const lists = await resourceLists(ctx, versions)
   // A version that was deleted since its row was read has no list any more.

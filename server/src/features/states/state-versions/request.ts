@@ -1,9 +1,7 @@
-import { type CreateStateVersion, createStateVersionBody } from '@groundstate/contract/state-versions'
+import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, invalid } from '../../../errors.ts'
-import { parseBody } from '../../../http/validation.ts'
 import { md5Of } from './content.ts'
-import { isRecord } from '../../../terraform-state/cty.ts'
 import { type SealedOutput, sealOutputs } from './extract.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
 import { jsonObjectFault, readStateHeader, type StateHeader } from '../../../terraform-state/state-file.ts'
@@ -16,24 +14,8 @@ const WHOLE_BODY = ''
 export const CONTENT_FIELDS = ['state', 'json-state', 'json-state-outputs'] as const
 type ContentField = (typeof CONTENT_FIELDS)[number]
 
-/** A request for a new version; of long contents the bytes, which stand in the place of their texts. */
+/** A request for a new version. Of long contents there are the bytes, by name; their texts say nothing then. */
 export type NewVersionInput = CreateStateVersion & { contents: Partial<Record<ContentField, Buffer>> }
-
-/** Parses the body of such a request, in which a long content may be the bytes that it stands for already. */
-export function parseNewVersion(body: unknown): NewVersionInput {
-  const contents: NewVersionInput['contents'] = {}
-  const attributes = isRecord(body) && isRecord(body.data) ? body.data.attributes : undefined
-  if (isRecord(attributes)) {
-    for (const name of CONTENT_FIELDS) {
-      const content = attributes[name]
-      if (!Buffer.isBuffer(content)) continue
-      contents[name] = content
-      // For the schema, which knows texts.
-      attributes[name] = 'AA=='
-    }
-  }
-  return { ...parseBody(createStateVersionBody, body).data, contents }
-}
 
 /** What a request for a new version carries, decoded and checked against itself. */
 export type NewState = {

@@ -2,6 +2,7 @@ import type { RollbackStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
+import { type Workspace } from '../../workspaces/workspaces/service.ts'
 import { insertStateVersion, type NewVersion } from './append.ts'
 import { md5Of, readContent, storeContent } from './content.ts'
 import { creatorId, requireStateWorkspace, surroundingsOf, versionAudit } from './create.ts'
@@ -16,18 +17,23 @@ import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 
 const POINTER = '/data/relationships/rollback-state-version'
 
+/** The workspace, for a caller who may roll its state back. Throws `not-found` for everyone else. */
+export async function requireRollbackWorkspace(ctx: Ctx, workspaceId: string) {
+  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
+  // The token of a run writes what its engine stores; to roll back is for users and teams (INTERFACE §4.7.3).
+  if (ctx.actor.kind === 'run') throw notFound('workspace')
+  return workspace
+}
+
 /**
- * Makes a copy of an earlier version the workspace's current state. The copy's serial is above every earlier one and
+ * Makes a copy of an earlier version the current state of a workspace from `requireRollbackWorkspace`. The copy's serial is above every earlier one and
  * stands in its bytes too, so that the next apply accepts it; no other byte differs.
  *
  * Throws `not-found` for a target of another workspace, `invalid` for one without readable content, `conflict` without
  * the lock.
  */
-export async function rollbackStateVersion(ctx: Ctx, workspaceId: string, read: () => RollbackStateVersion) {
-  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
-  // The token of a run writes what its engine stores; to roll back is for users and teams (INTERFACE §4.7.3).
-  if (ctx.actor.kind === 'run') throw notFound('workspace')
-  const targetId = read().relationships['rollback-state-version'].data.id
+export async function rollbackStateVersion(ctx: Ctx, workspace: Workspace, input: RollbackStateVersion) {
+  const targetId = input.relationships['rollback-state-version'].data.id
   await requireTarget(ctx, targetId, workspace.id)
   await checkHoldsLock(ctx, workspace)
 

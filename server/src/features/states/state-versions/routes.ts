@@ -1,24 +1,31 @@
 import { createStateVersionBody, rollbackStateVersionBody, softDeleteBody } from '@groundstate/contract/state-versions'
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
-import { type Answer, bytes, created, document, listPage, ok } from '../../../http/answers.ts'
+import { type Answer, bytes, created, listPage, ok } from '../../../http/answers.ts'
 import { invalidParameter } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
-import { parseBody, unparsed } from '../../../http/validation.ts'
+import { type Surroundings, createStateVersion, requireStateWorkspace } from './create.ts'
 import { stateDiffResource } from './diff-resource.ts'
-import { INCLUDES } from './includes.ts'
 import { OBJECT_PATH } from './objects.ts'
-import { stateVersionDocuments } from './presentation.ts'
-import { CONTENT_FIELDS, parseNewVersion } from './request.ts'
+import { shownIn, stateVersionResources } from './presentation.ts'
+import { CONTENT_FIELDS } from './request.ts'
 import { workspaceResourceResource } from './resource.ts'
-import { listStateVersions, showCurrentStateVersion, showStateVersion, type StateVersion } from './service.ts'
-import { createStateVersion, requireStateWorkspace } from './create.ts'
+import { listStateVersions, showCurrentStateVersion, showStateVersion } from './service.ts'
+import type { PresentedRow } from './store.ts'
 import { diffStateVersion } from './state-diff.ts'
 import { downloadContent, MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
 import { listWorkspaceResources } from './workspace-resources.ts'
-import { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './backing-data.ts'
-import { rollbackStateVersion } from './rollback.ts'
+import {
+  permanentlyDeleteBackingData,
+  requireOwnedStateVersion,
+  restoreBackingData,
+  softDeleteBackingData,
+} from './backing-data.ts'
+import { requireRollbackWorkspace, rollbackStateVersion } from './rollback.ts'
+
+/** What the reads of state versions may include (INTERFACE §4.5.5). */
+const INCLUDES = ['created_by', 'run', 'run.created_by', 'run.configuration_version', 'outputs'] as const
 
 /** The largest body with the content in it: it is read on the event loop, half a second for 64 MB. What is larger is uploaded. */
 const MAX_INLINE_BYTES = 128 * 1024 * 1024
@@ -29,30 +36,37 @@ const MAX_INLINE_BYTES = 128 * 1024 * 1024
  */
 const SNAPSHOTS = { 'x-terraform-snapshot-interval': '30' }
 
+const OF_OWNERS = { authorise: async (ctx: Ctx, { id }: { id: string }) => requireOwnedStateVersion(ctx, id) }
+
 export const stateVersionRoutes: Routes = (http) => {
   http.post(
     '/workspaces/:workspaceId/state-versions',
     {
-      body: unparsed(createStateVersionBody),
+      authorise: async (ctx, { workspaceId }) => requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
+      body: createStateVersionBody,
       maxBytes: MAX_INLINE_BYTES,
       base64Fields: CONTENT_FIELDS,
-      beforeLargeBody: async (ctx, { workspaceId = '' }) =>
-        requireStateWorkspace(ctx, workspaceId, 'state-versions:write'),
     },
     async (req) => {
-      const read = () => parseNewVersion(req.body)
-      const { version, surroundings } = await createStateVersion(req.ctx, req.params.workspaceId, read)
-      const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)
-      return { ...created(first(resources)), headers: SNAPSHOTS }
+      const input = { ...req.body.data, contents: req.contents }
+      const { version, surroundings } = await createStateVersion(req.ctx, req.subject, input)
+      const resource = await presented(req.ctx, { ...version, ...surroundings })
+      return { ...created(resource), headers: SNAPSHOTS }
     },
   )
 
-  http.patch('/workspaces/:workspaceId/state-versions', { body: unparsed(rollbackStateVersionBody) }, async (req) => {
-    const read = () => parseBody(rollbackStateVersionBody, req.body).data
-    const { version, surroundings } = await rollbackStateVersion(req.ctx, req.params.workspaceId, read)
-    const { resources } = await stateVersionDocuments(req.ctx, [version], surroundings)
-    return { ...created(first(resources)), headers: SNAPSHOTS }
-  })
+  http.patch(
+    '/workspaces/:workspaceId/state-versions',
+    {
+      authorise: async (ctx, { workspaceId }) => requireRollbackWorkspace(ctx, workspaceId),
+      body: rollbackStateVersionBody,
+    },
+    async (req) => {
+      const { version, surroundings } = await rollbackStateVersion(req.ctx, req.subject, req.body.data)
+      const resource = await presented(req.ctx, { ...version, ...surroundings })
+      return { ...created(resource), headers: SNAPSHOTS }
+    },
+  )
 
   http.get('/state-versions', { include: INCLUDES }, async (req) => {
     const page = req.page()
@@ -62,16 +76,16 @@ export const stateVersionRoutes: Routes = (http) => {
       status: req.query['filter[status]'],
     }
     const { rows, total, surroundings } = await listStateVersions(req.ctx, filter, page)
-    const { resources, included } = await stateVersionDocuments(req.ctx, rows, surroundings, req.includes)
-    return { ...listPage({ url: req.url, page }, { rows: resources, total }, included), headers: SNAPSHOTS }
+    const resources = await stateVersionResources(req.ctx, rows, () => shownIn(surroundings))
+    return { ...listPage({ url: req.url, page }, { rows: resources, total }), headers: SNAPSHOTS }
   })
 
   http.get('/workspaces/:workspaceId/current-state-version', { include: INCLUDES }, async (req) => {
-    return shown(req.ctx, await showCurrentStateVersion(req.ctx, req.params.workspaceId), req.includes)
+    return shown(req.ctx, await showCurrentStateVersion(req.ctx, req.params.workspaceId))
   })
 
   http.get('/state-versions/:id', { include: INCLUDES }, async (req) => {
-    return shown(req.ctx, await showStateVersion(req.ctx, req.params.id), req.includes)
+    return shown(req.ctx, await showStateVersion(req.ctx, req.params.id))
   })
 
   http.get('/state-versions/:id/diff', async (req) => {
@@ -84,17 +98,20 @@ export const stateVersionRoutes: Routes = (http) => {
     return ok(stateDiffResource(await diffStateVersion(req.ctx, req.params.id, from)))
   })
 
-  http.post('/state-versions/:id/actions/soft_delete_backing_data', { body: unparsed(softDeleteBody) }, async (req) => {
-    const readDays = () => parseBody(softDeleteBody, req.body)
-    return shown(req.ctx, await softDeleteBackingData(req.ctx, req.params.id, readDays))
+  http.post(
+    '/state-versions/:id/actions/soft_delete_backing_data',
+    { ...OF_OWNERS, body: softDeleteBody },
+    async (req) => {
+      return shown(req.ctx, await softDeleteBackingData(req.ctx, req.subject, req.body))
+    },
+  )
+
+  http.post('/state-versions/:id/actions/restore_backing_data', OF_OWNERS, async (req) => {
+    return shown(req.ctx, await restoreBackingData(req.ctx, req.subject))
   })
 
-  http.post('/state-versions/:id/actions/restore_backing_data', async (req) => {
-    return shown(req.ctx, await restoreBackingData(req.ctx, req.params.id))
-  })
-
-  http.post('/state-versions/:id/actions/permanently_delete_backing_data', async (req) => {
-    return shown(req.ctx, await permanentlyDeleteBackingData(req.ctx, req.params.id))
+  http.post('/state-versions/:id/actions/permanently_delete_backing_data', OF_OWNERS, async (req) => {
+    return shown(req.ctx, await permanentlyDeleteBackingData(req.ctx, req.subject))
   })
 
   http.get('/workspaces/:workspaceId/resources', async (req) => {
@@ -124,17 +141,15 @@ export const stateVersionRoutes: Routes = (http) => {
   })
 }
 
-function first<T>(resources: readonly T[]): T {
-  const [resource] = resources
-  if (resource === undefined) throw new Error('one version was presented as none')
-  return resource
+type Presented = PresentedRow & Surroundings & { echoedDays?: number | undefined }
+
+async function shown(ctx: Ctx, version: Presented): Promise<Answer> {
+  return { ...ok(await presented(ctx, version)), headers: SNAPSHOTS }
 }
 
-async function shown(
-  ctx: Ctx,
-  version: StateVersion & { echoedDays?: number | undefined },
-  includes?: ReadonlySet<string>,
-): Promise<Answer> {
-  const { resources, included } = await stateVersionDocuments(ctx, [version], version, includes)
-  return { status: 200, document: document(first(resources), included), headers: SNAPSHOTS }
+async function presented(ctx: Ctx, version: Presented) {
+  const show = { ...shownIn(version), deleteOlderThanDays: version.echoedDays }
+  const [resource] = await stateVersionResources(ctx, [version], () => show)
+  if (resource === undefined) throw new Error('one version was presented as none')
+  return resource
 }

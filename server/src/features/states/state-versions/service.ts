@@ -1,11 +1,10 @@
 import type { Ctx } from '../../../app.ts'
-import { readFacts } from '../../../auth/facts.ts'
-import { checkDemands, type Facts, type WorkspacePermission, workspacePermissions } from '../../../auth/permissions.ts'
+import { checkDemands, type Facts, type WorkspacePermission } from '../../../auth/permissions.ts'
+import { readAccess } from '../../../auth/workspace-access.ts'
 import type { Tx } from '../../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
-import { requireWorkspaceByName, type Workspace } from '../../workspaces/workspaces/service.ts'
+import { requireWorkspaceByName } from '../../workspaces/workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
-import { shownIn, stateVersionResources } from './presentation.ts'
 import * as store from './store.ts'
 import type { Page, Paged } from '../../../db/page.ts'
 
@@ -36,12 +35,20 @@ export async function showCurrentStateVersion(ctx: Ctx, workspaceId: string) {
 
 function authorised(ctx: Ctx, row: store.FoundStateVersion | undefined, permission: WorkspacePermission): StateVersion {
   if (!row) throw notFound('state version')
-  const { organization_id: organizationId, workspace_id: workspaceId } = row
-  const facts = readFacts(ctx.actor, { organizationId, workspaceId, facts: row.facts })
-  const can = workspacePermissions(facts)
+  const { facts, can } = readAccess(ctx.actor, row)
   if (can.size > 0) checkDemands(facts)
   if (!can.has(permission)) throw notFound('state version')
   return { ...row, facts }
+}
+
+/** Those of the versions that the actor may read. */
+export async function listReadableStateVersions(ctx: Ctx, ids: readonly string[]): Promise<StateVersion[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findStateVersions(ctx.db, ctx.actor, ids)
+  return rows.flatMap((row) => {
+    const { facts, can } = readAccess(ctx.actor, row)
+    return !facts.demands && can.has('state-versions:read') ? { ...row, facts } : []
+  })
 }
 
 /** The versions of one workspace, the newest first. */
@@ -103,12 +110,4 @@ export function checkNoPendingStateVersion({ pending_state_version_id: pending }
 export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Releasable) {
   if (workspace.latest_state_version_id === workspace.current_state_version_id) return
   await store.promoteLatest(ctx.db, workspace.id)
-}
-
-/** The current versions of workspaces as resources, for includes: of workspaces whose state the caller may read. */
-export async function includedStateVersions(ctx: Ctx, workspaces: readonly Workspace[]) {
-  const ids = workspaces.flatMap((workspace) => workspace.current_state_version_id ?? [])
-  const shown = new Map(workspaces.map((workspace) => [workspace.id, shownIn(surroundingsOf(workspace))]))
-  const versions = await store.findVersions(ctx.db, ids)
-  return stateVersionResources(ctx, versions, (version) => shown.get(version.workspace_id) ?? {})
 }

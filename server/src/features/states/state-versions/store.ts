@@ -54,13 +54,22 @@ export async function findStateVersion(db: Db, actor: Actor, key: { id: string }
   return rows[0]
 }
 
-function selectStateVersion(actor: Asker, key: { id: InSql } | { currentOf: InSql }) {
+/** As `findStateVersion`, for several. */
+export async function findStateVersions(db: Db, actor: Actor, ids: readonly string[]) {
+  const { rows } = await selectStateVersion(actor, { ids }).execute(db)
+  return rows
+}
+
+type Key = { id: InSql } | { ids: readonly string[] } | { currentOf: InSql }
+
+function selectStateVersion(actor: Asker, key: Key) {
   const source =
-    'id' in key
-      ? sql`state_versions sv join workspaces w on w.id = sv.workspace_id
-            join organizations og on og.id = w.organization_id where sv.id = ${key.id}`
-      : sql`workspaces w join state_versions sv on sv.id = w.current_state_version_id
+    'currentOf' in key
+      ? sql`workspaces w join state_versions sv on sv.id = w.current_state_version_id
             join organizations og on og.id = w.organization_id where w.id = ${key.currentOf}`
+      : sql`state_versions sv join workspaces w on w.id = sv.workspace_id
+            join organizations og on og.id = w.organization_id
+            where ${'id' in key ? sql`sv.id = ${key.id}` : sql`sv.id = any(${key.ids})`}`
   return sql<FoundStateVersion>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
            w.current_state_version_id, og.plan, ${workspaceFactsColumn(actor)} as facts
@@ -77,13 +86,6 @@ export async function findVersion(db: Db, id: string): Promise<PresentedRow | un
   const { rows } = await sql<PresentedRow>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = ${id}`.execute(db)
   return rows[0]
-}
-
-/** As `findVersion`, for several. */
-export async function findVersions(db: Db, ids: readonly string[]): Promise<PresentedRow[]> {
-  const { rows } = await sql<PresentedRow>`
-    select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = any(${ids})`.execute(db)
-  return rows
 }
 
 /** The lists of resources of these versions, as JSON. */

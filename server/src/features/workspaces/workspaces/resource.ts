@@ -1,4 +1,3 @@
-import type { Relationship } from '@groundstate/contract/json-api'
 import type { WorkspaceOutputResource } from '@groundstate/contract/workspace-outputs'
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { effectiveExecution } from './execution.ts'
@@ -7,16 +6,10 @@ import { policyIdentifier } from '../../organizations/organizations/retention-po
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 
-/**
- * A workspace as the public API has it; `relationships` are added to its own by those who include more. `waitingReason` is
- * our own: why its run waits, told where the workspace is what was asked for.
- */
+/** A workspace as the public API has it. `waitingReason` is our own: why its run waits, told where the workspace is what was asked for. */
 export function workspaceResource(
   workspace: Workspace,
-  {
-    relationships,
-    waitingReason,
-  }: { relationships?: Record<string, Relationship>; waitingReason?: string | null } = {},
+  { waitingReason }: { waitingReason?: string | null } = {},
 ): WorkspaceResource {
   const { can } = workspace
   const { mode, agentPoolId } = effectiveExecution(workspace)
@@ -101,7 +94,6 @@ export function workspaceResource(
       'data-retention-policy': policyIdentifier(workspace.retention_policy),
       'tag-bindings': { links: { related: `${self}/tag-bindings` } },
       'effective-tag-bindings': { links: { related: `${self}/effective-tag-bindings` } },
-      ...relationships,
     },
     links: {
       self: `/api/v2/organizations/${workspace.organization_name}/workspaces/${workspace.name}`,
@@ -130,7 +122,7 @@ function toOne<const Type extends string>(id: string | null, type: Type) {
   return { data: id === null ? null : { id, type } }
 }
 
-function permissionsBlock(workspace: Workspace) {
+export function permissionsBlock(workspace: Workspace) {
   const { can } = workspace
   return {
     'can-update': can.has('workspace:update'),

@@ -4,7 +4,7 @@ import type { Routes } from '../../../http/http.ts'
 import { createWorkspace, updateWorkspace } from './create.ts'
 import { deleteWorkspace, safeDeleteWorkspace } from '../../runs/workspace-deletion/delete.ts'
 import { readList, readSort, readText } from '../../../http/query.ts'
-import { INCLUDES, workspaceDocument, workspaceDocuments } from './includes.ts'
+import { shownWorkspace, workspaceResources } from './presentation.ts'
 import { listWorkspaces } from './list.ts'
 import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
 import { readTagged } from './tag-query.ts'
@@ -14,14 +14,42 @@ import { SORTS } from './list-store.ts'
 const BY_NAME = '/organizations/:organization/workspaces/:name'
 const BY_ID = '/workspaces/:id'
 
+const RUN_INCLUDES = [
+  'plan',
+  'apply',
+  'created_by',
+  'configuration_version',
+  'configuration_version.ingress_attributes',
+]
+
+const INCLUDES = [
+  'organization',
+  'project',
+  'current_run',
+  'latest_run',
+  'current_configuration_version',
+  'current_state_version',
+  'agent_pool',
+  'locked_by',
+  'outputs',
+  'vars',
+  'effective_tag_bindings',
+  // A workspace has neither: the first comes from version control, the second from health assessments.
+  'readme',
+  'current_assessment_result',
+  ...RUN_INCLUDES.flatMap((name) => [`current_run.${name}`, `latest_run.${name}`]),
+  'current_configuration_version.ingress_attributes',
+  // An attribute, which the state version has anyway.
+  'current_state_version.resources_processed',
+]
+
 export const workspaceRoutes: Routes = (http) => {
   http.post(
     '/organizations/:organization/workspaces',
     { body: createWorkspaceBody, include: INCLUDES },
     async (req) => {
       const workspace = await createWorkspace(req.ctx, req.params.organization, sentBy(req))
-      const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-      return created(resource, included)
+      return created(await shownWorkspace(req.ctx, workspace))
     },
   )
   http.get('/organizations/:organization/workspaces', { include: INCLUDES }, async (req) => {
@@ -38,28 +66,23 @@ export const workspaceRoutes: Routes = (http) => {
         runStatuses: readList(req.query, 'filter[current-run][status]'),
       },
     })
-    const { resources, included } = await workspaceDocuments(req.ctx, rows, req.includes)
-    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+    return listPage({ url: req.url, page }, { rows: await workspaceResources(req.ctx, rows), total })
   })
   http.get(BY_NAME, { include: INCLUDES }, async (req) => {
     const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
-    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-    return ok(resource, included)
+    return ok(await shownWorkspace(req.ctx, workspace))
   })
   http.get(BY_ID, { include: INCLUDES }, async (req) => {
     const workspace = await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')
-    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-    return ok(resource, included)
+    return ok(await shownWorkspace(req.ctx, workspace))
   })
   http.patch(BY_NAME, { body: updateWorkspaceBody, include: INCLUDES }, async (req) => {
     const workspace = await updateWorkspace(req.ctx, req.params, sentBy(req))
-    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-    return ok(resource, included)
+    return ok(await shownWorkspace(req.ctx, workspace))
   })
   http.patch(BY_ID, { body: updateWorkspaceBody, include: INCLUDES }, async (req) => {
     const workspace = await updateWorkspace(req.ctx, req.params, sentBy(req))
-    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-    return ok(resource, included)
+    return ok(await shownWorkspace(req.ctx, workspace))
   })
   http.delete(BY_NAME, async (req) => {
     await deleteWorkspace(req.ctx, req.params)
@@ -79,18 +102,15 @@ export const workspaceRoutes: Routes = (http) => {
   })
   http.post(`${BY_ID}/actions/lock`, { body: lockBody, include: INCLUDES }, async (req) => {
     const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
-    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-    return ok(resource, included)
+    return ok(await shownWorkspace(req.ctx, workspace))
   })
   http.post(`${BY_ID}/actions/unlock`, { include: INCLUDES }, async (req) => {
     const workspace = await unlockWorkspace(req.ctx, req.params.id)
-    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-    return ok(resource, included)
+    return ok(await shownWorkspace(req.ctx, workspace))
   })
   http.post(`${BY_ID}/actions/force-unlock`, { include: INCLUDES }, async (req) => {
     const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
-    const { resource, included } = await workspaceDocument(req.ctx, workspace, req.includes)
-    return ok(resource, included)
+    return ok(await shownWorkspace(req.ctx, workspace))
   })
 }
 

@@ -1,0 +1,4 @@
+import type { Loader } from '../../../http/loaders.ts'
+import { includedUsers } from './service.ts'
+
+export const userLoaders: readonly Loader[] = [{ type: 'users', load: includedUsers }]

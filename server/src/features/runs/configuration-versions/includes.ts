@@ -1,0 +1,11 @@
+import type { Loader } from '../../../http/loaders.ts'
+import { configurationVersionResource } from './resource.ts'
+import { listReadableConfigurationVersions } from './service.ts'
+
+export const configurationVersionLoaders: readonly Loader[] = [
+  {
+    type: 'configuration-versions',
+    load: async (ctx, ids) =>
+      (await listReadableConfigurationVersions(ctx, ids)).map((version) => configurationVersionResource(ctx, version)),
+  },
+]

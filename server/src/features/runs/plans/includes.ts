@@ -1,0 +1,13 @@
+import type { Loader } from '../../../http/loaders.ts'
+import { applyResource, planResource } from './resource.ts'
+import { listReadablePhases } from './service.ts'
+
+export const phaseLoaders: readonly Loader[] = [
+  {
+    type: ['plans', 'applies'],
+    load: async (ctx, ids) =>
+      (await listReadablePhases(ctx, ids)).map((phase) =>
+        phase.kind === 'plan' ? planResource(ctx, phase) : applyResource(ctx, phase),
+      ),
+  },
+]

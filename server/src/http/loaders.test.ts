@@ -1,0 +1,211 @@
+import type { Resource } from '@groundstate/contract/json-api'
+import { describe, expect, test } from 'vitest'
+import type { Ctx } from '../app.ts'
+import { addIncluded, indexLoaders, type Loader } from './loaders.ts'
+
+/* Runs have plans and a maker, and name the workspace that they are in; workspaces tell their variables on request only. */
+
+const one = (type: string, id: string) => ({ data: { type, id } })
+const run = (id: string, plan = `plan-${id}`): Resource => ({
+  type: 'runs',
+  id,
+  relationships: {
+    plan: one('plans', plan),
+    'created-by': one('users', 'ada'),
+    'confirmed-by': { data: null },
+    workspace: one('workspaces', 'ws'),
+    comments: { links: { related: `/runs/${id}/comments` } },
+  },
+})
+const workspace = (id: string, current: string, lockedBy = one('users', 'ada')): Resource => ({
+  type: 'workspaces',
+  id,
+  relationships: {
+    'current-run': one('runs', current),
+    'latest-run': one('runs', 'r2'),
+    'locked-by': lockedBy,
+    readme: one('readmes', 'none'),
+    vars: { links: { related: `/${id}/vars` } },
+  },
+})
+
+/** Loaders that write down what they were asked for; nobody may read what is called secret. */
+function fakes() {
+  const asked: string[] = []
+  const named = (type: string, make: (id: string) => Resource = (id) => ({ type, id })): Loader => ({
+    type,
+    load: async (_, ids) => {
+      asked.push(`${type}: ${ids.join(',')}`)
+      return ids
+        .filter((id) => id !== 'secret')
+        .map((id) => make(id))
+        .toReversed()
+    },
+  })
+  const loaders: Loader[] = [
+    named('runs', run),
+    named('plans'),
+    named('users'),
+    named('workspaces', (id) => workspace(id, 'r1')),
+    {
+      of: 'workspaces',
+      relation: 'vars',
+      load: async (_, parents) => {
+        asked.push(`vars of ${parents.map(({ id }) => id).join(',')}`)
+        const vars = (id: string) => ['a', 'b'].map((name) => ({ type: 'vars', id: `${id}-${name}` }))
+        return new Map(parents.filter(({ id }) => id !== 'ws3').map(({ id }) => [id, vars(id)]))
+      },
+    },
+    {
+      of: 'plans',
+      relation: 'export',
+      load: async (_, parents) => new Map(parents.map(({ id }) => [id, { type: 'exports', id: `export-${id}` }])),
+    },
+  ]
+  return { asked, loaders }
+}
+
+async function include(data: Resource | Resource[] | null, ...paths: string[]) {
+  const { asked, loaders } = fakes()
+  const answer = { status: 200, document: { data, meta: {} } }
+  const { document } = await addIncluded({} as Ctx, indexLoaders(loaders), answer, new Set(paths))
+  const { included } = document as { included?: Resource[] }
+  return { asked, included: included?.map(({ type, id }) => `${type}/${id}`), document }
+}
+
+test('nothing asked for, nothing added', async () => {
+  expect((await include(run('r1'))).document).toEqual({ data: run('r1'), meta: {} })
+})
+
+test('a relation brings the resources that its data name, those of all rows by one load', async () => {
+  const { asked, included } = await include([run('r1'), run('r2'), run('r3', 'plan-r1')], 'plan')
+
+  expect(included).toEqual(['plans/plan-r1', 'plans/plan-r2'])
+  expect(asked).toEqual(['plans: plan-r1,plan-r2'])
+})
+
+test('a path goes on from what it has brought, which comes along', async () => {
+  const { asked, included } = await include(workspace('ws1', 'r1'), 'current_run.plan', 'current_run.created_by')
+
+  expect(included).toEqual(['runs/r1', 'plans/plan-r1', 'users/ada'])
+  expect(asked).toEqual(['runs: r1', 'plans: plan-r1', 'users: ada'])
+})
+
+test('of one depth each type is loaded once, and nothing twice', async () => {
+  const paths = [
+    'current_run',
+    'latest_run',
+    'locked_by',
+    'current_run.plan',
+    'latest_run.plan',
+    'latest_run.created_by',
+  ]
+
+  const { asked, included } = await include(
+    [workspace('ws1', 'r1'), workspace('ws2', 'r3', one('runs', 'r3'))],
+    ...paths,
+  )
+
+  expect(asked).toEqual(['runs: r1,r3,r2', 'users: ada', 'plans: plan-r1,plan-r3,plan-r2'])
+  expect(included).toEqual([
+    'runs/r1',
+    'runs/r3',
+    'runs/r2',
+    'users/ada',
+    'plans/plan-r1',
+    'plans/plan-r3',
+    'plans/plan-r2',
+  ])
+})
+
+test('the order is that of the paths, then that of the data', async () => {
+  const { included } = await include([run('r2'), run('r1')], 'created_by', 'plan')
+
+  expect(included).toEqual(['users/ada', 'plans/plan-r2', 'plans/plan-r1'])
+})
+
+describe('nothing is brought by', () => {
+  test.each([
+    ['a relation to none', 'confirmed_by'],
+    ['a relation without data', 'comments'],
+    ['a relation that the resource has not', 'cost_estimate'],
+    ['a path that goes on from nothing', 'confirmed_by.organization'],
+  ])('%s', async (_, path) => {
+    const { asked, included } = await include(run('r1'), path)
+
+    expect(included).toEqual([])
+    expect(asked).toEqual([])
+  })
+
+  test('a type without a loader', async () => {
+    expect((await include(workspace('ws1', 'r1'), 'readme')).included).toEqual([])
+  })
+
+  test('a document without data', async () => {
+    expect((await include(null, 'plan')).included).toEqual([])
+  })
+
+  test('what the caller may not read, and it is not asked for again', async () => {
+    const { asked, included } = await include(
+      workspace('ws1', 'secret', one('runs', 'secret')),
+      'current_run',
+      'locked_by',
+    )
+
+    expect(included).toEqual([])
+    expect(asked).toEqual(['runs: secret'])
+  })
+})
+
+describe('a relation that the resource does not tell', () => {
+  test('is loaded for all parents at once, and told beside its links', async () => {
+    const { asked, document, included } = await include([workspace('ws1', 'r1'), workspace('ws2', 'r1')], 'vars')
+
+    expect(asked).toEqual(['vars of ws1,ws2'])
+    expect(included).toEqual(['vars/ws1-a', 'vars/ws1-b', 'vars/ws2-a', 'vars/ws2-b'])
+    expect(document).toMatchObject({
+      data: [
+        { relationships: { vars: { data: ['ws1-a', 'ws1-b'].map((id) => ({ type: 'vars', id })), links: {} } } },
+        {},
+      ],
+    })
+  })
+
+  test('stays as it is where the loader leaves the parent out', async () => {
+    const { document } = await include(workspace('ws3', 'r1'), 'vars')
+
+    expect(document).toMatchObject({ data: workspace('ws3', 'r1') })
+  })
+
+  test('may be one resource, of a resource that is included itself', async () => {
+    const { document, included } = await include(run('r1'), 'plan.export')
+
+    expect(included).toEqual(['plans/plan-r1', 'exports/export-plan-r1'])
+    expect(document).toMatchObject({
+      included: [{ relationships: { export: one('exports', 'export-plan-r1') } }, {}],
+    })
+  })
+})
+
+test('what is in the data is not included as well', async () => {
+  const { asked, included } = await include([workspace('ws', 'r1')], 'current_run.workspace')
+
+  expect(included).toEqual(['runs/r1'])
+  expect(asked).toEqual(['runs: r1'])
+})
+
+test('a document that has its included resources stays as it is, as does what is no document', async () => {
+  const loaders = indexLoaders(fakes().loaders)
+  const complete = { status: 200, document: { data: run('r1'), included: [] } }
+  const bytes = { status: 200, content: { type: 'text/plain', data: 'x' } }
+
+  for (const answer of [complete, bytes]) {
+    expect(await addIncluded({} as Ctx, loaders, answer, new Set(['plan']))).toEqual(answer)
+  }
+})
+
+test('two loaders for the same are refused', () => {
+  const { loaders } = fakes()
+
+  expect(() => indexLoaders([...loaders, { type: 'plans', load: async () => [] }])).toThrow('two loaders for plans')
+})

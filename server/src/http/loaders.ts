@@ -1,0 +1,180 @@
+import type { Identifier, Resource } from '@groundstate/contract/json-api'
+import type { Ctx } from '../app.ts'
+import type { Answer } from './answers.ts'
+
+/** Resources of a type, or of several, by their ids, in one query. What the caller may not read is left out. */
+export type TypeLoader = {
+  type: string | readonly string[]
+  of?: undefined
+  load: (ctx: Ctx, ids: readonly string[]) => Promise<readonly Resource[]>
+}
+
+/**
+ * A relation of which the resource itself does not tell the data: what belongs there, by the id of the parent, for all
+ * parents in one query. The relation of a parent that is left out stays as it is.
+ */
+export type RelationLoader = {
+  of: string
+  relation: string
+  load: (ctx: Ctx, parents: readonly Resource[]) => Promise<ReadonlyMap<string, Resource | readonly Resource[]>>
+}
+
+/** How a feature's resources get into the documents that ask for them by `include`. */
+export type Loader = TypeLoader | RelationLoader
+
+export type Loaders = { byType: ReadonlyMap<string, TypeLoader>; byRelation: ReadonlyMap<string, RelationLoader> }
+
+/** Throws when two loaders bring the same. */
+export function indexLoaders(loaders: readonly Loader[]): Loaders {
+  const byType = new Map<string, TypeLoader>()
+  const byRelation = new Map<string, RelationLoader>()
+  for (const loader of loaders) {
+    if (loader.of !== undefined) add(byRelation, relationKey(loader.of, loader.relation), loader)
+    else for (const type of [loader.type].flat()) add(byType, type, loader)
+  }
+  return { byType, byRelation }
+}
+
+function add<Value>(map: Map<string, Value>, key: string, value: Value) {
+  if (map.has(key)) throw new Error(`there are two loaders for ${key}`)
+  map.set(key, value)
+}
+
+/**
+ * Adds to a document what `paths` name (`current_run.plan`), each resource once, in the order of the paths and of the
+ * relations' data. A path brings what stands along it too. The number of queries does not depend on the number of
+ * resources: of one depth, each type is loaded once. A document that has its `included` already stays as it is.
+ */
+export async function addIncluded(ctx: Ctx, loaders: Loaders, answer: Answer, paths: ReadonlySet<string>) {
+  const { document } = answer
+  if (paths.size === 0 || !isIncomplete(document)) return answer
+  const { data, ...rest } = document
+  const primary = [data ?? []].flat()
+  const included = await loadIncluded(ctx, loaders, primary, [...paths].map(relationsOf))
+  return { ...answer, document: { data, included, ...rest } }
+}
+
+type Incomplete = { data: Resource | readonly Resource[] | null }
+
+function isIncomplete(document: unknown): document is Incomplete {
+  return typeof document === 'object' && document !== null && 'data' in document && !('included' in document)
+}
+
+/** `current_run.plan` → `current-run`, `plan`: relations are in kebab case. */
+function relationsOf(path: string) {
+  return path.replaceAll('_', '-').split('.')
+}
+
+/** Resources by type and id; undefined for those that were asked for in vain. */
+type Known = Map<string, Resource | undefined>
+
+async function loadIncluded(
+  ctx: Ctx,
+  loaders: Loaders,
+  primary: readonly Resource[],
+  paths: readonly (readonly string[])[],
+) {
+  const known: Known = new Map(primary.map((resource) => [keyOf(resource), resource]))
+  const depth = Math.max(...paths.map((path) => path.length))
+  for (let level = 0; level < depth; level += 1) {
+    const ends = paths.filter((path) => path.length > level)
+    await loadLevel(
+      ctx,
+      loaders,
+      known,
+      ends.map((path) => ({ parents: follow(known, primary, path.slice(0, level)), relation: path[level] ?? '' })),
+    )
+  }
+  const included = new Map<string, Resource>()
+  for (const path of paths) {
+    for (const end of path.keys()) {
+      for (const resource of follow(known, primary, path.slice(0, end + 1))) included.set(keyOf(resource), resource)
+    }
+  }
+  for (const resource of primary) included.delete(keyOf(resource))
+  return [...included.values()]
+}
+
+/** What is known at the end of some relations, each resource once. */
+function follow(known: Known, from: readonly Resource[], relations: readonly string[]): readonly Resource[] {
+  return relations.reduce((parents, relation) => {
+    const keys = new Set(parents.flatMap((parent) => identifiers(parent, relation).map(keyOf)))
+    return [...keys].flatMap((key) => known.get(key) ?? [])
+  }, from)
+}
+
+type Step = { parents: readonly Resource[]; relation: string }
+
+async function loadLevel(ctx: Ctx, { byType, byRelation }: Loaders, known: Known, steps: readonly Step[]) {
+  const parentsOf = new Map<RelationLoader, Map<string, Resource>>()
+  const wanted = new Map<TypeLoader, Map<string, Identifier>>()
+  for (const { parents, relation } of steps) {
+    for (const parent of parents) {
+      const ofRelation = byRelation.get(relationKey(parent.type, relation))
+      if (ofRelation) {
+        entry(parentsOf, ofRelation, () => new Map()).set(parent.id, parent)
+        continue
+      }
+      for (const identifier of identifiers(parent, relation)) {
+        const ofType = byType.get(identifier.type)
+        if (!ofType || known.has(keyOf(identifier))) continue
+        entry(wanted, ofType, () => new Map()).set(keyOf(identifier), identifier)
+      }
+    }
+  }
+  await Promise.all([
+    ...[...parentsOf].map(async ([loader, parents]) => loadRelation(ctx, loader, parents, known)),
+    ...[...wanted].map(async ([loader, named]) => loadType(ctx, loader, named, known)),
+  ])
+}
+
+async function loadType(ctx: Ctx, { load }: TypeLoader, named: ReadonlyMap<string, Identifier>, known: Known) {
+  for (const key of named.keys()) known.set(key, undefined)
+  const ids = [...named.values()].map(({ id }) => id)
+  learn(known, await load(ctx, ids))
+}
+
+async function loadRelation(
+  ctx: Ctx,
+  { relation, load }: RelationLoader,
+  parents: ReadonlyMap<string, Resource>,
+  known: Known,
+) {
+  for (const [id, related] of await load(ctx, [...parents.values()])) {
+    const parent = parents.get(id)
+    if (!parent) continue
+    const data = isOne(related) ? identifierOf(related) : related.map(identifierOf)
+    parent.relationships = { ...parent.relationships, [relation]: { ...parent.relationships?.[relation], data } }
+    learn(known, [related].flat())
+  }
+}
+
+function learn(known: Known, resources: readonly Resource[]) {
+  for (const resource of resources) if (!known.get(keyOf(resource))) known.set(keyOf(resource), resource)
+}
+
+function isOne(related: Resource | readonly Resource[]): related is Resource {
+  return !Array.isArray(related)
+}
+
+function identifiers(parent: Resource, relation: string): readonly Identifier[] {
+  return [parent.relationships?.[relation]?.data ?? []].flat()
+}
+
+function identifierOf({ type, id }: Identifier): Identifier {
+  return { type, id }
+}
+
+function keyOf({ type, id }: Identifier) {
+  return `${type}/${id}`
+}
+
+function relationKey(type: string, relation: string) {
+  return `${type}/${relation}`
+}
+
+function entry<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const found = map.get(key) ?? make()
+  map.set(key, found)
+  return found
+}

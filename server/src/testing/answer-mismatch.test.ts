@@ -1,0 +1,128 @@
+import { documentOf, hasOne, pageOf, resource, timestamp } from '@groundstate/contract/answers'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { binary } from '../http/answers.ts'
+import type { RouteOptions } from '../http/http.ts'
+import { answerMismatch } from './answer-mismatch.ts'
+
+const JSON_API = 'application/vnd.api+json'
+const boat = resource('boats', {
+  attributes: { name: z.string(), 'built-at': timestamp },
+  relationships: { captain: hasOne('people') },
+})
+const captain = resource('people', { attributes: { rank: z.literal('captain') } }, 'Captain')
+const passenger = resource('people', { attributes: { berth: z.int() } }, 'Passenger')
+const options: RouteOptions = {
+  answers: { 200: documentOf(boat), 204: null, 206: binary('text/plain'), 409: documentOf(captain) },
+  include: { captain: [captain, passenger], sails: null },
+}
+const argo = {
+  id: 'argo',
+  type: 'boats',
+  attributes: { name: 'Argo', 'built-at': '2030-01-31T12:00:00.000Z' },
+  relationships: { captain: { data: { id: 'jason', type: 'people' } } },
+}
+const refusal = { errors: [{ status: '404', title: 'not found' }] }
+
+function mismatch(
+  content: unknown,
+  {
+    status = 200,
+    type = JSON_API,
+    options: given = options,
+  }: { status?: number; type?: string; options?: RouteOptions } = {},
+) {
+  const text = typeof content === 'object' ? JSON.stringify(content) : content
+  const route = { method: 'GET', url: '/boats/:id', options: given, feature: 'boats' } as const
+  return answerMismatch({ route, method: 'GET', url: '/boats/argo', status, type, content: text })
+}
+
+test('an answer of its schema is as described', () => {
+  expect(mismatch({ data: argo })).toBeUndefined()
+  expect(mismatch({ data: argo, included: [] })).toBeUndefined()
+})
+
+test('what is missing, wrong or not described is named with its place', () => {
+  const data = { ...argo, attributes: { name: 7, 'built-at': argo.attributes['built-at'], mast: 'tall' } }
+
+  expect(mismatch({ data })?.split('\n  ')).toEqual([
+    'GET /boats/argo answers 200 otherwise than described:',
+    '/data/attributes/name: name is 7, it must be a string',
+    expect.stringMatching(/^\/data\/attributes: .*unrecognized key: "mast"/),
+  ])
+})
+
+test('in lists the row is named', () => {
+  const page = pageOf(boat)
+  const data = [argo, { ...argo, id: undefined }]
+
+  expect(mismatch({ data }, { options: { answers: { 200: page } } })).toContain('/data/1/id: id is missing')
+})
+
+describe('an included resource', () => {
+  const included = (...resources: unknown[]) => mismatch({ data: argo, included: resources })
+
+  test('fits one of the schemas for its type', () => {
+    const jason = { id: 'jason', type: 'people', attributes: { rank: 'captain' } }
+    const orpheus = { id: 'orpheus', type: 'people', attributes: { berth: 7 } }
+
+    expect(included(jason, orpheus)).toBeUndefined()
+    expect(included(jason, { ...orpheus, attributes: { berth: 'any' } })).toContain('/included/1/attributes/rank:')
+  })
+
+  test('is of a type that may be included', () => {
+    expect(included({ id: 'x', type: 'sails' })).toContain('/included/0: sails are nothing that may be included')
+  })
+
+  test('stands only where a route includes', () => {
+    expect(mismatch({ data: argo, included: [] }, { options: { answers: { 200: documentOf(boat) } } })).toContain(
+      'unrecognized key: "included"',
+    )
+  })
+})
+
+describe('the status', () => {
+  test('is among those described', () => {
+    expect(mismatch({ data: argo }, { status: 201 })).toContain('the status is none of 200, 204, 206, 409')
+  })
+
+  test('may say that nothing has changed', () => {
+    expect(mismatch(undefined, { status: 304 })).toBeUndefined()
+  })
+
+  test('without a body has none', () => {
+    expect(mismatch(undefined, { status: 204 })).toBeUndefined()
+    expect(mismatch('{}', { status: 204 })).toContain('it has a body')
+  })
+})
+
+describe('content that is no JSON', () => {
+  test('is of the type described', () => {
+    expect(mismatch('x', { status: 206, type: 'text/plain; charset=utf-8' })).toBeUndefined()
+    expect(mismatch('x', { status: 206, type: 'text/html' })).toContain('its type is text/html, not text/plain')
+  })
+
+  test('is not taken for JSON', () => {
+    expect(mismatch('x', { type: 'text/html' })).toContain('its type is text/html, not JSON')
+    expect(mismatch('{')).toContain('JSON')
+  })
+})
+
+describe('an error', () => {
+  test('is a document of errors, on routes that describe nothing too', () => {
+    for (const given of [options, {}]) {
+      expect(mismatch(refusal, { status: 404, options: given })).toBeUndefined()
+      expect(mismatch({ errors: [] }, { status: 404, options: given })).toContain(
+        '/errors: errors is [], it must not be empty',
+      )
+    }
+  })
+
+  test('may have a form of its own that the route describes', () => {
+    expect(mismatch(refusal, { status: 409 })).toContain('/data: data is missing')
+  })
+})
+
+test('what describes no answers may answer anything', () => {
+  expect(mismatch({ anything: 1 }, { options: {} })).toBeUndefined()
+})

@@ -1,0 +1,113 @@
+import { errorsDocument } from '@groundstate/contract/answers'
+import { z } from 'zod'
+import { AppError } from '../errors.ts'
+import type { Binary } from '../http/answers.ts'
+import type { RouteOptions } from '../http/http.ts'
+import type { SentAnswer } from '../http/server.ts'
+import { parseBody } from '../http/validation.ts'
+
+/**
+ * What an answer has that its route does not describe, or lacks: a line for each thing. Undefined when it is as described.
+ * Errors are checked on every route, other answers on those that have `answers`.
+ */
+export function answerMismatch(answer: SentAnswer): string | undefined {
+  const lines = found(answer)
+  if (lines.length === 0) return undefined
+  return [`${answer.method} ${answer.url} answers ${answer.status} otherwise than described:`, ...lines].join('\n  ')
+}
+
+function found(answer: SentAnswer) {
+  try {
+    return mismatches(answer)
+  } catch (error) {
+    // In an answer on its way nobody would see it.
+    return [String(error)]
+  }
+}
+
+function mismatches({ route, status, type = 'none', content }: SentAnswer): string[] {
+  const { answers, include } = route?.options ?? {}
+  // It says that nothing has changed, on whatever route.
+  if (status === 304) return []
+  const schema = answers?.[status] ?? (status >= 400 && isJson(type) ? errorsDocument : undefined)
+  if (answers?.[status] === null) return isEmpty(content) ? [] : ['it has a body, none is described']
+  if (schema === undefined) {
+    return answers && status < 400 ? [`the status is none of ${Object.keys(answers).join(', ')}`] : []
+  }
+  if (isBinary(schema)) return isOfType(type, schema) ? [] : [`its type is ${type}, not ${schema.contentType}`]
+  if (!isJson(type)) return [`its type is ${type}, not JSON`]
+  // Streams pass by unread.
+  if (typeof content !== 'string' && !Buffer.isBuffer(content)) return []
+  return documentMismatches(schema, JSON.parse(String(content)), include)
+}
+
+function isEmpty(content: unknown) {
+  return content === undefined || content === null || content === ''
+}
+
+function isBinary(schema: z.ZodType | Binary): schema is Binary {
+  return !(schema instanceof z.ZodType)
+}
+
+/** What is described without parameters may have some. */
+function isOfType(type: string, { contentType }: Binary) {
+  return type === contentType || type.split(';', 1)[0] === contentType
+}
+
+function isJson(type: string) {
+  return /^application\/(?:[\w.]+\+)?json\b/.test(type)
+}
+
+function documentMismatches(schema: z.ZodType, document: unknown, include: RouteOptions['include']): string[] {
+  if (include === undefined || Array.isArray(include) || !hasIncluded(document)) return check(schema, document, '')
+  const { included, ...rest } = document
+  return [
+    ...check(schema, rest, ''),
+    ...included.flatMap((resource, index) => includedMismatches(include, resource, `/included/${index}`)),
+  ]
+}
+
+function hasIncluded(document: unknown): document is { included: { type: string }[] } {
+  return typeof document === 'object' && document !== null && 'included' in document && Array.isArray(document.included)
+}
+
+/** Of several schemas for the type one must fit. */
+function includedMismatches(include: object, resource: { type: string }, pointer: string): string[] {
+  const schemas = schemasByType(include).get(resource.type)
+  if (!schemas) return [`${pointer}: ${resource.type} are nothing that may be included`]
+  const [first = [], ...others] = schemas.map((schema) => check(schema, resource, pointer))
+  return others.some((lines) => lines.length === 0) ? [] : first
+}
+
+const known = new WeakMap<object, ReadonlyMap<string, readonly z.ZodType[]>>()
+
+function schemasByType(include: object) {
+  const found = known.get(include)
+  if (found) return found
+  const tables: (z.ZodType | readonly z.ZodType[] | null)[] = Object.values(include)
+  const schemas = new Set(tables.flatMap((schema) => schema ?? []))
+  const typed = [...schemas].flatMap((schema) => typesOf(schema).map((type) => ({ type, schema })))
+  const byType = new Map(
+    [...Map.groupBy(typed, ({ type }) => type)].map(([type, pairs]) => [type, pairs.map(({ schema }) => schema)]),
+  )
+  known.set(include, byType)
+  return byType
+}
+
+/** The values that the `type` of a resource's schema allows. */
+function typesOf(schema: z.core.$ZodType): string[] {
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(typesOf)
+  const type: unknown = schema instanceof z.ZodObject ? schema.shape['type'] : undefined
+  if (type instanceof z.ZodLiteral) return [...type.values].map(String)
+  throw new Error('what may be included must be the schema of a resource')
+}
+
+function check(schema: z.ZodType, value: unknown, pointer: string): string[] {
+  try {
+    parseBody(schema, value)
+    return []
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return error.parts.map((part) => `${pointer}${part.source?.pointer ?? ''}: ${part.detail}`)
+  }
+}
