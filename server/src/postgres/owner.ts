@@ -49,7 +49,8 @@ export function isCutOff(error: unknown) {
 
 /**
  * Makes this process the data folder's only owner. The lock lives as long as the session: a killed process loses it with
- * its connection, so nothing is left to clean up, and it also holds between containers that share a volume.
+ * its connection, so nothing is left to clean up, and it also holds between containers that share a volume. A lock file
+ * can do neither.
  */
 export async function lock(client: pg.Client, dataDir: string) {
   const deadline = performance.now() + LOCK_PATIENCE
