@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { access, chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { readPostmaster } from '../server/src/postgres/postmaster.ts'
-import { groupOf, processesNaming, stillAlive } from '../server/src/testing/processes.ts'
+import { processesNaming, standingOf, stillAlive } from '../server/src/testing/processes.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -35,11 +35,14 @@ async function start() {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  onTestFinished(() => {
+    if (npm.exitCode === null && npm.signalCode === null) signalGroup('SIGKILL')
+  })
+  const signalGroup = (signal: NodeJS.Signals) => process.kill(-(npm.pid ?? Number.NaN), signal)
   const ended = once(npm, 'exit')
   const errors = output(npm.stderr)
   await output(npm.stdout).toHold('Groundstate is ready')
-  const { pid: postmaster = 0 } = (await readPostmaster(join(dataDir, 'postgres/cluster'))) ?? {}
-  const signalGroup = (signal: NodeJS.Signals) => process.kill(-(npm.pid ?? 0), signal)
+  const { pid: postmaster = Number.NaN } = (await readPostmaster(join(dataDir, 'postgres/cluster'))) ?? {}
   return { npm, ended, errors, postmaster, signalGroup, processes: await processesNaming(dataDir) }
 }
 
@@ -61,6 +64,9 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   async (signal) => {
     const { ended, errors, postmaster, signalGroup, processes } = await start()
     // The server can't get to its end before this process goes on.
+    onTestFinished(async () => {
+      for (const pid of await stillAlive([postmaster])) process.kill(pid, 'SIGCONT')
+    })
     process.kill(postmaster, 'SIGSTOP')
 
     signalGroup(signal)
@@ -87,11 +93,11 @@ test('SIGTERM to npm alone reaches the server', async () => {
 })
 
 test('nothing stands between npm and the server, which is in the group of npm', async () => {
-  const { npm, ended, signalGroup, processes } = await start()
+  const { npm, ended, postmaster, signalGroup } = await start()
 
-  const groups = await Promise.all(processes.map(groupOf))
+  const { parent: server } = await standingOf(postmaster)
 
-  expect(groups.filter((group) => group === npm.pid)).toHaveLength(2)
+  expect(await standingOf(server)).toEqual({ parent: npm.pid, group: npm.pid })
   signalGroup('SIGTERM')
   await ended
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { execute } from '../testing/database.ts'
-import { groupOf, processesNaming, stillAlive } from '../testing/processes.ts'
+import { processesNaming, standingOf, stillAlive } from '../testing/processes.ts'
 import { isPostmaster, readPostmaster } from './postmaster.ts'
 import { startPostgres } from './postgres.ts'
 
@@ -61,7 +61,7 @@ function startElsewhere() {
     child,
     /** The connection string, once PostgreSQL is there. */
     url: async () => String((await once(child.stdout, 'data'))[0]),
-    signalGroup: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal),
+    signalGroup: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? Number.NaN), signal),
   }
 }
 
@@ -173,9 +173,10 @@ describe('a data folder', () => {
     const { child, url, signalGroup } = startElsewhere()
     await execute(await url(), 'create table kept as select 7 as id')
     const { pid: left = 0 } = (await postmaster()) ?? {}
-    const group = await processesNaming(join(dataDir, 'postgres/cluster'))
-    const guards = await Promise.all(group.map(async (pid) => [pid, await groupOf(pid)]))
-    for (const [pid = 0, leader] of guards) if (leader === left && pid !== left) process.kill(pid, 'SIGKILL')
+    const processes = await processesNaming(join(dataDir, 'postgres/cluster'))
+    const standings = await Promise.all(processes.map(async (pid) => ({ pid, ...(await standingOf(pid)) })))
+    const guard = standings.find((process) => process.group === left && process.pid !== left)
+    process.kill(guard?.pid ?? Number.NaN, 'SIGKILL')
     signalGroup('SIGKILL')
     await once(child, 'exit')
 

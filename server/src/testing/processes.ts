@@ -17,11 +17,12 @@ export async function stillAlive(pids: readonly number[]): Promise<number[]> {
   return pids.filter((_, index) => /\) [^ZX] [^)]*$/.test(states[index] ?? ''))
 }
 
-/** The process group of a process. */
-export async function groupOf(pid: number): Promise<number> {
+/** The parent and the process group of a process. */
+export async function standingOf(pid: number): Promise<{ parent: number; group: number }> {
   const stat = await read(`/proc/${pid}/stat`)
   // The name of the program stands in brackets and may hold anything; state, parent and group follow it.
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
+  const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { parent: Number(parent), group: Number(group) }
 }
 
 async function addTree(pid: number, found: Set<number>) {
