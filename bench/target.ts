@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..')
-const NODE = join(ROOT, 'node_modules/.bin/node')
 
 /** One measured figure; `budget` says what it should be, `better` in which direction it improves. */
 export type BenchRow = { name: string; value: number; unit: string; better: 'less' | 'more'; budget?: number }
@@ -24,7 +23,7 @@ export async function startTarget(settings: Record<string, string> = {}, dataDir
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-bench-')))
   const token = 'bench-admin-token-0123456789'
   const started = performance.now()
-  const child: ChildProcess = spawn(NODE, [join(ROOT, 'server/bin/groundstate.mjs'), 'serve'], {
+  const child: ChildProcess = spawn(join(ROOT, 'server/bin/groundstate'), ['serve'], {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],

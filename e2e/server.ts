@@ -28,7 +28,7 @@ export async function bootServer(settings: Record<string, string> = {}): Promise
   let child: ChildProcess
 
   async function start(port: string) {
-    child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'server/bin/groundstate.mjs'), 'serve'], {
+    child = spawn(join(ROOT, 'server/bin/groundstate'), ['serve'], {
       env: {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],

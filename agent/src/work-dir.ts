@@ -13,7 +13,8 @@ const held = new Set<string>()
 /**
  * Claims a working folder for one agent: another would take its folders for those of a dead one and remove them. Throws when
  * a live process keeps it; undefined when `signal` aborts the wait for that. A process id alone may have been given anew, so
- * that the start time of the process is kept as well.
+ * that the start time of the process is kept as well. The libraries that lock files go by the age of the file: a killed agent
+ * would keep the folder for a while, and one that was suspended would lose it.
  *
  * Each claim is a file with the next number, which only one can make, and the highest one counts. It is never removed, only
  * succeeded: of two that find its process dead, the slower one would remove the claim of the other.

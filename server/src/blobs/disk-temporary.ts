@@ -10,7 +10,8 @@ const STALE_MS = 24 * 3600 * 1000
  * Makes this process a folder of its own for unfinished files, and removes those that dead processes left.
  *
  * A folder is named after its host and process. On this host it is dead when the process is gone, or is ourselves from
- * before (in a container every start has the same number); another host's is dead after a day.
+ * before (in a container every start has the same number); another host's is dead after a day. Processes share the parent, so
+ * that there is nothing to lock.
  */
 export async function claimTemporaryFolder(parent: string): Promise<string> {
   await mkdir(parent, { recursive: true, mode: 0o700 })

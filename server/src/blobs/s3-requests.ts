@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
+import { parseAnswer, textOf } from './s3-answers.ts'
 
 /** A bucket of Amazon S3 or of anything that speaks its interface; addressed path-style. */
 export type S3Config = {
@@ -32,7 +33,7 @@ export class S3Error extends Error {
   override name = 'S3Error'
   readonly status: number
   constructor(request: S3Request, status: number, answer: string) {
-    const code = element(answer, 'Code') ?? ''
+    const code = textOf(parseAnswer(answer), 'Code') ?? ''
     super(`the object store answered ${request.method} ${request.key ?? 'bucket'} with ${status} ${code}`.trimEnd())
     this.status = status
   }
@@ -90,22 +91,4 @@ async function sha256Hex(body: Buffer | undefined) {
     if (offset > 0) await new Promise((resolve) => setImmediate(resolve))
   }
   return hash.digest('hex')
-}
-
-/** The text of the first element of that name. */
-export function element(xml: string, name: string): string | undefined {
-  return elements(xml, name)[0]
-}
-
-/** The inner text of each element of that name; enough for S3's flat answers. */
-export function elements(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, 'gs'))].map(([, inner = '']) => unescapeXml(inner))
-}
-
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", '#34': '"', '#39': "'" }
-
-function unescapeXml(text: string) {
-  // Inner markup stays as it is: its own text is unescaped when it is looked up.
-  if (text.includes('<')) return text
-  return text.replaceAll(/&(#?\w+);/g, (entity, name: string) => ENTITIES[name] ?? entity)
 }

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import type { XmlElement } from '@rgrove/parse-xml'
 import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { createS3Requests, element, elements, type S3Config, S3Error, type S3Request } from './s3-requests.ts'
+import { childrenOf, parseAnswer, textOf } from './s3-answers.ts'
+import { createS3Requests, type S3Config, S3Error, type S3Request } from './s3-requests.ts'
 
 /**
  * Sealed bytes above this go up in parts of this size. S3 wants at least 5 MB a part, and 10,000 parts at most (160 GB);
@@ -31,7 +33,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
     const response = conditional.status === 501 ? await request(sent) : conditional
     const answer = await response.text()
     // CompleteMultipartUpload may answer 200 first and fail later, in the body.
-    if (response.ok && !answer.includes('<Error>')) return
+    if (response.ok && parseAnswer(answer)?.name !== 'Error') return
     const head = await request({ method: 'HEAD', key })
     if (head.ok && head.headers.get(PUT_ID) === putId) return
     if (head.ok) throw new BlobExistsError(key)
@@ -40,7 +42,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
 
   const writeParts = async (key: string, putId: string, parts: AsyncIterable<Buffer>) => {
     const begun = await requireOk({ method: 'POST', key, query: { uploads: '' }, headers: { [PUT_ID]: putId } })
-    const uploadId = element(await begun.text(), 'UploadId') ?? ''
+    const uploadId = textOf(parseAnswer(await begun.text()), 'UploadId') ?? ''
     try {
       const tags: string[] = []
       let size = 0
@@ -111,9 +113,13 @@ export function openS3Driver(config: S3Config): BlobDriver {
       do {
         const query: Record<string, string> = { 'list-type': '2', prefix: root + prefix }
         if (token !== undefined) query['continuation-token'] = token
-        const page = await (await requireOk({ method: 'GET', query })).text()
-        for (const object of elements(page, 'Contents')) yield storedBlob(object, root)
-        token = element(page, 'NextContinuationToken')
+        const sent: S3Request = { method: 'GET', query }
+        const response = await requireOk(sent)
+        const text = await response.text()
+        const page = parseAnswer(text)
+        if (page?.name !== 'ListBucketResult') throw new S3Error(sent, response.status, text)
+        for (const object of childrenOf(page, 'Contents')) yield storedBlob(object, root)
+        token = textOf(page, 'NextContinuationToken')
       } while (token !== undefined)
     },
 
@@ -121,11 +127,11 @@ export function openS3Driver(config: S3Config): BlobDriver {
   }
 }
 
-function storedBlob(object: string, root: string): StoredBlob {
+function storedBlob(object: XmlElement, root: string): StoredBlob {
   return {
-    key: (element(object, 'Key') ?? '').slice(root.length),
-    storedSize: Number(element(object, 'Size')),
-    modifiedAt: new Date(element(object, 'LastModified') ?? 0),
+    key: (textOf(object, 'Key') ?? '').slice(root.length),
+    storedSize: Number(textOf(object, 'Size')),
+    modifiedAt: new Date(textOf(object, 'LastModified') ?? 0),
   }
 }
 

@@ -3,23 +3,37 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../testing/database.ts'
 
-const BIN = join(import.meta.dirname, '../../bin/groundstate.mjs')
+const BIN = join(import.meta.dirname, '../../bin/groundstate')
 
-test.each(['SIGTERM', 'SIGHUP'] as const)('%s drains a server whose terminal is gone', async (signal) => {
+async function startServer(databaseUrl: string) {
   const folder = await mkdtemp(join(tmpdir(), 'groundstate-serve-'))
-  await using database = await createTestDatabase()
-  const args = ['serve', '--port', '0', '--agents', '0', '--data-dir', folder, '--database-url', database.url]
-  const server = spawn(process.execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const args = ['serve', '--port', '0', '--agents', '0', '--data-dir', folder, '--database-url', databaseUrl]
+  const server = spawn(BIN, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(server, 'exit')
   await once(server.stdout, 'data')
+  return { server, ended }
+}
+
+test.each(['SIGTERM', 'SIGHUP'] as const)('%s drains a server whose terminal is gone', async (signal) => {
+  await using database = await createTestDatabase()
+  const { server, ended } = await startServer(database.url)
   server.stdout.destroy()
   server.stderr.destroy()
 
   server.kill(signal)
 
   expect(await ended).toEqual([0, null])
-  await rm(folder, { recursive: true })
+})
+
+test('SIGQUIT ends a server without a drain', async () => {
+  await using database = await createTestDatabase()
+  const { server, ended } = await startServer(database.url)
+
+  server.kill('SIGQUIT')
+
+  expect(await ended).toEqual([131, null])
 })

@@ -17,7 +17,8 @@ export function rateLimit(config: Pick<Config, 'rateLimit' | 'edition'>) {
  * requests that touch no shared state.
  *
  * A bucket is one number, the time at which it is full again, so a key that is not known has a full one. Two generations of
- * a second or more each drop those that are surely full without looking at them.
+ * a second or more each drop those that are surely full without looking at them. A cache of limited size would forget buckets
+ * in use, and so forgive, as soon as enough other callers come.
  */
 export function createRateLimiter(limit: number): RateLimiter {
   const intervalMs = 1000 / limit

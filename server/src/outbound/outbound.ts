@@ -1,4 +1,5 @@
 import { rootCertificates } from 'node:tls'
+import { LRUCache } from 'lru-cache'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import type { AddressRule } from './addresses.ts'
 import { guardedConnector, type Resolve } from './connect.ts'
@@ -59,7 +60,10 @@ const MAX_AUTHORITIES = 100
  */
 export function createOutbound(options: OutboundOptions): Outbound {
   /** Connections are kept by the authorities that they were verified against. */
-  const dispatchers = new Map<string, Dispatcher>()
+  const dispatchers = new LRUCache<string, Dispatcher>({
+    max: MAX_AUTHORITIES,
+    dispose: (dispatcher) => void dispatcher.close(),
+  })
 
   function dispatcherFor(ca: string | undefined): Dispatcher {
     const key = ca ?? ''
@@ -79,13 +83,6 @@ export function createOutbound(options: OutboundOptions): Outbound {
       headersTimeout: 0,
       bodyTimeout: 0,
     })
-    if (dispatchers.size >= MAX_AUTHORITIES) {
-      const [oldest] = dispatchers
-      if (oldest) {
-        dispatchers.delete(oldest[0])
-        void oldest[1].close()
-      }
-    }
     dispatchers.set(key, created)
     return created
   }

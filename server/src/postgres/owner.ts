@@ -33,18 +33,24 @@ export async function connect(socketFolder: string): Promise<pg.Client | undefin
     await client.connect()
     return client
   } catch (error) {
-    const { code } = error as { code?: string }
     await client.end().catch(() => undefined)
-    // 57P03 is "starting up" or "shutting down"; without a code the connection was cut while it was made.
-    if (code === undefined || ['57P03', '57P01', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code))
-      return undefined
+    if (isCutOff(error)) return undefined
     throw error
   }
 }
 
+/** Whether PostgreSQL starts, stops or is gone: it refuses or cuts connections then. */
+export function isCutOff(error: unknown) {
+  if (error instanceof PostgresUnavailable) return false
+  const { code } = error as { code?: string }
+  // 57P03 is "starting up" or "shutting down"; without a code the connection was cut while it was used.
+  return code === undefined || ['57P03', '57P01', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)
+}
+
 /**
  * Makes this process the data folder's only owner. The lock lives as long as the session: a killed process loses it with
- * its connection, so nothing is left to clean up, and it also holds between containers that share a volume.
+ * its connection, so nothing is left to clean up, and it also holds between containers that share a volume. A lock file
+ * can do neither.
  */
 export async function lock(client: pg.Client, dataDir: string) {
   const deadline = performance.now() + LOCK_PATIENCE
@@ -57,6 +63,13 @@ export async function lock(client: pg.Client, dataDir: string) {
   throw new PostgresUnavailable(`the data folder ${dataDir} is in use by ${await findOwner(client)}`, {
     remedy: 'stop that one first, or give this one its own GROUNDSTATE_DATA_DIR',
   })
+}
+
+/** Gives the process that has just started PostgreSQL the time to take the lock. */
+export async function waitForStarter(client: pg.Client) {
+  await client.query(
+    `select pg_sleep(greatest(0, extract(epoch from pg_postmaster_start_time() + interval '1 s' - now())))`,
+  )
 }
 
 export async function createDatabase(client: pg.Client) {

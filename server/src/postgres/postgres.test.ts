@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { execute } from '../testing/database.ts'
+import { processesNaming, standingOf, stillAlive } from '../testing/processes.ts'
 import { isPostmaster, readPostmaster } from './postmaster.ts'
 import { startPostgres } from './postgres.ts'
 
@@ -43,18 +44,25 @@ async function value(url: string, sql: string) {
   return Object.values(rows[0] ?? {})[0]
 }
 
-/** Starts PostgreSQL in another process and kills that process; PostgreSQL stays. */
-async function startAndKill() {
+/** Starts PostgreSQL in another process, which leads a process group. */
+function startElsewhere() {
   const module = new URL('./postgres.ts', import.meta.url).href
   const options = JSON.stringify({ dataDir, fsync: false })
   const script = `const { startPostgres } = await import('${module}')
-    await startPostgres({ ...${options}, log: console })
+    process.on('SIGINT', () => undefined)
+    const { url } = await startPostgres({ ...${options}, log: console })
     setInterval(() => undefined, 1_000)
-    process.stdout.write('up')`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(child.stdout, 'data')
-  child.kill('SIGKILL')
-  await once(child, 'exit')
+    process.stdout.write(url)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return {
+    child,
+    /** The connection string, once PostgreSQL is there. */
+    url: async () => String((await once(child.stdout, 'data'))[0]),
+    signalGroup: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? Number.NaN), signal),
+  }
 }
 
 describe('a server', () => {
@@ -120,18 +128,63 @@ describe('a server', () => {
   })
 })
 
-describe('a data folder', () => {
-  test('left running by a killed server is taken over', async () => {
+describe('a server in another process', () => {
+  test('decides about what is sent to its process group', async () => {
     copyTemplate()
-    await startAndKill()
-    const left = await postmaster()
+    const { child, url, signalGroup } = startElsewhere()
+    const connection = await url()
 
-    const postgres = await start()
+    signalGroup('SIGINT')
 
-    expect((await postmaster())?.pid).toBe(left?.pid)
-    expect(messages).toEqual([expect.stringContaining('took over')])
-    await postgres[Symbol.asyncDispose]()
+    expect(await value(connection, 'select pg_sleep(0.2) is null')).toBe(false)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  })
+
+  test('takes PostgreSQL with it when it is killed', async () => {
+    copyTemplate()
+    const { child, url, signalGroup } = startElsewhere()
+    await url()
+    const processes = await processesNaming(dataDir)
+
+    signalGroup('SIGKILL')
+    await once(child, 'exit')
+
+    await expect.poll(() => stillAlive(processes), { timeout: 10_000 }).toEqual([])
     expect(await postmaster()).toBeUndefined()
+  })
+
+  test('takes the creation of its database with it when it is killed', async () => {
+    const { child, signalGroup } = startElsewhere()
+    const creating = () => processesNaming(join(dataDir, 'postgres/cluster.new-'))
+    await expect.poll(creating, { timeout: 10_000, interval: 5 }).not.toEqual([])
+    const processes = await creating()
+
+    signalGroup('SIGKILL')
+    await once(child, 'exit')
+
+    await expect.poll(() => stillAlive(processes), { timeout: 10_000 }).toEqual([])
+  })
+})
+
+describe('a data folder', () => {
+  test('left running by a killed server is stopped and started anew', async () => {
+    copyTemplate()
+    const { child, url, signalGroup } = startElsewhere()
+    await execute(await url(), 'create table kept as select 7 as id')
+    const { pid: left = 0 } = (await postmaster()) ?? {}
+    const processes = await processesNaming(join(dataDir, 'postgres/cluster'))
+    const standings = await Promise.all(processes.map(async (pid) => ({ pid, ...(await standingOf(pid)) })))
+    const guard = standings.find((process) => process.group === left && process.pid !== left)
+    process.kill(guard?.pid ?? Number.NaN, 'SIGKILL')
+    signalGroup('SIGKILL')
+    await once(child, 'exit')
+
+    await using postgres = await start()
+
+    expect((await postmaster())?.pid).not.toBe(left)
+    expect(messages).toEqual([expect.stringContaining(`a killed server left (process ${left})`)])
+    expect(await value(postgres.url, 'select id from kept')).toBe(7)
   })
 
   test('belongs to one server at a time, and the second one says whose it is', async () => {

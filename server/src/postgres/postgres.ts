@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
@@ -5,7 +6,7 @@ import { type Account, findAccount } from './account.ts'
 import { type Binaries, findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
 import { type Folders, openFolders, openSocketFolder } from './folders.ts'
-import { connect, connectionString, createDatabase, lock } from './owner.ts'
+import { connect, connectionString, createDatabase, isCutOff, lock, waitForStarter } from './owner.ts'
 import {
   POLL,
   hasExited,
@@ -17,6 +18,7 @@ import {
   spawnPostmaster,
   stopPostmaster,
 } from './postmaster.ts'
+import { explainExit, lastLines } from './run.ts'
 import { unavailable } from './unavailable.ts'
 
 export type Log = { info(message: string): void; warn(message: string): void }
@@ -43,11 +45,12 @@ const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared mem
 
 /** Everything that is decided before PostgreSQL runs. */
 export type Site = PostgresOptions & { fsync: boolean; folders: Folders; binaries: Binaries; account: Account }
-type Session = { client: pg.Client; pid: number; socketFolder: string; adopted: boolean }
+/** `child` is PostgreSQL's process when this process has started it. */
+type Session = { client: pg.Client; pid: number; socketFolder: string; child: ChildProcess | undefined }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, or takes over the one that a killed server left running, and makes sure
- * that the database exists. Should PostgreSQL die, it is started again.
+ * Starts the embedded PostgreSQL of a data folder, and makes sure that the database exists. Should PostgreSQL die, it is
+ * started again; should this process die, PostgreSQL stops.
  *
  * Throws `PostgresUnavailable` with a message for the person at the terminal: no package for this platform, a data folder
  * of another major version or already in use by another server, a full disk.
@@ -62,7 +65,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     for (let attempt = 0; !stop.signal.aborted; attempt++) {
       site.log.warn('the connection to the embedded PostgreSQL is lost; starting it again')
       try {
-        session = await own(site, session.socketFolder)
+        session = await own(site, session)
         session.client.once('end', recovering)
         return
       } catch (error) {
@@ -105,30 +108,49 @@ async function prepare(options: PostgresOptions): Promise<Site> {
 }
 
 /**
- * Brings PostgreSQL up and takes the lock, which makes us the one who may stop it. A known socket folder is kept, since
- * connection strings name it.
+ * Brings PostgreSQL up and takes the lock, which makes us the one who may stop it. The socket folder of a former session is
+ * kept, since connection strings name it.
  */
-async function own(site: Site, socketFolder?: string): Promise<Session> {
+async function own(site: Site, former?: Session): Promise<Session> {
   await openCluster(site.folders, site.binaries, site.account, site.fsync)
+  const started = performance.now()
   try {
-    const session = await reach(site, socketFolder)
-    try {
-      await lock(session.client, site.dataDir)
-      if (session.adopted) site.log.info(`took over the embedded PostgreSQL that is running (process ${session.pid})`)
-      await createDatabase(session.client)
-      return session
-    } catch (error) {
-      await session.client.end()
-      throw error
+    for (;;) {
+      const session = await reach(site, former)
+      try {
+        if (session.child !== undefined) {
+          await lock(session.client, site.dataDir)
+          await createDatabase(session.client)
+          return session
+        }
+        await stopLeftOver(site, session)
+      } catch (error) {
+        await session.client.end().catch(() => undefined)
+        // It stops when its server was killed, or when another server has found it without an owner.
+        if (!isCutOff(error) || performance.now() - started > BUSY_PATIENCE) throw error
+      }
     }
   } catch (error) {
     throw unavailable('starting PostgreSQL', error)
   }
 }
 
+/**
+ * Stops the PostgreSQL of a server that was killed. Mostly it is stopping already; where it is not, it would outlive this
+ * process too should that be killed.
+ */
+async function stopLeftOver(site: Site, { client, pid }: Session) {
+  await waitForStarter(client)
+  await lock(client, site.dataDir)
+  site.log.info(`stopping the embedded PostgreSQL that a killed server left (process ${pid})`)
+  await stopPostmaster(pid, site.folders)
+  await client.end().catch(() => undefined)
+}
+
 /** Connects to the PostgreSQL that runs on the data folder, or starts one. */
-async function reach(site: Site, socketFolder?: string): Promise<Session> {
+async function reach(site: Site, former?: Session): Promise<Session> {
   const { cluster } = site.folders
+  const socketFolder = former?.socketFolder
   const started = performance.now()
   for (let told = false; ; await pause(POLL)) {
     const patient = performance.now() - started < BUSY_PATIENCE
@@ -138,9 +160,8 @@ async function reach(site: Site, socketFolder?: string): Promise<Session> {
       if (session) return session
     } else if (running.ready) {
       const client = await connect(running.socketFolder)
-      if (client) {
-        return { client, ...running, adopted: true }
-      }
+      const isOurs = former?.child?.pid === running.pid && !hasExited(former.child)
+      if (client) return { client, ...running, child: isOurs ? former.child : undefined }
     }
     if (running && !(await isPostmaster(running.pid, cluster))) {
       await removeStale(cluster, running)
@@ -169,7 +190,7 @@ async function start(site: Site, known: string | undefined, patient: boolean): P
     const postmaster = await readPostmaster(cluster)
     if (postmaster?.ready && postmaster.pid === child.pid) {
       const client = await connect(postmaster.socketFolder)
-      if (client) return { client, ...postmaster, adopted: false }
+      if (client) return { client, ...postmaster, child }
     }
     if (!told && performance.now() - started > SLOW) {
       told = true
@@ -181,7 +202,9 @@ async function start(site: Site, known: string | undefined, patient: boolean): P
   const output = (await readFile(log)).subarray(logStart).toString()
   if (patient && BUSY.test(output)) return undefined
   throw new Error(
-    output.trim().split('\n').slice(-5).join(' / ') || (await explainSilence(site.folders, child.exitCode)),
+    explainExit(site.binaries.postgres, child.exitCode) ||
+      lastLines(output) ||
+      (await explainSilence(site.folders, child.exitCode)),
   )
 }
 

