@@ -1,8 +1,12 @@
 import { z } from 'zod'
+import type { CreateDocumentOptions, ZodOpenApiOperationObject, ZodOpenApiPathItemObject } from 'zod-openapi'
+import { type ComponentRegistry, createComponents, createRegistry } from 'zod-openapi/api'
+import { JSON_API_TYPE } from './headers.ts'
 import { API_PREFIX, type Route } from './http.ts'
 import { offeredPaths } from './includes.ts'
+import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
 
-/** A JSON Schema, with the keywords that the reading page looks at. */
+/** A JSON Schema, with the keywords that readers of the document look at. */
 export type Schema = {
   $ref?: string
   type?: string | string[]
@@ -15,13 +19,16 @@ export type Schema = {
   [keyword: string]: unknown
 }
 
+type Content = Record<string, { schema: Schema }>
+export type Response = { $ref?: string; description?: string; content?: Content }
 export type Operation = {
   operationId: string
+  summary?: string
   tags: [string]
   parameters: Parameter[]
   security?: []
-  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }
-  responses: Record<string, unknown>
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, Response>
 }
 type Parameter = { name: string; in: 'path' | 'query'; required?: true; schema: Schema; [field: string]: unknown }
 
@@ -32,82 +39,82 @@ export type OpenApi = {
   security: Record<string, string[]>[]
   tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, unknown> }
+  components: { schemas: Record<string, Schema>; responses: Record<string, Response>; [kind: string]: unknown }
 }
 
+const OPENAPI_VERSION = '3.1.1'
 const DESCRIPTION = `Documents are JSON:API. Send an API token as bearer; an id is the one that a document carries.
 A list takes \`page[number]\` and \`page[size]\` (20, at most 100) and carries \`meta.pagination\`. What you may not see is
 answered as what does not exist.`
 
-const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
-const JSON_API = 'application/vnd.api+json'
-
-/** The OpenAPI 3.1 document of the public API: one operation for each route, bodies from the schemas that parse them. */
+/** The OpenAPI document of the public API: an operation for each route, from the schemas that its bodies and answers have. */
 export function openApi(routes: readonly Route[], baseUrl: string): OpenApi {
   const described = routes.filter((route) => (route.options.prefix ?? API_PREFIX) === API_PREFIX)
-  const schemas: Record<string, Schema> = { ...SCHEMAS }
-  const names = new Map<z.ZodType, string>()
-  const paths: OpenApi['paths'] = {}
-
-  for (const route of described) {
-    const id = operationId(route)
-    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
-    paths[path] ??= {}
-    paths[path][route.method.toLowerCase()] = {
-      operationId: id,
-      tags: [route.feature],
-      parameters: parameters(route),
-      ...(route.options.access === 'public' && { security: [] }),
-      ...requestBody(route, id),
-      responses: {
-        '2XX': ref('responses', 'Success'),
-        '4XX': ref('responses', 'Error'),
-        '5XX': ref('responses', 'Error'),
-      },
-    }
-  }
-
-  function requestBody({ options }: Route, id: string): Pick<Operation, 'requestBody'> {
-    if (options.upload) {
-      return { requestBody: { required: true, content: { 'application/octet-stream': { schema: {} } } } }
-    }
-    const { body } = options
-    if (!body) return {}
-    let name = names.get(body)
-    if (name === undefined) {
-      name = `${id}Body`
-      names.set(body, name)
-      schemas[name] = jsonSchema(body, name)
-    }
-    const required = !body.safeParse(undefined).success
-    return { requestBody: { required, content: { [JSON_API]: { schema: ref('schemas', name) } } } }
-  }
-
-  return {
-    openapi: '3.1.1',
+  const registry = createRegistry()
+  const describe: Describe = (schema, path) =>
+    registry.addSchema(schema, path, { io: 'input', source: { type: 'mediaType' } })
+  const paths = describePaths(described, registry, describe)
+  const refused = refusals(describe)
+  const components = createComponents(registry, { override: tidy }, OPENAPI_VERSION)
+  const securitySchemes = { token: { type: 'http', scheme: 'bearer', description: 'an API token' } }
+  const document = {
+    openapi: OPENAPI_VERSION,
     info: { title: 'Groundstate', version: '2.6', description: DESCRIPTION },
     servers: [{ url: baseUrl }],
     security: [{ token: [] }],
     tags: [...new Set(described.map((route) => route.feature))].toSorted().map((name) => ({ name })),
     paths,
-    components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'an API token' } },
-      responses: {
-        Success: { description: 'done', content: { [JSON_API]: { schema: ref('schemas', 'Document') } } },
-        Error: { description: 'refused', content: { [JSON_API]: { schema: ref('schemas', 'Errors') } } },
-      },
-      schemas,
-    },
+    components: { ...components, securitySchemes, responses: refused },
+  }
+  // The library's types allow all that a document may be; this one is as our own types say.
+  return document as unknown as OpenApi
+}
+
+function describePaths(routes: readonly Route[], registry: ComponentRegistry, describe: Describe) {
+  const nameBody = bodyNames()
+  const items: Record<string, ZodOpenApiPathItemObject> = {}
+  for (const route of routes) {
+    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
+    items[path] ??= {}
+    items[path][route.method.toLowerCase() as 'get'] = operation(route, nameBody, describe)
+  }
+  return Object.fromEntries(
+    Object.entries(items).map(([path, item]) => [path, registry.addPathItem(item, ['paths', path])]),
+  )
+}
+
+function operation(route: Route, nameBody: NameBody, describe: Describe): ZodOpenApiOperationObject {
+  const { summary, access } = route.options
+  const id = operationId(route)
+  return {
+    operationId: id,
+    ...(summary !== undefined && { summary }),
+    tags: [route.feature],
+    ...(access === 'public' && { security: [] }),
+    requestParams: { path: pathParameters(route), query: queryParameters(route) },
+    ...requestBody(route, (body) => nameBody(body, `${id}Body`)),
+    responses: responses(route, (schema, path) => describe(schema, [id, ...path])),
   }
 }
 
-/** The schema of what is sent, before defaults and transformations; references within it are made to work from outside. */
-function jsonSchema(body: z.ZodType, name: string): Schema {
-  const { $schema: _, ...schema } = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' })
-  const root = `"$ref":"#/components/schemas/${name}`
-  return JSON.parse(
-    JSON.stringify(schema).replaceAll('"$ref":"#"', `${root}"`).replaceAll('"$ref":"#/$defs/', `${root}/$defs/`),
-  )
+function requestBody({ options: { upload, body } }: Route, named: (body: z.ZodType) => z.ZodType) {
+  if (upload) return { requestBody: { required: true, content: { 'application/octet-stream': { schema: {} } } } }
+  if (!body) return {}
+  const required = !body.safeParse(undefined).success
+  return { requestBody: { required, content: { [JSON_API_TYPE]: { schema: named(body) } } } }
+}
+
+type NameBody = (body: z.ZodType, name: string) => z.ZodType
+
+/** Gives each body a name of its own, by the first operation that takes it, unless its schema has one. */
+function bodyNames(): NameBody {
+  const named = new Map<z.ZodType, z.ZodType>()
+  return (body, name) => {
+    if (body.meta()?.id !== undefined) return body
+    const known = named.get(body) ?? body.meta({ id: name })
+    named.set(body, known)
+    return known
+  }
 }
 
 /** `GET /workspaces/:id/runs` → `getWorkspacesByIdRuns`. */
@@ -119,85 +126,43 @@ function operationId({ method, url }: Route) {
   return `${method.toLowerCase()}${name.join('')}`
 }
 
-function parameters({ url, options }: Route): Parameter[] {
-  const inPath = [...url.matchAll(/:(\w+)/g)].map(([, name = '']): Parameter => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
-  const offered = offeredPaths(options.include ?? [])
-  if (offered.length === 0) return inPath
-  const items = { type: 'string', enum: [...offered] }
-  return [...inPath, { name: 'include', in: 'query', explode: false, schema: { type: 'array', items } }]
+function pathParameters({ url }: Route) {
+  return z.object(Object.fromEntries([...url.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.string()])))
 }
 
-const identifier = {
-  type: 'object',
-  required: ['type', 'id'],
-  properties: { type: { type: 'string' }, id: { type: 'string' } },
+function queryParameters({ options }: Route) {
+  const include = offeredPaths(options.include ?? [])
+  return z.object({
+    ...(include.length > 0 && { include: includeParameter(include) }),
+    ...(isPaged(options.answers) && PAGE_PARAMETERS),
+    ...Object.fromEntries(Object.entries(options.query ?? {}).map(([name, schema]) => [name, optional(schema)])),
+  })
 }
 
-const SCHEMAS: Record<string, Schema> = {
-  Document: {
-    type: 'object',
-    required: ['data'],
-    properties: {
-      data: {
-        anyOf: [ref('schemas', 'Resource'), { type: 'array', items: ref('schemas', 'Resource') }, { type: 'null' }],
-      },
-      included: { type: 'array', items: ref('schemas', 'Resource') },
-      links: { type: 'object', additionalProperties: { type: ['string', 'null'] } },
-      meta: { type: 'object', properties: { pagination: ref('schemas', 'Pagination') } },
-    },
-  },
-  Resource: {
-    ...identifier,
-    properties: {
-      ...identifier.properties,
-      attributes: { type: 'object' },
-      relationships: {
-        type: 'object',
-        additionalProperties: {
-          type: 'object',
-          properties: { data: { anyOf: [identifier, { type: 'array', items: identifier }, { type: 'null' }] } },
-        },
-      },
-      links: { type: 'object', additionalProperties: { type: 'string' } },
-    },
-  },
-  Pagination: {
-    type: 'object',
-    properties: {
-      'current-page': { type: 'integer' },
-      'page-size': { type: 'integer' },
-      'prev-page': { type: ['integer', 'null'] },
-      'next-page': { type: ['integer', 'null'] },
-      'total-pages': { type: 'integer' },
-      'total-count': { type: 'integer' },
-    },
-  },
-  Errors: {
-    type: 'object',
-    required: ['errors'],
-    properties: {
-      errors: {
-        type: 'array',
-        minItems: 1,
-        items: {
-          type: 'object',
-          required: ['status', 'title'],
-          properties: {
-            status: { type: 'string', pattern: '^[1-5][0-9]{2}$' },
-            title: { type: 'string' },
-            detail: { type: 'string' },
-            source: {
-              type: 'object',
-              properties: { pointer: { type: 'string' }, parameter: { type: 'string' } },
-            },
-          },
-        },
-      },
-    },
-  },
+function includeParameter(paths: readonly string[]) {
+  return z
+    .array(z.enum(paths))
+    .optional()
+    .meta({ description: 'related resources to send along, a comma list', param: { explode: false } })
+}
+
+const PAGE_PARAMETERS = {
+  'page[number]': z.int().min(1).optional().describe('which page, from 1'),
+  'page[size]': z.int().min(1).optional().describe('items on a page, 20 by default; more than 100 are taken as 100'),
+}
+
+/** No request needs a parameter in its query, whatever the schema of one says. */
+function optional(schema: z.ZodType) {
+  return schema.optional().meta({ description: schema.description })
+}
+
+/** Takes out of a schema what says nothing to clients, or would bind them to what we say today. */
+const tidy: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
+  // Strict schemas are for our tests: clients must tolerate members that are added to an answer.
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+  // The format says it; the pattern is ten lines of calendar.
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
 }

@@ -1,0 +1,144 @@
+import { documentOf, hasOne, pageOf, resource, timestamp, wholeListOf } from '@groundstate/contract/answers'
+import { requestBody } from '@groundstate/contract/json-api'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { binary } from './answers.ts'
+import type { Route } from './http.ts'
+import { openApi, type Operation } from './openapi.ts'
+
+const shelf = resource('shelves', { attributes: { name: z.string().describe('what stands on its label') } }, 'Shelf')
+const book = resource(
+  'books',
+  {
+    attributes: { title: z.string(), pages: z.int().nullable(), 'bought-at': timestamp },
+    relationships: { shelf: hasOne('shelves') },
+  },
+  'Book',
+)
+const createBook = requestBody('books', z.object({ title: z.string(), 'bought-at': z.iso.datetime().optional() }))
+const include = { shelf, 'shelf.owner': null, neighbours: [book, shelf] }
+const query = { 'search[title]': z.string().describe('part of the title') }
+
+const ROUTES: Route[] = [
+  {
+    ...at('GET', '/shelves/:shelf/books'),
+    options: { summary: 'List the books of a shelf', answers: { 200: pageOf(book) }, include, query },
+  },
+  {
+    ...at('POST', '/books'),
+    options: { summary: 'Add a book', answers: { 201: documentOf(book) }, body: createBook },
+  },
+  { ...at('DELETE', '/books/:id'), options: { summary: 'Remove a book', answers: { 204: null } } },
+  {
+    ...at('GET', '/books/:id/text'),
+    options: { summary: 'Read a book', answers: { 200: binary('text/plain'), 304: null }, access: 'public' },
+  },
+  { ...at('GET', '/shelves'), options: { answers: { 200: wholeListOf(shelf) }, access: 'site-admin' } },
+  { ...at('GET', '/opening-hours'), options: { answers: { 200: z.strictObject({ opens: timestamp }) } } },
+  { ...at('GET', '/anything'), options: {} },
+]
+const api = openApi(ROUTES, 'http://library.test')
+
+function at(method: Route['method'], path: string) {
+  return { method, url: `/api/v2${path}`, feature: 'library' }
+}
+
+function operation(method: string, path: string): Operation {
+  const found = api.paths[`/api/v2${path}`]?.[method]
+  if (!found) throw new Error(`there is no ${method} ${path}`)
+  return found
+}
+
+function answerSchema(method: string, path: string, status: string) {
+  return operation(method, path).responses[status]?.content?.['application/vnd.api+json']?.schema
+}
+
+test('routes with all that can be described make a valid document', async () => {
+  expect(await new Validator().validate(structuredClone(api))).toEqual({ valid: true })
+})
+
+test('a resource is described once, as it is on the wire', () => {
+  const attributes = api.components.schemas['Book']?.properties?.['attributes']
+
+  expect(answerSchema('post', '/books', '201')).toEqual({
+    type: 'object',
+    properties: { data: { $ref: '#/components/schemas/Book' } },
+    required: ['data'],
+  })
+  expect(attributes).toEqual({
+    type: 'object',
+    properties: {
+      title: { type: 'string' },
+      pages: { type: ['integer', 'null'] },
+      'bought-at': { type: 'string', format: 'date-time' },
+    },
+    required: ['title', 'pages', 'bought-at'],
+  })
+  expect(api.components.schemas['Shelf']?.properties?.['attributes']?.properties?.['name']).toEqual({
+    type: 'string',
+    description: 'what stands on its label',
+  })
+})
+
+test('what may be included is one of what the paths bring', () => {
+  expect(answerSchema('get', '/shelves/{shelf}/books', '200')?.properties?.['included']).toEqual({
+    type: 'array',
+    items: { anyOf: [{ $ref: '#/components/schemas/Shelf' }, { $ref: '#/components/schemas/Book' }] },
+  })
+  expect(answerSchema('post', '/books', '201')?.properties).not.toHaveProperty('included')
+})
+
+test('a list takes a page, what it includes, and its own parameters', () => {
+  const parameters = operation('get', '/shelves/{shelf}/books').parameters
+
+  expect(parameters.map((parameter) => [parameter.in, parameter.name, parameter.required ?? false])).toEqual([
+    ['path', 'shelf', true],
+    ['query', 'include', false],
+    ['query', 'page[number]', false],
+    ['query', 'page[size]', false],
+    ['query', 'search[title]', false],
+  ])
+  expect(parameters[1]).toMatchObject({ explode: false, schema: { items: { enum: Object.keys(include) } } })
+  expect(parameters[4]).toMatchObject({ description: 'part of the title', schema: { type: 'string' } })
+})
+
+test('a list that is always whole takes no page', () => {
+  expect(operation('get', '/shelves').parameters).toEqual([])
+})
+
+test('an answer without a body has no content', () => {
+  expect(operation('delete', '/books/{id}').responses['204']).toEqual({ description: 'No Content' })
+})
+
+test('content that is no JSON is named by its type', () => {
+  const { responses } = operation('get', '/books/{id}/text')
+
+  expect(responses['200']?.content).toEqual({ 'text/plain': { schema: {} } })
+  expect(responses['304']).toEqual({ description: 'Not Modified' })
+})
+
+test('JSON that is no document of JSON:API is described as plain JSON', () => {
+  expect(Object.keys(operation('get', '/opening-hours').responses['200']?.content ?? {})).toEqual(['application/json'])
+})
+
+test('a route names the refusals that it can come to', () => {
+  const named = (method: string, path: string) =>
+    Object.keys(operation(method, path).responses).filter((status) => /^[45]/.test(status))
+
+  expect(named('get', '/anything')).toEqual(['401', '4XX', '5XX'])
+  expect(named('post', '/books')).toEqual(['401', '422', '4XX', '5XX'])
+  expect(named('get', '/books/{id}/text')).toEqual(['404', '4XX', '5XX'])
+  expect(named('get', '/shelves')).toEqual(['401', '404', '4XX', '5XX'])
+})
+
+test('a route that describes no answer answers any document', () => {
+  expect(answerSchema('get', '/anything', '2XX')).toEqual({ $ref: '#/components/schemas/Document' })
+})
+
+test('times in bodies have a format and no pattern', () => {
+  const body = api.components.schemas['postBooksBody']?.properties?.['data']?.properties?.['attributes']
+
+  expect(body).toMatchObject({ required: ['title'] })
+  expect(body?.properties?.['bought-at']).toEqual({ type: 'string', format: 'date-time' })
+})

@@ -1,0 +1,102 @@
+import { STATUS_CODES } from 'node:http'
+import { errorsDocument } from '@groundstate/contract/answers'
+import { z } from 'zod'
+import type { ZodOpenApiResponsesObject } from 'zod-openapi'
+import type { ComponentRegistry } from 'zod-openapi/api'
+import type { AnswerSchema } from './answers.ts'
+import { JSON_API_TYPE } from './headers.ts'
+import type { Route, RouteOptions } from './http.ts'
+
+/**
+ * Adds a schema to the document and returns it as JSON Schema, or as a reference to it. Both bodies and answers are described
+ * by the input of their schemas: what is sent, before defaults and transformations, and what an answer is on the wire. The
+ * path makes the place in the document unique.
+ */
+export type Describe = (schema: z.ZodType, path: string[]) => ReturnType<ComponentRegistry['addSchema']>
+
+const ref = (name: string) => ({ $ref: `#/components/responses/${name}` })
+
+/** What a route answers with, by status: its own answers, and those of them that all routes share when they refuse. */
+export function responses({ url, options }: Route, describe: Describe): ZodOpenApiResponsesObject {
+  const own = Object.entries(options.answers ?? ANY_ANSWERS).map(([status, answer]) => [
+    status,
+    response(status, answer, options.include, describe),
+  ])
+  return {
+    ...(options.access !== 'public' && { 401: ref('Unauthorized') }),
+    ...((url.includes(':') || options.access === 'site-admin') && { 404: ref('NotFound') }),
+    ...(options.body && { 422: ref('Invalid') }),
+    '4XX': ref('Refused'),
+    '5XX': ref('Failed'),
+    ...Object.fromEntries(own),
+  }
+}
+
+function response(status: string, answer: AnswerSchema, include: RouteOptions['include'], describe: Describe) {
+  const description = STATUS_CODES[status] ?? 'Success'
+  if (answer === null) return { description }
+  if (!(answer instanceof z.ZodType)) return { description, content: { [answer.contentType]: { schema: {} } } }
+  const type = isJsonApi(answer) ? JSON_API_TYPE : 'application/json'
+  return { description, content: { [type]: { schema: describe(withIncluded(answer, include), [status]) } } }
+}
+
+/** The answers of refusals, for `components.responses`. */
+export function refusals(describe: Describe) {
+  const schema = describe(errorsDocument, ['refusals'])
+  const refusal = (description: string) => ({ description, content: { [JSON_API_TYPE]: { schema } } })
+  return {
+    Unauthorized: refusal('the token is missing, wrong or expired'),
+    NotFound: refusal('it does not exist, or you may not see it'),
+    Invalid: refusal('the body has a value that is not allowed; `source.pointer` says where'),
+    Refused: refusal('refused; the detail of each error says why'),
+    Failed: refusal('failed on this server, whatever was sent'),
+  }
+}
+
+/** Whether one of the answers is a page of a list, which links to the others. */
+export function isPaged(answers: RouteOptions['answers']) {
+  return Object.values(answers ?? {}).some(
+    (answer) => answer instanceof z.ZodObject && 'links' in answer.shape && 'meta' in answer.shape,
+  )
+}
+
+const DOCUMENT_MEMBERS = new Set(['data', 'errors', 'included', 'links', 'meta'])
+
+/** A document of JSON:API has none but these members; other JSON is served as what it is. */
+function isJsonApi(answer: z.ZodType) {
+  return answer instanceof z.ZodObject && Object.keys(answer.shape).every((name) => DOCUMENT_MEMBERS.has(name))
+}
+
+/** The schema of a document together with what may be included in it. */
+function withIncluded(answer: z.ZodType, include: RouteOptions['include'] = {}) {
+  const brought = new Set(Object.values(include).flat().filter(isSchema))
+  if (brought.size === 0 || !(answer instanceof z.ZodObject)) return answer
+  return answer.extend({ included: z.array(z.union([...brought])).optional() })
+}
+
+/** Whether it is one: a path may never bring anything, and a list of paths does not say what they bring. */
+function isSchema(brought: unknown): brought is z.ZodType {
+  return brought instanceof z.ZodType
+}
+
+const identifier = z.object({ type: z.string(), id: z.string() })
+const anyResource = identifier
+  .extend({
+    attributes: z.record(z.string(), z.unknown()).optional(),
+    relationships: z
+      .record(z.string(), z.object({ data: z.union([identifier, z.array(identifier), z.null()]).optional() }))
+      .optional(),
+    links: z.record(z.string(), z.string()).optional(),
+  })
+  .meta({ id: 'Resource' })
+const anyDocument = z
+  .object({
+    data: z.union([anyResource, z.array(anyResource), z.null()]),
+    included: z.array(anyResource).optional(),
+    links: z.record(z.string(), z.string().nullable()).optional(),
+    meta: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'Document' })
+
+/** The answers of a route that does not describe its own: documents that say no more than JSON:API itself. */
+const ANY_ANSWERS: Readonly<Record<string, AnswerSchema>> = { '2XX': anyDocument }
