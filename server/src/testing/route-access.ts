@@ -65,6 +65,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   // Only versions from a repository have some.
   'GET /configuration-versions/:id/ingress-attributes': 'nobody',
   'GET /docs/api': 'public',
+  'GET /docs/api/reader.js': 'public',
   'GET /healthz': 'public',
   'GET /metrics': 'public',
   'GET /oauth/authorize': 'public',

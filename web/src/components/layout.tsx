@@ -20,7 +20,10 @@ export function Layout() {
           <Link to="/app" className="font-semibold tracking-tight text-indigo-700 dark:text-indigo-400">
             Groundstate
           </Link>
-          <Link to="/app/settings/tokens" className="ml-auto hover:underline">
+          <a href="/docs/api" className="ml-auto hover:underline">
+            API documentation
+          </a>
+          <Link to="/app/settings/tokens" className="hover:underline">
             API tokens
           </Link>
           <Link to="/app/settings/account" className="hover:underline">

@@ -1,0 +1,35 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import fastify from 'fastify'
+import type { Answer } from './answers.ts'
+
+/** The script of the page that shows the OpenAPI document, read and compressed when first asked for: it has 4 MB. */
+export function createReader(): (acceptEncoding: string | undefined) => Promise<Answer> {
+  let loading: Promise<{ script: string; compressed: Buffer }> | undefined
+
+  return async function readerScript(acceptEncoding = '') {
+    const { script, compressed } = await (loading ??= load())
+    const takesGzip = /\bgzip\b/.test(acceptEncoding)
+    const headers = { vary: 'accept-encoding', 'cache-control': 'public, max-age=86400' }
+    return {
+      status: 200,
+      headers: takesGzip ? { ...headers, 'content-encoding': 'gzip' } : headers,
+      content: { type: 'text/javascript; charset=utf-8', data: takesGzip ? compressed : script },
+    }
+  }
+}
+
+async function load() {
+  const script = await packagedScript()
+  return { script, compressed: await promisify(gzip)(script, { level: 9 }) }
+}
+
+/** The package hands its script out through a route of a server only; this one never listens. */
+async function packagedScript() {
+  const { default: apiReference } = await import('@scalar/fastify-api-reference')
+  await using server = fastify()
+  await server.register(apiReference, { routePrefix: '/reader', configuration: { url: '/' } })
+  const answer = await server.inject('/reader/js/scalar.js')
+  if (answer.statusCode !== 200) throw new Error(`the reader's script is answered with ${answer.statusCode}`)
+  return answer.body
+}
