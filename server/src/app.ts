@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Actor } from './auth/actor.ts'
 import { type Blobs, type BlobsConfig, createBlobs } from './blobs/blobs.ts'
 import { type Config, isLoopbackHost } from './config.ts'
-import { createDb, type Db } from './db/db.ts'
+import { createDb, type Db, type Tx } from './db/db.ts'
 import { newId } from './ids.ts'
 import { createEvents, type Events, type Reaction } from './events/events.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
@@ -34,10 +34,13 @@ export type App = {
 }
 
 /** What every service function receives: the app, who is asking, and from where. */
-export type Ctx = App & { actor: Actor; request?: RequestFacts }
+export type Ctx = App & { actor: Actor; request?: RequestOrigin }
 
-/** Facts of the HTTP request that the audit trail keeps. */
-export type RequestFacts = { id: string; address: string; userAgent: string | undefined }
+/** A ctx whose `db` is an open transaction: `transact` hands it on, and what must run inside one asks for it. */
+export type TransactionCtx = Ctx & { db: Tx }
+
+/** Where a request comes from: the audit trail keeps it. */
+export type RequestOrigin = { id: string; address: string; userAgent: string | undefined }
 
 /**
  * Builds the app on a migrated database at `databaseUrl`. `works` says whether background jobs run in this process.

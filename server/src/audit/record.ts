@@ -1,5 +1,5 @@
 import type { Compilable, OperationNodeSource } from 'kysely'
-import type { Ctx } from '../app.ts'
+import type { Ctx, TransactionCtx } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
 import { type Db, transact, type Tx } from '../db/db.ts'
 import { timeOrderedUuid } from '../ids.ts'
@@ -19,7 +19,7 @@ export type AuditEvent = {
 }
 
 /** Keeps who did what, from where. It takes a transaction: that of the change, so that neither is there without the other. */
-export async function recordAudit(ctx: Ctx & { db: Tx }, event: AuditEvent) {
+export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
   await store.eventInsert(auditRow(ctx, event)).execute(ctx.db)
 }
 

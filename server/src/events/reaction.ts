@@ -1,8 +1,5 @@
-import type { Ctx } from '../app.ts'
-import type { Tx } from '../db/db.ts'
+import type { TransactionCtx } from '../app.ts'
 import type { DomainEvent, Reaction } from './events.ts'
-
-type TransactionCtx = Ctx & { db: Tx }
 
 /** Binds a function to an event that an area below raises. It runs in the transaction of the event, and may refuse it by throwing. */
 export function reaction<Payload>(

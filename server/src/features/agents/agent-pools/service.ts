@@ -1,8 +1,8 @@
 import type { CreateAgentPool, UpdateAgentPool } from '@groundstate/contract/agent-pools'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { readFacts } from '../../../auth/facts.ts'
 import { checkDemands, type OrganizationPermission, organizationPermissions } from '../../../auth/permissions.ts'
-import { isUniqueViolation, type Tx, transact } from '../../../db/db.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
 import { listReadableProjects } from '../../organizations/projects/service.ts'
@@ -133,7 +133,7 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
 type Relations = UpdateAgentPool['relationships']
 
 async function replaceScope(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   pool: { id: string; organizationId: string },
   { 'allowed-workspaces': allowed, 'excluded-workspaces': excluded, 'allowed-projects': projects }: Relations,
 ) {

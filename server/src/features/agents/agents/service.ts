@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { RegisteredAgent, registerAgentBody } from '@groundstate/contract/agent'
-import type { Ctx } from '../../../app.ts'
-import { type Tx, transact } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound, preconditionFailed, unauthorized } from '../../../errors.ts'
 import { requireAgentPool } from '../agent-pools/service.ts'
 import { endClaims } from '../../runs/agent-jobs/waiting-claims.ts'
@@ -45,7 +45,7 @@ export async function registerAgent(ctx: Ctx, input: z.infer<typeof registerAgen
 type NewAgent = { name: string; ip_address: string | null; agent_pool_id: string }
 
 async function checkQuota(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   { organizationId, facts, since }: { organizationId: string; facts: NewAgent; since: Date },
 ) {
   const organization = await ctx.db

@@ -1,8 +1,8 @@
 import type { CreateMembership } from '@groundstate/contract/memberships'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { organizationPermissions } from '../../../auth/permissions.ts'
 import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
-import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { listReadableTeams, type Team } from '../teams/service.ts'
@@ -98,7 +98,7 @@ export async function deleteMembership(ctx: Ctx, id: string) {
 
 type MembersTeam = Awaited<ReturnType<typeof listTeamsOfMembership>>[number]
 
-function checkRemoval(ctx: Ctx & { db: Tx }, membership: Membership, teams: readonly MembersTeam[]) {
+function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: readonly MembersTeam[]) {
   const { facts } = membership
   const isOwner = teams.some((team) => team.isOwners)
   if (ctx.actor.kind === 'user' && ctx.actor.userId === membership.user_id) {

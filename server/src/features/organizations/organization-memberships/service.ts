@@ -1,7 +1,6 @@
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { readFacts } from '../../../auth/facts.ts'
 import { checkDemands, type Facts, organizationPermissions } from '../../../auth/permissions.ts'
-import type { Tx } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/service.ts'
 import { requireTeam } from '../teams/service.ts'
@@ -74,7 +73,7 @@ export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, stat
 
 /** Makes an account an active member of the organization, unless it is one; an invitation of its address is spent. */
 export async function insertMembership(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   { organizationId, userId, viaSso = false }: { organizationId: string; userId: string; viaSso?: boolean },
 ) {
   const now = ctx.now()
@@ -86,7 +85,7 @@ export async function insertMembership(
  * Makes an account a member of the organizations that have invited its address. Called where an account comes to an
  * address that is known to be the person's: never for an address that somebody just typed.
  */
-export async function acceptInvitations(ctx: Ctx & { db: Tx }, userId: string) {
+export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
   const memberships = await store.acceptInvitations(ctx.db, { userId, organizationId: undefined, now: ctx.now() })
   for (const { id, organization_id: organizationId } of memberships) {
     await recordAudit(ctx, {

@@ -1,5 +1,5 @@
 import type { CreateProject, UpdateProject } from '@groundstate/contract/projects'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { readFacts } from '../../../auth/facts.ts'
 import {
   checkDemands,
@@ -8,7 +8,7 @@ import {
   projectPermissions,
   refusal,
 } from '../../../auth/permissions.ts'
-import { isForeignKeyViolation, isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
+import { isForeignKeyViolation, isUniqueViolation, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
 import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
 import { replaceTagBindings } from '../tags/service.ts'
@@ -81,7 +81,7 @@ function readable(ctx: Ctx, row: Found | undefined): Project | undefined {
 }
 
 /** Every organization has one; workspaces are made in it unless another project is named. Returns its id. */
-export async function insertDefaultProject(ctx: Ctx & { db: Tx }, organizationId: string) {
+export async function insertDefaultProject(ctx: TransactionCtx, organizationId: string) {
   const now = ctx.now()
   const row = await store.insertProject(ctx.db, {
     id: ctx.newId('prj'),

@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { transact, type Tx } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import { forbidden, unauthorized } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { acceptInvitations } from '../organization-memberships/service.ts'
@@ -92,7 +92,7 @@ function isRefusal(error: unknown): error is Error {
  * The account of a person at the provider. Whoever comes for the first time gets the account that has their address, if
  * the provider has verified that, else a new one; never an account by its name alone.
  */
-async function establishAccount(ctx: Ctx & { db: Tx }, identity: store.Identity, claims: Claims): Promise<UserRow> {
+async function establishAccount(ctx: TransactionCtx, identity: store.Identity, claims: Claims): Promise<UserRow> {
   const now = ctx.now()
   const known = await store.findIdentity(ctx.db, identity)
   if (known) {
@@ -121,7 +121,7 @@ async function establishAccount(ctx: Ctx & { db: Tx }, identity: store.Identity,
  * Makes an account one of sign-on: what it signed in with before ends, so that nothing gets around what the provider asks
  * for. Its API tokens stay.
  */
-async function convertAccount(ctx: Ctx & { db: Tx }, id: string) {
+async function convertAccount(ctx: TransactionCtx, id: string) {
   await removeSecondFactor(ctx, id)
   await endSessions(ctx, id)
   return updateUser(ctx, id, { auth_method: 'sso', password_hash: null, unconfirmed_email: null })

@@ -1,5 +1,4 @@
-import type { Ctx } from '../../../app.ts'
-import type { Tx } from '../../../db/db.ts'
+import type { TransactionCtx } from '../../../app.ts'
 import { insertMembership } from '../organization-memberships/service.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
@@ -10,7 +9,7 @@ import { isLastOwner, leaveTeams } from '../teams/members.ts'
  * Puts the user into the teams that the groups stand for, and takes the user out of those that sign-on had given and that
  * the groups no longer name. What people have granted stays; an organization keeps its last owner.
  */
-export async function syncTeams(ctx: Ctx & { db: Tx }, userId: string, groups: readonly string[]) {
+export async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly string[]) {
   // In the hosted edition strangers share the server: a team's name draws nobody into their organization.
   const everywhere = ctx.config.edition === 'self-managed'
   const wanted = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
@@ -33,7 +32,7 @@ export async function syncTeams(ctx: Ctx & { db: Tx }, userId: string, groups: r
   await store.deleteLeftMemberships(ctx.db, userId)
 }
 
-async function record(ctx: Ctx & { db: Tx }, action: string, team: store.SsoTeam, userId: string) {
+async function record(ctx: TransactionCtx, action: string, team: store.SsoTeam, userId: string) {
   await recordAudit(ctx, {
     organizationId: team.organization_id,
     action,

@@ -1,6 +1,6 @@
 import type { TagBindingInput, TagLinkage } from '@groundstate/contract/tags'
-import type { Ctx } from '../../../app.ts'
-import { transact, type Tx } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import { requireProject } from '../projects/service.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/service.ts'
@@ -85,7 +85,7 @@ export async function changeProjectTagBindings(
 
 /** Gives the target exactly these tags, as a relation in its own body asks. The caller has authorised the change. */
 export async function replaceTagBindings(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   target: store.TagTarget,
   bindings: readonly TagBindingInput[],
 ) {
@@ -94,7 +94,7 @@ export async function replaceTagBindings(
 }
 
 async function writeTagBindings(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   target: store.TagTarget,
   { change, bindings, pointer }: { change: TagChange; bindings: readonly TagBindingInput[]; pointer: string },
 ) {
@@ -126,7 +126,7 @@ async function checkFixedKeys(
  * id that no tag of the organization has. The caller has authorised the change.
  */
 export async function addFlatTags(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   target: { organizationId: string; workspaceId: string },
   tags: readonly TagLinkage[],
   pointer: string,

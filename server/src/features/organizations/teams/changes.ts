@@ -1,8 +1,8 @@
 import type { CreateTeam, UpdateTeam } from '@groundstate/contract/teams'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AccessColumns, checkHoldsAccess, type TeamPermission } from '../../../auth/team-permissions.ts'
 import { ORGANIZATION_ACCESS } from '../../../auth/permissions.ts'
-import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { insertMembership } from '../organization-memberships/service.ts'
@@ -14,7 +14,7 @@ import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 
 /** Creates the owners team of a new organization, with its service account and its first member. */
-export async function insertOwnersTeam(ctx: Ctx & { db: Tx }, organizationId: string, userId: string) {
+export async function insertOwnersTeam(ctx: TransactionCtx, organizationId: string, userId: string) {
   const teamId = await insertTeam(ctx, { organizationId, name: 'owners', isOwners: true })
   await insertMembership(ctx, { organizationId, userId })
   await insertTeamMembers(ctx.db, { teamId, userIds: [userId], now: ctx.now() })
@@ -24,7 +24,7 @@ type NewTeam = { organizationId: string; name: string; isOwners?: boolean }
 
 /** A team comes with the service account as which its tokens act, and which is a member of it. Returns the team's id. */
 export async function insertTeam(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   input: NewTeam,
   columns: Partial<store.TeamRow> = {},
 ): Promise<string> {

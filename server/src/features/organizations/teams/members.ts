@@ -1,9 +1,9 @@
 import type { Identifier } from '@groundstate/contract/json-api'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import type { Facts } from '../../../auth/permissions.ts'
 import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
-import { transact, type Tx } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import * as store from './members-store.ts'
 import { requireTeam, type Team, teamFacts } from './service.ts'
@@ -80,7 +80,7 @@ async function removeMembers(ctx: Ctx, team: Team, { userIds, membershipIds }: M
   })
 }
 
-async function recordMembers(ctx: Ctx & { db: Tx }, team: Team, action: string, { userIds, membershipIds }: Members) {
+async function recordMembers(ctx: TransactionCtx, team: Team, action: string, { userIds, membershipIds }: Members) {
   await recordAudit(ctx, {
     organizationId: team.organization_id,
     action,
@@ -93,20 +93,20 @@ async function recordMembers(ctx: Ctx & { db: Tx }, team: Team, action: string, 
  * Checked after owners have been taken away, in the same transaction: an organization without owners could never be
  * changed again. Throws `forbidden`.
  */
-export async function checkOwnerRemains(ctx: Ctx & { db: Tx }, organizationId: string) {
+export async function checkOwnerRemains(ctx: TransactionCtx, organizationId: string) {
   const owners = await store.lockOwnersTeam(ctx.db, organizationId)
   if ((await store.countMembers(ctx.db, owners.id)) > 0) return
   throw forbidden('the owners team must keep at least one member: add another owner first')
 }
 
 /** Whether the organization would be without owners if the user were none. Holds the lock that orders such changes. */
-export async function isLastOwner(ctx: Ctx & { db: Tx }, organizationId: string, userId: string) {
+export async function isLastOwner(ctx: TransactionCtx, organizationId: string, userId: string) {
   const owners = await store.lockOwnersTeam(ctx.db, organizationId)
   return !(await store.hasOtherMembers(ctx.db, owners.id, userId))
 }
 
 /** Takes a user out of the teams of those ids. */
-export async function leaveTeams(ctx: Ctx & { db: Tx }, userId: string, teamIds: readonly string[]) {
+export async function leaveTeams(ctx: TransactionCtx, userId: string, teamIds: readonly string[]) {
   for (const teamId of teamIds) await store.deleteTeamMembers(ctx.db, teamId, [userId])
 }
 
@@ -128,7 +128,7 @@ export async function listVisibleTeams(
 }
 
 /** All teams of a membership, with what decides about its removal. */
-export async function listTeamsOfMembership(ctx: Ctx & { db: Tx }, membership: { id: string; facts: Facts }) {
+export async function listTeamsOfMembership(ctx: TransactionCtx, membership: { id: string; facts: Facts }) {
   const rows = await store.listTeamsOfMemberships(ctx.db, [membership.id], actorUserId(ctx.actor))
   return rows.map((row) => ({
     id: row.id,

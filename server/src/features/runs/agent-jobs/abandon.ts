@@ -1,11 +1,10 @@
-import type { Ctx } from '../../../app.ts'
-import type { Tx } from '../../../db/db.ts'
+import type { TransactionCtx } from '../../../app.ts'
 
 /**
  * Wakes the agents that are at work in a workspace, for whoever deletes it in this transaction: their heartbeats find the
  * job gone and end its engine, rather than hours later an engine that nobody can see any more.
  */
-export async function abandonJobs(ctx: Ctx & { db: Tx }, workspaceId: string) {
+export async function abandonJobs(ctx: TransactionCtx, workspaceId: string) {
   const jobs = await ctx.db
     .selectFrom('agent_jobs as j')
     .innerJoin('runs as r', 'r.id', 'j.run_id')

@@ -1,10 +1,10 @@
 import { type AgentJob, agentJob } from '@groundstate/contract/agent'
 import { type Selectable, sql } from 'kysely'
 import type { z } from 'zod'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
-import { type Tx, transact } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { HELD_WORKSPACE_COLUMNS, type HeldRun, readHeldRun, type RunRow } from '../runs/held.ts'
 import { moveRun } from '../runs/transitions.ts'
@@ -13,7 +13,6 @@ import { insertNotice } from './logs.ts'
 import { resolveRunVariables } from '../../workspaces/variables/resolve.ts'
 
 export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
-type Tctx = Ctx & { db: Tx }
 
 /** The lease ends when no heartbeat came for this long, in ms. */
 export const LEASE_MS = 30_000
@@ -105,7 +104,7 @@ function timeLimit(ctx: Ctx, kind: 'plan' | 'apply') {
   return kind === 'plan' ? ctx.config.planTimeout : ctx.config.applyTimeout
 }
 
-async function pickJob(ctx: Tctx, agent: ClaimingAgent, warmRunIds: readonly string[]) {
+async function pickJob(ctx: TransactionCtx, agent: ClaimingAgent, warmRunIds: readonly string[]) {
   return ctx.db
     .selectFrom('agent_jobs as j')
     .innerJoin('runs as r', 'r.id', 'j.run_id')
@@ -143,7 +142,7 @@ async function pickJob(ctx: Tctx, agent: ClaimingAgent, warmRunIds: readonly str
  * The variables of a run in the clear; undefined when one can't be opened, which ends the run: left in the queue, it would
  * be found first by every agent, and hold up all that stand behind it.
  */
-async function openVariables(ctx: Tctx, held: HeldRun, projectId: string) {
+async function openVariables(ctx: TransactionCtx, held: HeldRun, projectId: string) {
   const { run } = held
   try {
     return await resolveRunVariables(ctx, {
@@ -160,7 +159,7 @@ async function openVariables(ctx: Tctx, held: HeldRun, projectId: string) {
   }
 }
 
-async function failUnstarted(ctx: Tctx, held: HeldRun, error: string) {
+async function failUnstarted(ctx: TransactionCtx, held: HeldRun, error: string) {
   await insertNotice(ctx, held[held.job?.kind ?? 'plan'].id, error)
   await moveRun(ctx, held, { job: 'running' })
   const started = await readHeldRun(ctx.db, held.workspace, held.run.id)
@@ -169,7 +168,7 @@ async function failUnstarted(ctx: Tctx, held: HeldRun, error: string) {
 
 type Lease = { agent: ClaimingAgent; token: string; jobId: string; attempt: number }
 
-async function lease(ctx: Tctx, held: HeldRun, { agent, token, jobId, attempt }: Lease) {
+async function lease(ctx: TransactionCtx, held: HeldRun, { agent, token, jobId, attempt }: Lease) {
   const { run, workspace } = held
   const now = ctx.now()
   const kind = held.job?.kind ?? 'plan'

@@ -1,7 +1,7 @@
 import type { FinishJob } from '@groundstate/contract/agent'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { type Tx, transact } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import { type HeldRun, holdRun } from '../runs/held.ts'
 import { lookAgain } from '../runs/jobs.ts'
 import { type Change, mayRetry } from '../runs/outcome.ts'
@@ -9,7 +9,6 @@ import { moveRun } from '../runs/transitions.ts'
 import type { Job } from './job.ts'
 import { insertNotice } from './logs.ts'
 
-type Tctx = Ctx & { db: Tx }
 type JobKey = Pick<Job, 'id' | 'run_id' | 'workspace_id'>
 
 /**
@@ -109,7 +108,7 @@ export async function loseJob(ctx: Ctx, job: JobKey) {
   })
 }
 
-async function withRun(ctx: Ctx, job: JobKey, work: (ctx: Tctx, held: HeldRun) => Promise<void>) {
+async function withRun(ctx: Ctx, job: JobKey, work: (ctx: TransactionCtx, held: HeldRun) => Promise<void>) {
   await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const held = await holdRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
     if (held?.job?.id === job.id && held.job.status === 'running') await work(ctx, held)

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
-import type { Tx } from '../../../db/db.ts'
 import { AppError, conflict, unauthorized } from '../../../errors.ts'
 
 /** A log may be longer than its limit by this: an agent that cuts its output there has room to say so. */
@@ -70,7 +69,7 @@ const HEADER = '\n\n\n'
 
 /** A line of the server itself at the end of a phase's log; `unlessTold` leaves it out where what came last holds it. */
 export async function insertNotice(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   phaseId: string,
   text: string,
   { unlessTold = false }: { unlessTold?: boolean } = {},

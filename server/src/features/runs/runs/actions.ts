@@ -1,6 +1,6 @@
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import { type Tx, transact } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
 import { insertComment } from './comments.ts'
 import { type HeldRun, holdRun } from './held.ts'
@@ -9,8 +9,6 @@ import { requireRun, type Run } from './service.ts'
 import { isCancelable, isConfirmable, isDiscardable, isEnded, isForceCancelable, isForcible } from './status.ts'
 import { moveRun } from './transitions.ts'
 import { recordAudit } from '../../../audit/record.ts'
-
-type Tctx = Ctx & { db: Tx }
 
 /** Confirms a plan, so that it is applied. Throws `conflict` when the run does not wait for that. */
 export async function applyRun(ctx: Ctx, id: string, comment: string | undefined) {
@@ -110,7 +108,7 @@ export async function forceExecuteRun(ctx: Ctx, id: string, comment: string | un
   })
 }
 
-async function stepAside(ctx: Tctx, id: string, favoured: HeldRun['run']) {
+async function stepAside(ctx: TransactionCtx, id: string, favoured: HeldRun['run']) {
   const held = await holdRun(ctx.db, { id, workspaceId: favoured.workspace_id })
   if (!held || isEnded(held.run.status)) return
   const events = [{ action: 'discarded', description: `to let ${favoured.id} run first` }]
@@ -145,7 +143,7 @@ const VERBS = {
   force_executed: 'force_execute',
 } as const satisfies Record<string, string>
 
-type Act = (ctx: Tctx, held: HeldRun) => Promise<Omit<Change, 'events'> | undefined>
+type Act = (ctx: TransactionCtx, held: HeldRun) => Promise<Omit<Change, 'events'> | undefined>
 
 async function act(ctx: Ctx, run: Run, event: { action: keyof typeof VERBS; comment: string | undefined }, work: Act) {
   await transact(ctx, async (ctx) => {
@@ -163,7 +161,7 @@ async function act(ctx: Ctx, run: Run, event: { action: keyof typeof VERBS; comm
 
 type Acted = Pick<Run, 'id' | 'organization_id' | 'workspace_id'> & { favoured?: string }
 
-async function recordAction(ctx: Tctx, run: Acted, action: string) {
+async function recordAction(ctx: TransactionCtx, run: Acted, action: string) {
   await recordAudit(ctx, {
     organizationId: run.organization_id,
     action,
@@ -172,7 +170,7 @@ async function recordAction(ctx: Tctx, run: Acted, action: string) {
   })
 }
 
-async function commandJob(ctx: Tctx, jobId: string, command: 'cancel') {
+async function commandJob(ctx: TransactionCtx, jobId: string, command: 'cancel') {
   await ctx.db.updateTable('agent_jobs').set({ command }).where('id', '=', jobId).execute()
   await ctx.signals.send(ctx.db, `job:${jobId}`)
 }

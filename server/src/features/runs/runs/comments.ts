@@ -1,6 +1,6 @@
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import { transact, type Tx } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import { requireRun } from './service.ts'
 import { insertEvents } from './transitions.ts'
@@ -8,7 +8,7 @@ import { recordAudit } from '../../../audit/record.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** Writes a comment on a run for a caller that has been authorised; returns its id. */
-export async function insertComment(ctx: Ctx & { db: Tx }, runId: string, body: string) {
+export async function insertComment(ctx: TransactionCtx, runId: string, body: string) {
   const id = ctx.newId('wsc')
   const row = { id, run_id: runId, body, created_by_user_id: actorUserId(ctx.actor), created_at: ctx.now() }
   await ctx.db.insertInto('comments').values(row).execute()

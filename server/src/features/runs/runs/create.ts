@@ -1,6 +1,6 @@
 import type { CreateRun } from '@groundstate/contract/runs'
-import type { Ctx } from '../../../app.ts'
-import { type Tx, transact } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { conflict, forbidden, invalid } from '../../../errors.ts'
 import { announcing } from '../../../signals.ts'
@@ -16,8 +16,6 @@ import { auditRow } from '../../../audit/record.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/execution.ts'
 import { createStages, plannedStages } from '../task-stages/service.ts'
 import { eventInsert } from '../../../audit/store.ts'
-
-type Tctx = Ctx & { db: Tx }
 
 /** What starts a run, beyond what its attributes say. */
 export type RunOrigin = {
@@ -87,7 +85,7 @@ async function checkPool(ctx: Ctx, workspace: Workspace) {
 }
 
 /** The row of a run with the states that it begins in. */
-async function insert(ctx: Tctx, workspace: HeldWorkspace, run: RunRow) {
+async function insert(ctx: TransactionCtx, workspace: HeldWorkspace, run: RunRow) {
   const phase = (kind: 'plan' | 'apply'): HeldPhase => ({
     id: ctx.newId(kind),
     kind,
@@ -173,7 +171,7 @@ function checkOptions(input: CreateRun) {
 const RELATION = '/data/relationships/configuration-version'
 
 /** The configuration that is asked for, or else the workspace's own. */
-async function requireConfiguration(ctx: Tctx, workspace: HeldWorkspace, id: string | undefined) {
+async function requireConfiguration(ctx: TransactionCtx, workspace: HeldWorkspace, id: string | undefined) {
   const wanted = id ?? workspace.current_configuration_version_id
   if (wanted === null)
     throw invalid('the workspace has no configuration yet: upload a configuration version first', RELATION)

@@ -1,7 +1,7 @@
 import { type OperationNodeSource, sql } from 'kysely'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import { type Tx, transact } from '../../../db/db.ts'
+import { transact } from '../../../db/db.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { announcing } from '../../../signals.ts'
 import { promoteIntermediate } from '../../states/state-versions/service.ts'
@@ -11,13 +11,11 @@ import { isEnded, type RunStatus } from './status.ts'
 import { onRunApplied } from './triggers.ts'
 import { cancelStages, stageStatuses, startStage } from '../task-stages/service.ts'
 
-type Tctx = Ctx & { db: Tx }
-
 /**
  * Records a change and takes the run as far as it gets, with everything that follows: its phases, jobs and tokens, the
  * workspace's lock and the next run in line. The one way in which a run moves; this transaction holds its workspace.
  */
-export async function moveRun(ctx: Tctx, held: HeldRun, change: Change = {}): Promise<RunStatus> {
+export async function moveRun(ctx: TransactionCtx, held: HeldRun, change: Change = {}): Promise<RunStatus> {
   const stages = held.run.stages.length === 0 ? {} : await stageStatuses(ctx, held.run.id)
   const moved = outcome(ctx, held, change, stages)
   await save(ctx, held, moved, change)
@@ -40,7 +38,7 @@ export async function advanceRun(ctx: Ctx, runId: string, change: Change = {}): 
  * Starts the run that is next in line when the workspace is free. Whoever unlocks a workspace calls it in the same
  * transaction.
  */
-export async function advanceQueue(ctx: Tctx, workspaceId: string) {
+export async function advanceQueue(ctx: TransactionCtx, workspaceId: string) {
   const workspace = await holdWorkspace(ctx.db, workspaceId)
   if (workspace) await startNext(ctx, workspace)
 }
@@ -49,7 +47,7 @@ export async function advanceQueue(ctx: Tctx, workspaceId: string) {
  * Behind somebody's lock the first in line only becomes the current run: of a locked workspace whose current run is
  * pending, the command line says that it waits for the lock, and of any other that it waits for runs.
  */
-async function startNext(ctx: Tctx, workspace: HeldWorkspace) {
+async function startNext(ctx: TransactionCtx, workspace: HeldWorkspace) {
   if (workspace.active_run_id !== null || workspace.waiting_runs === 0) return
   const next = await ctx.db
     .selectFrom('runs')
@@ -69,7 +67,7 @@ async function startNext(ctx: Tctx, workspace: HeldWorkspace) {
   if (held) await moveRun(ctx, held)
 }
 
-async function save(ctx: Tctx, held: HeldRun, moved: Outcome, { events = [], writes: more = [] }: Change) {
+async function save(ctx: TransactionCtx, held: HeldRun, moved: Outcome, { events = [], writes: more = [] }: Change) {
   const { run, job, plan, apply } = held
   const writes: OperationNodeSource[] = [
     ctx.db
@@ -95,7 +93,7 @@ async function save(ctx: Tctx, held: HeldRun, moved: Outcome, { events = [], wri
   if (start && replaces) await start.execute()
 }
 
-function endJob(ctx: Tctx, jobId: string, status: RunStatus) {
+function endJob(ctx: TransactionCtx, jobId: string, status: RunStatus) {
   const changes = { status: 'ended', ended_at: ctx.now(), lease_expires_at: null } as const
   return [
     ctx.db
@@ -110,7 +108,7 @@ function endJob(ctx: Tctx, jobId: string, status: RunStatus) {
 }
 
 /** The statement that records events of a run; the actor is who asks, unless the event names another. */
-export function insertEvents(ctx: Tctx, runId: string, events: readonly NewEvent[]) {
+export function insertEvents(ctx: TransactionCtx, runId: string, events: readonly NewEvent[]) {
   return ctx.db.insertInto('run_events').values(
     events.map((event) => ({
       id: ctx.newId('re'),
@@ -125,7 +123,7 @@ export function insertEvents(ctx: Tctx, runId: string, events: readonly NewEvent
 }
 
 /** What other features do about it, and then the next run. */
-export async function follow(ctx: Tctx, held: Pick<HeldRun, 'run' | 'workspace'>, moved: Outcome) {
+export async function follow(ctx: TransactionCtx, held: Pick<HeldRun, 'run' | 'workspace'>, moved: Outcome) {
   const { run } = held
   const { follows } = moved
   if (follows.startStage !== undefined && !isEnded(moved.status)) await startStage(ctx, run, follows.startStage)

@@ -1,8 +1,7 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
-import type { Tx } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { type EffectiveTask, listEffectiveTasks } from '../../tasks/run-tasks/service.ts'
 import { requireRun } from '../runs/service.ts'
@@ -13,7 +12,6 @@ import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
 import { advanceRun } from '../runs/transitions.ts'
 import { listResults, type TaskResultRow } from '../../tasks/task-results/store.ts'
-type Tctx = Ctx & { db: Tx }
 type StageStatus = store.TaskStageRow['status']
 
 /** A stage with its results, and what the actor may do in its workspace. */
@@ -87,7 +85,7 @@ function stagesOf(tasks: readonly EffectiveTask[]) {
 
 /** Makes the stages of a new run and their results, as pending. */
 export async function createStages(
-  ctx: Tctx,
+  ctx: TransactionCtx,
   run: { id: string; workspace_id: string; organization_id: string },
   stages: readonly Stage[],
 ) {
@@ -107,13 +105,16 @@ export async function createStages(
 }
 
 /** What the run machine is told of the stages. */
-export async function stageStatuses(ctx: Tctx, runId: string): Promise<Partial<Record<Stage, StageStatus | 'held'>>> {
+export async function stageStatuses(
+  ctx: TransactionCtx,
+  runId: string,
+): Promise<Partial<Record<Stage, StageStatus | 'held'>>> {
   const rows = await store.listStatuses(ctx.db, runId)
   return Object.fromEntries(rows.map((row) => [row.stage, row.held_until === null ? row.status : 'held']))
 }
 
 /** The run has reached a stage: its requests go out once this transaction has committed. */
-export async function startStage(ctx: Tctx, run: { id: string }, name: Stage) {
+export async function startStage(ctx: TransactionCtx, run: { id: string }, name: Stage) {
   const stage = await store.beginStage(ctx.db, { runId: run.id, name, now: ctx.now() })
   if (!stage) return
   // When no task is to be asked any more, the run goes on at once.
@@ -124,7 +125,7 @@ export async function startStage(ctx: Tctx, run: { id: string }, name: Stage) {
  * Ends a stage whose results have all ended, and takes the run on. In the transaction that ended the last result; it holds
  * the run's workspace.
  */
-export async function settleStage(ctx: Tctx, stageId: string) {
+export async function settleStage(ctx: TransactionCtx, stageId: string) {
   const results = await listResults(ctx.db, [stageId])
   const verdict = stageVerdict(results)
   if (!verdict) return
@@ -148,7 +149,7 @@ export async function showTaskStage(ctx: Ctx, id: string): Promise<TaskStage> {
 }
 
 /** The run has ended: what is open no longer matters. */
-export async function cancelStages(ctx: Tctx, run: EndedRun) {
+export async function cancelStages(ctx: TransactionCtx, run: EndedRun) {
   await store.cancelStages(ctx.db, run.id, ctx.now())
   await cancelResults(ctx, run)
 }

@@ -1,5 +1,5 @@
-import type { Ctx } from '../../../app.ts'
-import { transact, type Tx } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
 import { abandonJobs } from '../agent-jobs/abandon.ts'
 import { lockedBy } from '../../workspaces/workspaces/lock.ts'
@@ -73,7 +73,7 @@ function stillProcessed({ name }: StateOf) {
   return conflict(`the state of the workspace ${name} is still being processed: try again in a moment`)
 }
 
-async function destroy(ctx: Ctx & { db: Tx }, { id, name, organization_id: organizationId }: Workspace) {
+async function destroy(ctx: TransactionCtx, { id, name, organization_id: organizationId }: Workspace) {
   await abandonJobs(ctx, id)
   await store.deleteWorkspace(ctx.db, id)
   await recordAudit(ctx, { organizationId, action: 'destroy', resource: { type: 'workspace', id }, meta: { name } })

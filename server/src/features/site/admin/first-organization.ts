@@ -1,12 +1,11 @@
-import type { Ctx } from '../../../app.ts'
+import type { TransactionCtx } from '../../../app.ts'
 import type { UserActor } from '../../../auth/actor.ts'
-import type { Tx } from '../../../db/db.ts'
 import { createOrganization } from '../../organizations/organizations/changes.ts'
 
 export const FIRST_ORGANIZATION = 'main'
 
 /** Gives the first administrator an organization, so that the first run needs no set-up; the examples name it. */
-export async function createFirstOrganization(ctx: Ctx & { db: Tx }, user: { id: string; username: string }) {
+export async function createFirstOrganization(ctx: TransactionCtx, user: { id: string; username: string }) {
   const actor: UserActor = {
     kind: 'user',
     userId: user.id,

@@ -1,6 +1,6 @@
 import type { CreateUser, UpdateUser } from '@groundstate/contract/users'
-import type { Ctx } from '../../../app.ts'
-import { isForeignKeyViolation, transact, type Tx } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
 import { acceptInvitations } from '../../organizations/organization-memberships/service.ts'
@@ -117,11 +117,7 @@ export async function deleteSiteUser(ctx: Ctx, id: string) {
   }
 }
 
-async function changed(
-  ctx: Ctx,
-  event: ReturnType<typeof userAudit>,
-  work: (ctx: Ctx & { db: Tx }) => Promise<unknown>,
-) {
+async function changed(ctx: Ctx, event: ReturnType<typeof userAudit>, work: (ctx: TransactionCtx) => Promise<unknown>) {
   return transact(ctx, async (ctx) => {
     await work(ctx)
     await recordAudit(ctx, event)
@@ -130,7 +126,7 @@ async function changed(
 }
 
 /** Whoever could undo the loss would be gone. */
-async function checkNotLastAdmin(ctx: Ctx & { db: Tx }, userId: string) {
+async function checkNotLastAdmin(ctx: TransactionCtx, userId: string) {
   await store.lockSiteAdmins(ctx.db)
   const user = await store.findUser(ctx.db, userId)
   if (user?.is_site_admin && !user.suspended_at && (await store.countOtherAdmins(ctx.db, userId)) === 0)

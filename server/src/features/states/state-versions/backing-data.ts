@@ -1,5 +1,5 @@
-import type { Ctx } from '../../../app.ts'
-import { type Tx, transact } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
 import { badRequest, notFound } from '../../../errors.ts'
 import { deleteContent } from './content.ts'
 import { requireStateVersion, type StateVersion } from './service.ts'
@@ -69,7 +69,7 @@ async function transition(
   ctx: Ctx,
   found: StateVersion,
   to: Target,
-  change: (ctx: Ctx & { db: Tx }, version: store.PresentedRow) => Promise<void>,
+  change: (ctx: TransactionCtx, version: store.PresentedRow) => Promise<void>,
 ) {
   const { id } = found
   const { before, after } = await transact(ctx, async (ctx) => {

@@ -1,7 +1,6 @@
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { checkDemands, type Facts, type WorkspacePermission } from '../../../auth/permissions.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
-import type { Tx } from '../../../db/db.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
 import { requireWorkspaceByName } from '../../workspaces/workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
@@ -107,7 +106,7 @@ export function checkNoPendingStateVersion({ pending_state_version_id: pending }
  * Makes the last snapshot of a workspace its current state: for every release of its lock, forced ones included, and for
  * the end of the run that wrote it. Does nothing when there is none.
  */
-export async function promoteIntermediate(ctx: Ctx & { db: Tx }, workspace: Releasable) {
+export async function promoteIntermediate(ctx: TransactionCtx, workspace: Releasable) {
   if (workspace.latest_state_version_id === workspace.current_state_version_id) return
   await store.promoteLatest(ctx.db, workspace.id)
 }

@@ -1,5 +1,4 @@
-import type { Ctx } from '../../../app.ts'
-import type { Tx } from '../../../db/db.ts'
+import type { TransactionCtx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import * as store from './store.ts'
 
@@ -7,11 +6,10 @@ import * as store from './store.ts'
 const FREE_TASKS = 1
 const FREE_WORKSPACES = 10
 
-type Tctx = Ctx & { db: Tx }
 type Planned = { id: string; plan: 'free' | 'standard' | 'unlimited' }
 
 /** Throws `invalid` when the plan allows no further task. Holds the organization, so that two at once don't both pass. */
-export async function checkTaskQuota(ctx: Tctx, organization: Planned) {
+export async function checkTaskQuota(ctx: TransactionCtx, organization: Planned) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)
   if ((await store.countTasks(ctx.db, organization.id)) >= FREE_TASKS) {
@@ -20,7 +18,7 @@ export async function checkTaskQuota(ctx: Tctx, organization: Planned) {
 }
 
 /** As `checkTaskQuota`, for one more workspace with a task. */
-export async function checkWorkspaceQuota(ctx: Tctx, organization: Planned, workspaceId: string) {
+export async function checkWorkspaceQuota(ctx: TransactionCtx, organization: Planned, workspaceId: string) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)
   const others = await store.countAttachedWorkspaces(ctx.db, organization.id, workspaceId)
@@ -30,7 +28,7 @@ export async function checkWorkspaceQuota(ctx: Tctx, organization: Planned, work
 }
 
 /** As `checkTaskQuota`, for a task that is about to be asked in every workspace; `pointer` is at what makes it so. */
-export async function checkGlobalQuota(ctx: Tctx, organization: Planned, pointer: string) {
+export async function checkGlobalQuota(ctx: TransactionCtx, organization: Planned, pointer: string) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)
   const count = await store.countWorkspaces(ctx.db, organization.id)
@@ -43,7 +41,7 @@ export async function checkGlobalQuota(ctx: Tctx, organization: Planned, pointer
 }
 
 /** As `checkTaskQuota`, for one more workspace of an organization that may have a task for every workspace. */
-export async function checkNewWorkspaceQuota(ctx: Tctx, organization: Planned) {
+export async function checkNewWorkspaceQuota(ctx: TransactionCtx, organization: Planned) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)
   const task = await store.findGlobalTask(ctx.db, organization.id)

@@ -1,5 +1,5 @@
 import type { TaskCallback, TaskOutcome } from '@groundstate/contract/run-tasks'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type Tx, transact } from '../../../db/db.ts'
 import { conflict, unauthorized } from '../../../errors.ts'
 import { settleStage } from '../../runs/task-stages/service.ts'
@@ -50,7 +50,7 @@ export async function callBack(ctx: Ctx, id: string, { attributes, relationships
   })
 }
 
-async function recordCallback(ctx: Ctx & { db: Tx }, id: string, status: string) {
+async function recordCallback(ctx: TransactionCtx, id: string, status: string) {
   const run = ctx.actor.kind === 'task' ? ctx.actor.runId : ''
   await recordAudit(ctx, {
     organizationId: { run },

@@ -1,12 +1,10 @@
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { checkAccess, readAccess } from '../../../auth/workspace-access.ts'
-import type { Tx } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import type { EffectiveTask } from '../run-tasks/service.ts'
 import * as store from './store.ts'
-type Tctx = Ctx & { db: Tx }
 
 /** Wakes the processes that send requests and watch deadlines. */
 export const TOPIC = 'task-results'
@@ -24,7 +22,7 @@ export async function requireTaskResult(ctx: Ctx, id: string, permission: Worksp
 
 /** Makes the results of a new run as pending; `stages` are the stages by name. */
 export async function createResults(
-  ctx: Tctx,
+  ctx: TransactionCtx,
   runId: string,
   { tasks, stages }: { tasks: readonly EffectiveTask[]; stages: ReadonlyMap<string, { id: string }> },
 ) {
@@ -54,7 +52,7 @@ export async function createResults(
  * Lets the requests of a stage go out once this transaction has committed, each with a token of its own. Tasks that have
  * been disabled, detached or deleted since the run's creation are not asked; false when there is none to be asked.
  */
-export async function startResults(ctx: Tctx, stageId: string) {
+export async function startResults(ctx: TransactionCtx, stageId: string) {
   const now = ctx.now()
   const starts: store.Start[] = []
   const skips: { id: string; message: string }[] = []
@@ -90,7 +88,7 @@ function changeSince(row: ToStart) {
 }
 
 /** The run has ended: what is open is canceled, what never began stays unreached, and every token dies. */
-export async function cancelResults(ctx: Tctx, run: EndedRun) {
+export async function cancelResults(ctx: TransactionCtx, run: EndedRun) {
   const message = ENDS[run.status] ?? `the run ended as ${run.status}`
   await store.cancelResults(ctx.db, run.id, { message, now: ctx.now() })
 }

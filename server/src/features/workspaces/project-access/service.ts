@@ -1,7 +1,7 @@
 import type { CreateTeamProject, UpdateTeamProject } from '@groundstate/contract/teams'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { CUSTOM_PROJECT, PROJECT_LEVELS } from '../../../auth/grants.ts'
-import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { type Project, requireProject } from '../../organizations/projects/service.ts'
 import { findReadable } from '../team-access/service.ts'
@@ -94,7 +94,7 @@ export async function deleteTeamProject(ctx: Ctx, id: string) {
   })
 }
 
-async function recordAccess(ctx: Ctx & { db: Tx }, project: Project, action: string, meta: Record<string, string>) {
+async function recordAccess(ctx: TransactionCtx, project: Project, action: string, meta: Record<string, string>) {
   await recordAudit(ctx, {
     organizationId: project.organization_id,
     action,

@@ -1,7 +1,7 @@
 import type { CreateTeamWorkspace, UpdateTeamWorkspace } from '@groundstate/contract/teams'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { CUSTOM_WORKSPACE, WORKSPACE_LEVELS } from '../../../auth/grants.ts'
-import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { AppError, invalid, notFound } from '../../../errors.ts'
 import { requireTeam } from '../../organizations/teams/service.ts'
 import { requireWorkspace, type Workspace } from '../workspaces/service.ts'
@@ -102,7 +102,7 @@ export async function deleteTeamWorkspace(ctx: Ctx, id: string) {
   })
 }
 
-async function recordAccess(ctx: Ctx & { db: Tx }, workspace: Workspace, action: string, meta: Record<string, string>) {
+async function recordAccess(ctx: TransactionCtx, workspace: Workspace, action: string, meta: Record<string, string>) {
   await recordAudit(ctx, {
     organizationId: workspace.organization_id,
     action,

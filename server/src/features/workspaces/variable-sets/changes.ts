@@ -1,7 +1,7 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract/variable-sets'
-import type { Ctx } from '../../../app.ts'
-import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
 import { listReadableProjects, requireProjectIn } from '../../organizations/projects/service.ts'
@@ -99,7 +99,7 @@ export async function updateVariableSet(
 type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
 
 /** Adds variables to the set, and changes those that are named by their id; each leaves an event of its own. */
-async function setVariables(ctx: Ctx & { db: Tx }, set: Scoped, changes: readonly VariableChange[]) {
+async function setVariables(ctx: TransactionCtx, set: Scoped, changes: readonly VariableChange[]) {
   const owner = { variableSetId: set.id }
   const named = changes.flatMap(({ id }) => id ?? [])
   const known = new Set(named.length === 0 ? [] : await lockVariables(ctx.db, owner, named))

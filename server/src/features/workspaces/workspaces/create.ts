@@ -1,6 +1,6 @@
 import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/workspaces'
-import type { Ctx } from '../../../app.ts'
-import { isUniqueViolation, transact, type Tx } from '../../../db/db.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization, requirePoolFor } from '../../organizations/organizations/service.ts'
 import { requireDefaultProject, requireProjectIn } from '../../organizations/projects/service.ts'
@@ -143,7 +143,7 @@ function changedTags({ relationships }: UpdateWorkspace) {
 }
 
 async function setTags(
-  ctx: Ctx & { db: Tx },
+  ctx: TransactionCtx,
   target: { organizationId: string; workspaceId: string },
   { relationships }: UpdateWorkspace,
 ) {
