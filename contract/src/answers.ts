@@ -128,3 +128,17 @@ export const errorObject = z
 /** What every refusal is answered with. */
 export const errorsDocument = z.strictObject({ errors: z.array(errorObject).min(1) }).meta({ id: 'Errors' })
 export type ErrorsDocument = Written<typeof errorsDocument>
+
+/** The members that a route's table of includes adds to a document. */
+type WithIncluded<Included extends z.ZodType> = { included?: Wire<Included>[] }
+
+/** A document with one resource as clients read it, with those resources that were asked for along with it. */
+export type DocumentOnWire<Data extends z.ZodType, Included extends z.ZodType = z.ZodNever> = {
+  data: Wire<Data>
+} & WithIncluded<Included>
+
+/** As `DocumentOnWire`, for a page of a list. */
+export type PageOnWire<Data extends z.ZodType, Included extends z.ZodType = z.ZodNever> = {
+  data: Wire<Data>[]
+  meta: { pagination: Wire<typeof pagination> }
+} & WithIncluded<Included>

@@ -1,4 +1,5 @@
-type ErrorObject = { title?: string; detail?: string; source?: { pointer?: string } }
+import type { errorsDocument, Wire } from '@groundstate/contract/answers'
+
 /** One thing that was refused; `pointer` says where in the body it is, `/data/attributes/otp`. */
 export type Refusal = { detail: string; pointer: string | undefined }
 
@@ -12,20 +13,6 @@ export class ApiError extends Error {
     this.status = status
     this.refusals = refusals
   }
-}
-
-export type Identifier = { id: string; type: string }
-export type Resource<Attributes> = {
-  id: string
-  type: string
-  attributes: Attributes
-  relationships?: Record<string, { data?: Identifier | Identifier[] | null }>
-}
-export type Document<Attributes> = { data: Resource<Attributes>; included?: Resource<Record<string, unknown>>[] }
-export type ListDocument<Attributes> = {
-  data: Resource<Attributes>[]
-  included?: Resource<Record<string, unknown>>[]
-  meta?: { pagination?: { 'current-page': number; 'total-pages': number; 'total-count': number } }
 }
 
 /** A request to the API with the session's cookie. Throws `ApiError` for what it refuses. */
@@ -49,7 +36,7 @@ export async function get<T>(path: string) {
 
 function refusals(text: string): Refusal[] {
   try {
-    const { errors } = JSON.parse(text) as { errors?: ErrorObject[] }
+    const { errors } = JSON.parse(text) as Partial<Wire<typeof errorsDocument>>
     return (errors ?? []).map(({ title, detail, source }) => ({
       detail: detail ?? title ?? 'refused',
       pointer: source?.pointer,

@@ -1,6 +1,6 @@
 import { AttributesForm } from '../../components/form.tsx'
 import { Section } from '../../components/section.tsx'
-import { type UserAttributes, useSession } from '../session/session.ts'
+import { type AccountAttributes, useSession } from '../session/session.ts'
 import { useChangePassword, useUpdateAccount } from './account.ts'
 import { SecondFactor } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
@@ -27,7 +27,7 @@ export function AccountPage() {
   )
 }
 
-function ForeignProfile({ account }: { account: UserAttributes }) {
+function ForeignProfile({ account }: { account: AccountAttributes }) {
   return (
     <Section title="Profile" about="Your name, address and password are kept by the service that you sign in with.">
       <dl className="mt-4 grid max-w-md grid-cols-[auto_1fr] gap-x-6 gap-y-2">
@@ -40,10 +40,10 @@ function ForeignProfile({ account }: { account: UserAttributes }) {
   )
 }
 
-function Profile({ account }: { account: UserAttributes }) {
+function Profile({ account }: { account: AccountAttributes }) {
   const update = useUpdateAccount()
   const claimed = account['unconfirmed-email']
-  const shown = claimed ?? account.email
+  const shown = claimed ?? account.email ?? ''
 
   function onSubmit({ username = '', email = '' }: Record<string, string>) {
     const changes = {

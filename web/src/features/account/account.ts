@@ -1,5 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type Document, get, type ListDocument, request } from '../../api/client.ts'
+import type { recoveryCodesSchema, twoFactorEnrollmentSchema } from '@groundstate/contract/account'
+import type { PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { sessionSchema } from '@groundstate/contract/sessions'
+import { get, request } from '../../api/client.ts'
 
 type Values = Record<string, string>
 
@@ -31,20 +34,23 @@ export function useChangePassword() {
 /** The steps of the second factor. Their answers are shown once, and none is kept when the page is left. */
 export function useSecondFactor() {
   const refresh = useRefresh()
-  const act = async <T>(action: string, values: Values) =>
-    (await send<Document<T>>('POST', `/two-factor/actions/${action}`, values)).data.attributes
+  const act = async <Schema extends typeof twoFactorEnrollmentSchema | typeof recoveryCodesSchema>(
+    action: string,
+    values: Values,
+  ): Promise<Wire<Schema>['attributes']> =>
+    (await send<{ data: Wire<Schema> }>('POST', `/two-factor/actions/${action}`, values)).data.attributes
   const enroll = useMutation({
     gcTime: 0,
-    mutationFn: async (values: Values) => act<{ secret: string; uri: string }>('enroll', values),
+    mutationFn: async (values: Values) => act<typeof twoFactorEnrollmentSchema>('enroll', values),
   })
   const verify = useMutation({
     gcTime: 0,
-    mutationFn: async (values: Values) => act<{ 'recovery-codes': string[] }>('verify', values),
+    mutationFn: async (values: Values) => act<typeof recoveryCodesSchema>('verify', values),
     onSuccess: refresh,
   })
   const renew = useMutation({
     gcTime: 0,
-    mutationFn: async (values: Values) => act<{ 'recovery-codes': string[] }>('renew-recovery-codes', values),
+    mutationFn: async (values: Values) => act<typeof recoveryCodesSchema>('renew-recovery-codes', values),
   })
   const disable = useMutation({
     mutationFn: async (values: Values) => send('POST', '/two-factor/actions/disable', values),
@@ -56,19 +62,11 @@ export function useSecondFactor() {
   return { enroll, verify, renew, disable }
 }
 
-export type SessionAttributes = {
-  'created-at': string
-  'last-used-at': string
-  address: string | null
-  'user-agent': string | null
-  'is-current': boolean
-}
-
 /** Where the account is signed in. */
 export function useAccountSessions() {
   return useQuery({
     queryKey: ['account-sessions'],
-    queryFn: async () => (await get<ListDocument<SessionAttributes>>('/account/sessions')).data,
+    queryFn: async () => (await get<PageOnWire<typeof sessionSchema>>('/account/sessions')).data,
   })
 }
 

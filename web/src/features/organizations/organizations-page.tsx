@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { get, type ListDocument } from '../../api/client.ts'
+import type { PageOnWire } from '@groundstate/contract/answers'
+import type { organizationSchema } from '@groundstate/contract/organizations'
+import { get } from '../../api/client.ts'
 import { EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
 import { Ago } from '../../components/time.tsx'
-
-type OrganizationAttributes = { name: string; email: string; 'created-at': string }
 
 export function OrganizationsPage() {
   const organizations = useQuery({
     queryKey: ['organizations'],
-    queryFn: async () => get<ListDocument<OrganizationAttributes>>('/organizations?page[size]=100'),
+    queryFn: async () => get<PageOnWire<typeof organizationSchema>>('/organizations?page[size]=100'),
   })
   return (
     <>

@@ -1,29 +1,13 @@
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, test } from 'vitest'
 import { Phase, whyEnded } from './phase.tsx'
-import type { PhaseAttributes, RunAttributes } from './runs.ts'
+import type { PhaseOnWire, RunEnding } from './runs.ts'
 
-const RUN: RunAttributes = {
-  status: 'planned',
-  message: null,
-  'error-message': null,
-  'created-at': '2026-01-01T00:00:00Z',
-  'has-changes': true,
-  'is-destroy': false,
-  'plan-only': false,
-  actions: {
-    'is-cancelable': false,
-    'is-confirmable': false,
-    'is-discardable': false,
-    'is-force-cancelable': false,
-  },
-  permissions: {},
-}
+const RUN: RunEnding = { status: 'planned', 'error-message': null, 'plan-only': false }
 
-function html(title: 'Plan' | 'Apply', attributes: Partial<PhaseAttributes>, reason?: string) {
-  const phase = {
+function html(title: 'Plan' | 'Apply', attributes: Partial<PhaseOnWire['attributes']>, reason?: string) {
+  const phase: PhaseOnWire = {
     id: 'plan-1',
-    type: 'plans',
     attributes: {
       status: 'running',
       'status-timestamps': {},
@@ -31,6 +15,8 @@ function html(title: 'Plan' | 'Apply', attributes: Partial<PhaseAttributes>, rea
       'resource-additions': null,
       'resource-changes': null,
       'resource-destructions': null,
+      'resource-imports': null,
+      'execution-details': null,
       ...attributes,
     },
   }
@@ -53,7 +39,7 @@ describe('a phase', () => {
     expect(withReason).not.toContain('<pre')
   })
 
-  test.each(['queued', 'running'])('that is %s waits for its log', (status) => {
+  test.each(['queued', 'running'] as const)('that is %s waits for its log', (status) => {
     expect(html('Plan', { status })).toContain('Waiting for output…')
   })
 
@@ -75,7 +61,7 @@ test.each([
   { run: { status: 'discarded' }, is: /was discarded$/ },
   { run: { status: 'planned_and_finished' }, is: /nothing to change/ },
   { run: { status: 'planned_and_finished', 'plan-only': true }, is: /plan only/ },
-])('why a run ended: $run', ({ run, is }) => {
+] as const)('why a run ended: $run', ({ run, is }) => {
   expect(whyEnded({ ...RUN, ...run })).toMatch(is)
 })
 

@@ -1,17 +1,14 @@
-import type { Resource } from '../../api/client.ts'
 import { Badge } from '../../components/feedback.tsx'
 import { Log } from './log.tsx'
 import { RunStatus } from './run-status.tsx'
-import type { PhaseAttributes, RunAttributes } from './runs.ts'
+import type { PhaseOnWire, RunEnding } from './runs.ts'
 import { Absence, Step } from './step.tsx'
-
-type PhaseResource = Resource<PhaseAttributes>
 
 const UNSTARTED = new Set(['pending', 'created'])
 const OVER = new Set(['finished', 'errored', 'canceled', 'unreachable'])
 
 /** Whether a phase has come to its end before an agent began with it: it has no log, and gets none. */
-export function wasNeverBegun({ attributes }: PhaseResource) {
+export function wasNeverBegun({ attributes }: PhaseOnWire) {
   return OVER.has(attributes.status) && attributes['status-timestamps']['started-at'] === undefined
 }
 
@@ -23,7 +20,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
 }
 
 /** Why a run went no further than it did; undefined while it goes on, or when nobody has told. */
-export function whyEnded(run: RunAttributes): string | undefined {
+export function whyEnded(run: RunEnding): string | undefined {
   if (run.status === 'planned_and_finished' && run['plan-only']) return 'the run is for its plan only'
   return run['error-message'] ?? ENDINGS[run.status]
 }
@@ -35,7 +32,7 @@ export function Phase({
   reason,
 }: {
   title: 'Plan' | 'Apply'
-  phase: PhaseResource | undefined
+  phase: PhaseOnWire | undefined
   reason: string | undefined
 }) {
   if (!phase || UNSTARTED.has(phase.attributes.status)) return null

@@ -1,11 +1,10 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
-import type { Resource } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote, Loading, WaitingNote } from '../../components/feedback.tsx'
 import { Ago } from '../../components/time.tsx'
 import { Phase, wasNeverBegun, whyEnded } from './phase.tsx'
 import { RunStatus } from './run-status.tsx'
-import { type PhaseAttributes, useRun, useRunAction } from './runs.ts'
+import { useRun, useRunAction } from './runs.ts'
 import { TaskStageStep } from './task-stage.tsx'
 
 const route = getRouteApi('/app/app/$organization/workspaces/$workspace/runs/$run')
@@ -18,8 +17,8 @@ export function RunPage() {
   if (query.error) return <ErrorNote error={query.error} />
   const { data: run, included = [] } = query.data
   const { attributes } = run
-  const plan = included.find((item) => item.type === 'plans') as Resource<PhaseAttributes> | undefined
-  const apply = included.find((item) => item.type === 'applies') as Resource<PhaseAttributes> | undefined
+  const plan = included.find((item) => item.type === 'plans')
+  const apply = included.find((item) => item.type === 'applies')
   const reason = whyEnded(attributes)
   const stages = new Map(query.data.stages.map((stage) => [stage.name, stage]))
 

@@ -1,37 +1,32 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { applySchema } from '@groundstate/contract/applies'
+import type { phaseAttributes, planSchema } from '@groundstate/contract/plans'
 import type { Stage } from '@groundstate/contract/run-tasks'
+import type { runSchema } from '@groundstate/contract/runs'
+import type { taskResultSchema } from '@groundstate/contract/task-results'
+import type { taskStageSchema } from '@groundstate/contract/task-stages'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type Document, get, type ListDocument, request, type Resource } from '../../api/client.ts'
+import { get, request } from '../../api/client.ts'
 import { isFinal } from './run-status.tsx'
 
-export type RunAttributes = {
-  status: string
-  message: string | null
-  'error-message': string | null
-  'created-at': string
-  'has-changes': boolean
-  'is-destroy': boolean
-  'plan-only': boolean
-  'waiting-reason'?: string | null
-  actions: Record<'is-cancelable' | 'is-confirmable' | 'is-discardable' | 'is-force-cancelable', boolean>
-  permissions: Record<string, boolean>
+type RunAttributes = Wire<typeof runSchema>['attributes']
+/** Why a run ended, as far as its attributes say. */
+export type RunEnding = Pick<RunAttributes, 'status' | 'plan-only' | 'error-message'>
+/** What is shown of a plan or an apply. */
+export type PhaseOnWire = {
+  id: string
+  attributes: Pick<Wire<typeof planSchema>['attributes'], keyof typeof phaseAttributes>
 }
-export type PhaseAttributes = {
-  status: string
-  'status-timestamps': Record<string, string>
-  'log-read-url': string | null
-  'resource-additions': number | null
-  'resource-changes': number | null
-  'resource-destructions': number | null
-}
-export type TaskResultAttributes = {
-  status: string
-  message: string
-  url: string
-  'task-name': string
-  'workspace-task-enforcement-level': string
-}
+export type TaskResultAttributes = Pick<
+  Wire<typeof taskResultSchema>['attributes'],
+  'status' | 'message' | 'url' | 'task-name' | 'workspace-task-enforcement-level'
+>
 /** A stage of a run with the results of its tasks. */
-export type TaskStage = { name: Stage; status: string; results: readonly Resource<TaskResultAttributes>[] }
+export type TaskStage = {
+  name: Stage
+  status: Wire<typeof taskStageSchema>['attributes']['status']
+  results: readonly { id: string; attributes: TaskResultAttributes }[]
+}
 
 const POLL_MS = 1500
 
@@ -40,7 +35,7 @@ export function useRuns(workspaceId: string | undefined, page: number) {
     queryKey: ['runs', workspaceId, page],
     enabled: workspaceId !== undefined,
     queryFn: async () =>
-      get<ListDocument<RunAttributes>>(`/workspaces/${workspaceId}/runs?page[size]=20&page[number]=${page}`),
+      get<PageOnWire<typeof runSchema>>(`/workspaces/${workspaceId}/runs?page[size]=20&page[number]=${page}`),
     refetchInterval: (query) =>
       query.state.data?.data.some((run) => !isFinal(run.attributes.status)) ? POLL_MS : 15_000,
   })
@@ -51,10 +46,12 @@ export function useRun(id: string) {
   return useQuery({
     queryKey: ['run', id],
     queryFn: async () => {
-      const run = await get<Document<RunAttributes>>(`/runs/${id}?include=plan,apply`)
-      const stages = run.data.relationships?.['task-stages']?.data
+      const run = await get<DocumentOnWire<typeof runSchema, typeof planSchema | typeof applySchema>>(
+        `/runs/${id}?include=plan,apply`,
+      )
+      const stages = run.data.relationships['task-stages'].data
       // After the run, never beside it: what is read with the last answer about a run is then the last word too.
-      return { ...run, stages: Array.isArray(stages) && stages.length > 0 ? await getStages(id) : [] }
+      return { ...run, stages: stages.length > 0 ? await getStages(id) : [] }
     },
     refetchInterval: (query) =>
       query.state.data && isFinal(query.state.data.data.attributes.status) ? false : POLL_MS,
@@ -62,14 +59,12 @@ export function useRun(id: string) {
 }
 
 async function getStages(runId: string): Promise<TaskStage[]> {
-  const { data, included = [] } = await get<ListDocument<{ stage: Stage; status: string }>>(
+  const { data, included = [] } = await get<PageOnWire<typeof taskStageSchema, typeof taskResultSchema>>(
     `/runs/${runId}/task-stages?include=task_results`,
   )
-  const results = included.filter((item) => item.type === 'task-results') as Resource<TaskResultAttributes>[]
   return data.map(({ attributes, relationships }) => {
-    const named = relationships?.['task-results']?.data
-    const ids = new Set(Array.isArray(named) ? named.map((result) => result.id) : [])
-    return { name: attributes.stage, status: attributes.status, results: results.filter(({ id }) => ids.has(id)) }
+    const ids = new Set(relationships['task-results'].data.map((result) => result.id))
+    return { name: attributes.stage, status: attributes.status, results: included.filter(({ id }) => ids.has(id)) }
   })
 }
 

@@ -1,18 +1,17 @@
 import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, test } from 'vitest'
-import type { TaskResultAttributes } from './runs.ts'
+import type { TaskResultAttributes, TaskStage } from './runs.ts'
 import { TaskStageStep } from './task-stage.tsx'
 
-function html(status: string, results: readonly Partial<TaskResultAttributes>[] = [{}]) {
+function html(status: TaskStage['status'], results: readonly Partial<TaskResultAttributes>[] = [{}]) {
   const resources = results.map((attributes, index) => ({
     id: `taskrs-${index}`,
-    type: 'task-results',
     attributes: {
-      status: 'running',
+      status: 'running' as const,
       message: '',
       url: '',
       'task-name': 'audit',
-      'workspace-task-enforcement-level': 'mandatory',
+      'workspace-task-enforcement-level': 'mandatory' as const,
       ...attributes,
     },
   }))

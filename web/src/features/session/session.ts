@@ -1,14 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ApiError, type Document, get, request } from '../../api/client.ts'
+import type { accountSchema } from '@groundstate/contract/account'
+import type { DocumentOnWire, Wire } from '@groundstate/contract/answers'
+import type { signInMethodsSchema } from '@groundstate/contract/sessions'
+import { ApiError, get, request } from '../../api/client.ts'
 
-export type UserAttributes = {
-  username: string
-  'avatar-url': string
-  email: string
-  'unconfirmed-email': string | null
-  'is-sso-login': boolean
-  'two-factor': { enabled: boolean }
-}
+export type AccountAttributes = Wire<typeof accountSchema>['attributes']
 
 /** Who is signed in; null when nobody is. */
 export function useSession() {
@@ -17,7 +13,7 @@ export function useSession() {
     staleTime: 60_000,
     queryFn: async () => {
       try {
-        return (await get<Document<UserAttributes>>('/account/details')).data
+        return (await get<DocumentOnWire<typeof accountSchema>>('/account/details')).data
       } catch (error) {
         if (error instanceof ApiError && error.status === 401) return null
         throw error
@@ -26,14 +22,12 @@ export function useSession() {
   })
 }
 
-export type SignInMethods = { password: boolean; sso: { name: string; url: string } | null }
-
 /** The ways to sign in that this server offers. */
 export function useSignInMethods() {
   return useQuery({
     queryKey: ['sign-in-methods'],
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async () => (await get<Document<SignInMethods>>('/sessions/methods')).data.attributes,
+    queryFn: async () => (await get<DocumentOnWire<typeof signInMethodsSchema>>('/sessions/methods')).data.attributes,
   })
 }
 

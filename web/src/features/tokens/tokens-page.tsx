@@ -1,18 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { type Document, get, type ListDocument, request } from '../../api/client.ts'
+import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/answers'
+import type { tokenSchema } from '@groundstate/contract/tokens'
+import { get, request } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
 import { TextField } from '../../components/form.tsx'
 import { Ago } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
-
-type TokenAttributes = {
-  description: string | null
-  'created-at': string
-  'last-used-at': string | null
-  token: string | null
-}
 
 export function TokensPage() {
   const { data: user } = useSession()
@@ -23,11 +18,11 @@ export function TokensPage() {
   const tokens = useQuery({
     queryKey: ['tokens', user?.id],
     enabled: user != null,
-    queryFn: async () => get<ListDocument<TokenAttributes>>(`${path}?page[size]=100`),
+    queryFn: async () => get<PageOnWire<typeof tokenSchema>>(`${path}?page[size]=100`),
   })
   const create = useMutation({
     mutationFn: async (description: string) =>
-      request<Document<TokenAttributes>>('POST', path, {
+      request<DocumentOnWire<typeof tokenSchema>>('POST', path, {
         data: { type: 'authentication-tokens', attributes: { description } },
       }),
     onSuccess: async ({ data }) => {

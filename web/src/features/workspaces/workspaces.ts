@@ -1,17 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Document, get, type ListDocument } from '../../api/client.ts'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { runSchema } from '@groundstate/contract/runs'
+import type { workspaceSchema } from '@groundstate/contract/workspaces'
+import { get } from '../../api/client.ts'
 
-export type WorkspaceAttributes = {
-  name: string
-  description: string | null
-  locked: boolean
-  'execution-mode': string
-  'terraform-version': string
-  'resource-count': number
-  'updated-at': string
-  'tag-names': string[]
-  'waiting-reason'?: string | null
-}
+type WorkspaceAttributes = Wire<typeof workspaceSchema>['attributes']
 
 export function useWorkspaces(organization: string, search: string, page: number) {
   const params = new URLSearchParams({ 'page[size]': '20', 'page[number]': String(page), include: 'current_run' })
@@ -20,14 +13,17 @@ export function useWorkspaces(organization: string, search: string, page: number
     queryKey: ['workspaces', organization, search, page],
     placeholderData: (before) => before,
     queryFn: async () =>
-      get<ListDocument<WorkspaceAttributes>>(`/organizations/${organization}/workspaces?${params.toString()}`),
+      get<PageOnWire<typeof workspaceSchema, typeof runSchema>>(
+        `/organizations/${organization}/workspaces?${params.toString()}`,
+      ),
   })
 }
 
 export function useWorkspace(organization: string, name: string) {
   return useQuery({
     queryKey: ['workspace', organization, name],
-    queryFn: async () => get<Document<WorkspaceAttributes>>(`/organizations/${organization}/workspaces/${name}`),
+    queryFn: async () =>
+      get<DocumentOnWire<typeof workspaceSchema>>(`/organizations/${organization}/workspaces/${name}`),
     refetchInterval: (query) => (query.state.data?.data.attributes.locked ? 3000 : 15_000),
   })
 }
