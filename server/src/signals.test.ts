@@ -4,10 +4,10 @@ import { createTestApp } from './testing/app.ts'
 
 const app = await createTestApp()
 
-test('what is announced before the wait wakes it, once', async () => {
+test('a topic that is published before the wait wakes it, once', async () => {
   using subscription = app.signals.subscribe('topic')
   using witness = app.signals.subscribe('topic')
-  await app.signals.send(app.db, 'topic')
+  await app.signals.publish(app.db, 'topic')
   expect(await witness.next({ timeoutMs: 5000 })).toBe(true)
 
   expect(await subscription.next({ timeoutMs: 0 })).toBe(true)
@@ -24,7 +24,7 @@ test('an abort ends a wait', async () => {
   expect(await waiting).toBe(false)
 })
 
-test('waits that are over leave nothing behind on a signal that lives on', async () => {
+test('a wait that is over leaves no listener on its abort signal', async () => {
   const { signal } = new AbortController()
   using subscription = app.signals.subscribe('topic')
 

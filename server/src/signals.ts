@@ -7,27 +7,27 @@ const CHANNEL = 'groundstate'
 const RECONNECT_MS = 1000
 
 /**
- * Wakes whoever waits for something, on every replica, through LISTEN/NOTIFY. A signal is a hint: it may be missed while
- * the connection is away, so every waiter also looks by itself now and then.
+ * Signals wake waiters on every replica, through LISTEN/NOTIFY. A signal is a hint: it is lost while the connection is down,
+ * so every waiter polls as well.
  */
 export type Signals = {
-  /** Announces `topic` when the transaction commits (at once outside of one). */
-  send(db: Db, topic: string): Promise<void>
-  /** Resolves when `topic` is announced (true), or after `timeoutMs` or the abort (false). */
+  /** Publishes `topic` when the transaction commits; at once outside of a transaction. */
+  publish(db: Db, topic: string): Promise<void>
+  /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
   wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
-  /** Starts to listen for `topic` before the caller looks, so that nothing announced in between is missed. */
+  /** Starts to listen for `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
   subscribe(topic: string): Subscription
   [Symbol.asyncDispose](): Promise<void>
 }
 
 export type Subscription = {
-  /** As `wait`; what was announced since the subscription, or since the last `next`, resolves it at once. */
+  /** As `wait`. Resolves at once when the topic was published since the subscription or the last `next`. */
   next(options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
   [Symbol.dispose](): void
 }
 
-/** SQL that announces the topics when the transaction commits, for a statement that does other things too. */
-export function announcing(topics: readonly string[]) {
+/** SQL that publishes the topics when the transaction commits, as part of a larger statement. */
+export function publishing(topics: readonly string[]) {
   return sql`select pg_notify(${CHANNEL}, topic) from unnest(${topics}::text[]) topic`
 }
 
@@ -61,16 +61,16 @@ export async function createSignals(url: string): Promise<Signals> {
   await connect()
 
   function subscribe(topic: string): Subscription {
-    let announced = false
+    let published = false
     let wake: (() => void) | undefined
     const onSignal = () => {
-      announced = true
+      published = true
       wake?.()
     }
     emitter.on(topic, onSignal)
     return {
       async next({ timeoutMs, signal }) {
-        if (!announced && timeoutMs > 0 && !signal?.aborted) {
+        if (!published && timeoutMs > 0 && !signal?.aborted) {
           await new Promise<void>((resolve) => {
             const end = () => {
               clearTimeout(timer)
@@ -79,13 +79,13 @@ export async function createSignals(url: string): Promise<Signals> {
               resolve()
             }
             const timer = setTimeout(end, timeoutMs)
-            // A signal may live as long as the process, and see many waits.
+            // An abort signal may live as long as the process, and serve many waits.
             signal?.addEventListener('abort', end)
             wake = end
           })
         }
-        const result = announced
-        announced = false
+        const result = published
+        published = false
         return result
       },
       [Symbol.dispose]() {
@@ -95,7 +95,7 @@ export async function createSignals(url: string): Promise<Signals> {
   }
 
   return {
-    async send(db, topic) {
+    async publish(db, topic) {
       await sql`select pg_notify(${CHANNEL}, ${topic})`.execute(db)
     },
     async wait(topic, options) {

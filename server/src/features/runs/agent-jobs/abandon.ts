@@ -12,5 +12,5 @@ export async function abandonJobs(ctx: TransactionCtx, workspaceId: string) {
     .where('r.workspace_id', '=', workspaceId)
     .where('j.status', '=', 'running')
     .execute()
-  for (const { id } of jobs) await ctx.signals.send(ctx.db, `job:${id}`)
+  for (const { id } of jobs) await ctx.signals.publish(ctx.db, `job:${id}`)
 }

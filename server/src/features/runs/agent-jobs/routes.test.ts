@@ -163,7 +163,7 @@ test('a heartbeat goes on waiting when what wakes it is nothing new', async () =
   using announced = app.signals.subscribe(`job:${job.id}`)
   const beat = job.heartbeat({ waitMs: 20_000 })
   await job.log('at work')
-  await app.signals.send(app.db, `job:${job.id}`)
+  await app.signals.publish(app.db, `job:${job.id}`)
   await announced.next({ timeoutMs: 5000 })
   await job.log(', still')
 

@@ -172,5 +172,5 @@ async function recordAction(ctx: TransactionCtx, run: Acted, action: string) {
 
 async function commandJob(ctx: TransactionCtx, jobId: string, command: 'cancel') {
   await ctx.db.updateTable('agent_jobs').set({ command }).where('id', '=', jobId).execute()
-  await ctx.signals.send(ctx.db, `job:${jobId}`)
+  await ctx.signals.publish(ctx.db, `job:${jobId}`)
 }

@@ -3,7 +3,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { conflict, forbidden, invalid } from '../../../errors.ts'
-import { announcing } from '../../../signals.ts'
+import { publishing } from '../../../signals.ts'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/service.ts'
 import { requirePoolFor } from '../../organizations/organizations/service.ts'
 import { findUserActor } from '../../identity/users/service.ts'
@@ -134,7 +134,7 @@ async function insert(ctx: TransactionCtx, workspace: HeldWorkspace, run: RunRow
         .where('id', '=', workspace.id),
       ...(moved.job ? [ctx.db.insertInto('agent_jobs').values(moved.job)] : []),
     ],
-    announcing(moved.topics),
+    publishing(moved.topics),
   )
   if (run.stages.length > 0) await createStages(ctx, run, run.stages as Parameters<typeof createStages>[2])
   await follow(ctx, held, moved)

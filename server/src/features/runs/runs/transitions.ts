@@ -3,7 +3,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { writeTogether } from '../../../db/together.ts'
-import { announcing } from '../../../signals.ts'
+import { publishing } from '../../../signals.ts'
 import { promoteIntermediate } from '../../states/state-versions/service.ts'
 import { type HeldRun, type HeldWorkspace, holdRun, holdWorkspace } from './held.ts'
 import { type Change, type NewEvent, type Outcome, outcome } from './outcome.ts'
@@ -89,7 +89,7 @@ async function save(ctx: TransactionCtx, held: HeldRun, moved: Outcome, { events
   const replaces = job && moved.follows.endsJob && moved.job
   const start = moved.job && ctx.db.insertInto('agent_jobs').values(moved.job)
   if (start && !replaces) writes.push(start)
-  await writeTogether(ctx.db, writes, announcing(moved.topics))
+  await writeTogether(ctx.db, writes, publishing(moved.topics))
   if (start && replaces) await start.execute()
 }
 

@@ -21,7 +21,7 @@ export async function redeliver(ctx: Ctx, resultId: string) {
   const result = await requireTaskResult(ctx, resultId, 'runs:apply')
   await transact(ctx, async (ctx) => {
     if (!(await store.requeueDelivery(ctx.db, result.id, ctx.now()))) throw conflict(await refusal(ctx.db, result))
-    await ctx.signals.send(ctx.db, TOPIC)
+    await ctx.signals.publish(ctx.db, TOPIC)
     await recordAudit(ctx, {
       organizationId: result.organization_id,
       action: 'redeliver',

@@ -3,7 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { workspaceFactsColumn } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { announcing } from '../../../signals.ts'
+import { publishing } from '../../../signals.ts'
 
 export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
 export type TaskResultStatus = TaskResultRow['status']
@@ -123,7 +123,7 @@ export async function startResults(
     given as (
       insert into tokens (id, kind, hash, run_id, task_result_id, created_at)
       select token_id, 'task', hash, run_id, id, ${now} from started)
-    ${announcing([topic])}`.execute(tx)
+    ${publishing([topic])}`.execute(tx)
 }
 
 /** Tasks that are no longer to be asked: their results decide nothing. */
