@@ -38,6 +38,9 @@ import { projectAccessRoutes } from './workspaces/project-access/routes.ts'
 import { projectRoutes } from './organizations/projects/routes.ts'
 import { taskRoutes } from './tasks/run-tasks/routes.ts'
 import { workspaceTaskRoutes } from './tasks/run-tasks/workspace-task-routes.ts'
+import { taskReactions } from './tasks/run-tasks/reactions.ts'
+import { stateVersionReactions } from './states/state-versions/reactions.ts'
+import { runReactions } from './runs/runs/reactions.ts'
 import { runEventRoutes } from './runs/runs/event-routes.ts'
 import { runJobs } from './runs/runs/jobs.ts'
 import { runRoutes } from './runs/runs/routes.ts'
@@ -118,7 +121,7 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** What areas do about what happens below them, in this order. */
-export const REACTIONS: readonly Reaction[] = []
+export const REACTIONS: readonly Reaction[] = [...taskReactions, ...stateVersionReactions, ...runReactions]
 
 /** How resources get into the documents that include them. */
 export const LOADERS: readonly Loader[] = [

@@ -1,7 +1,7 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { checkDemands, type Facts, type WorkspacePermission } from '../../../auth/permissions.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
-import { invalid, invalidParameter, notFound } from '../../../errors.ts'
+import { invalidParameter, notFound } from '../../../errors.ts'
 import { requireWorkspaceByName } from '../../workspaces/workspaces/service.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
 import * as store from './store.ts'
@@ -92,14 +92,6 @@ export type Releasable = {
   pending_state_version_id: string | null
   latest_state_version_id: string | null
   current_state_version_id: string | null
-}
-
-/**
- * For the unlock of a workspace: throws `invalid` while its newest version awaits its content. Clients look for the words
- * `latest state version is still pending`, and take a conflict for a workspace that is unlocked already.
- */
-export function checkNoPendingStateVersion({ pending_state_version_id: pending }: Releasable) {
-  if (pending !== null) throw invalid(`the latest state version is still pending: ${pending} awaits its upload`)
 }
 
 /**

@@ -10,7 +10,8 @@ import { requireWorkspace, requireWorkspaceBy, type Workspace } from './service.
 import { settingColumns } from './settings.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { checkNewWorkspaceQuota } from '../../tasks/run-tasks/quota.ts'
+import { raise } from '../../../events/reaction.ts'
+import { workspaceCreating } from './events.ts'
 
 const POOL = '/data/attributes/agent-pool-id'
 
@@ -41,7 +42,7 @@ export async function createWorkspace(
   }
 
   return transact(ctx, async (ctx) => {
-    await checkNewWorkspaceQuota(ctx, organization)
+    await raise(ctx, workspaceCreating, { organization })
     const now = ctx.now()
     const id = ctx.newId('ws')
     const { engine_version, ...columns } = settingColumns(input.attributes, clientEngine)

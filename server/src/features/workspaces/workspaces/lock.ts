@@ -2,12 +2,13 @@ import type { Ctx } from '../../../app.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
-import { checkNoPendingStateVersion, promoteIntermediate } from '../../states/state-versions/service.ts'
+import { raise } from '../../../events/reaction.ts'
 import { findOwnersTeamId } from '../../organizations/teams/service.ts'
 import { requireWorkspace, type Workspace } from './service.ts'
 import * as store from './store.ts'
 import { auditedStatement, auditRow, recordAudit } from '../../../audit/record.ts'
-import { advanceQueue } from '../../runs/runs/transitions.ts'
+import { workspaceUnlocked } from './events.ts'
+import { checkNoPendingStateVersion } from './pending-state.ts'
 
 type Holder = { type: 'user' | 'team' | 'run'; id: string }
 type Locked = Pick<store.WorkspaceRow, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
@@ -93,9 +94,7 @@ async function releaseLock(
     await check(ctx, locked)
     await store.deleteLock(ctx.db, workspace.id)
     await recordAudit(ctx, lockAudit(workspace, action))
-    await promoteIntermediate(ctx, locked)
-    // Runs wait for the lock; without any there is nothing to wake.
-    if (locked.waiting_runs > 0) await advanceQueue(ctx, workspace.id)
+    await raise(ctx, workspaceUnlocked, locked)
   })
   return { ...workspace, ...UNLOCKED }
 }
