@@ -1,8 +1,9 @@
+import DataLoader from 'dataloader'
 import type { Db } from './db.ts'
 
 /** The parts of what a row is found by. */
 type Key = readonly string[]
-type Batch<Row> = { keys: Map<string, Key>; found: Promise<(key: string) => Promise<Row | undefined>> }
+type Loader<Row> = DataLoader<Key, Row | undefined, string>
 
 /**
  * Finds a row by its key, with one query for all that are asked for while the process reads what came in. Nothing is
@@ -11,36 +12,34 @@ type Batch<Row> = { keys: Map<string, Key>; found: Promise<(key: string) => Prom
  * `load` answers each key in its place.
  */
 export function batched<Row>(load: (db: Db, keys: readonly Key[]) => Promise<readonly (Row | undefined)[]>) {
-  const open = new WeakMap<Db, Batch<Row>>()
+  const loaders = new WeakMap<Db, Loader<Row>>()
 
-  async function loadAll(db: Db, keys: ReadonlyMap<string, Key>) {
-    const alone = async (name: string) => (await load(db, [keys.get(name) ?? []]))[0]
+  async function loadAll(db: Db, keys: readonly Key[]) {
     try {
-      const rows = await load(db, [...keys.values()])
-      const byName = new Map([...keys.keys()].map((name, index) => [name, rows[index]]))
-      return async (name: string) => byName.get(name)
+      return await load(db, keys)
     } catch (error) {
+      if (keys.length === 1) throw error
       // A key that the database refuses must not fail the others.
-      if (keys.size > 1) return alone
-      throw error
+      return Promise.all(keys.map(async (key) => load(db, [key]).then(([row]) => row, asError)))
     }
   }
 
-  function openBatch(db: Db): Batch<Row> {
-    const keys = new Map<string, Key>()
-    const found = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      open.delete(db)
-      return loadAll(db, keys)
-    })
-    const batch = { keys, found }
-    open.set(db, batch)
-    return batch
+  function loaderOf(db: Db) {
+    const loader: Loader<Row> = new DataLoader(
+      async (keys) => {
+        // Until here the loader knows which keys have been asked for already, and asks for each once.
+        loader.clearAll()
+        return loadAll(db, keys)
+      },
+      { batchScheduleFn: setImmediate, cacheKeyFn: (key) => key.join('\0') },
+    )
+    loaders.set(db, loader)
+    return loader
   }
 
-  return async (db: Db, key: Key): Promise<Row | undefined> => {
-    const batch = open.get(db) ?? openBatch(db)
-    const name = key.join('\0')
-    batch.keys.set(name, key)
-    return (await batch.found)(name)
-  }
+  return async (db: Db, key: Key): Promise<Row | undefined> => (loaders.get(db) ?? loaderOf(db)).load(key)
+}
+
+function asError(reason: unknown) {
+  return reason instanceof Error ? reason : new Error(String(reason))
 }

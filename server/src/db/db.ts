@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
-import { createPool } from './client.ts'
+import { createPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
 
@@ -10,8 +10,6 @@ export type Tx = Transaction<Schema>
 
 export function createDb(url: string, options: { max?: number } = {}) {
   const pool = createPool(url, { max: options.max ?? 20 })
-  // A connection that breaks while idle is replaced on next use; without a listener the event would end the process.
-  pool.on('error', () => {})
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
 }
 

@@ -1,61 +1,55 @@
 import pg from 'pg'
+import type { Place, PreparedStatements, Shape } from './prepared.ts'
 
-/** What the package exports beside what its types know: how a value is written for the database. */
+/** The package exports this without a type: how a value is written for the database. */
 type Untyped = { utils: { prepareValue: (value: unknown) => Buffer | string | null } }
 const { prepareValue } = (pg as typeof pg & Untyped).utils
 
-/** Its field that the types lack: the texts of the statements that the database has prepared, by name. */
-type Connection = pg.Connection & { parsedStatements: Record<string, string> }
-
-type Parser = (text: string) => unknown
 type Field = { name: string; dataTypeID: Parameters<typeof pg.types.getTypeParser>[0] }
-type Row = Record<string, unknown>
-type Result = { command: string | undefined; rowCount: number | null; rows: Row[] }
-
-/** How the rows of a statement are read; `blank` is a row without values, to be copied. */
-type Shape = { names: string[]; parsers: Parser[]; blank: Row }
-
-/** What a connection knows of the statements that it has prepared, by their names. */
-export type Shapes = Map<string, Shape>
+type Result = { command: string | undefined; rowCount: number | null; rows: Record<string, unknown>[] }
 
 const NO_ROWS: Shape = { names: [], parsers: [], blank: {} }
 
 /**
- * One execution of a prepared statement. The driver's own query asks the database to describe the columns each time, which
- * for a wide row costs both sides as much as the row itself; here they are asked for once on each connection. That they stay
- * as they are is the database's promise: it refuses to run a prepared statement whose columns would change (`isStalePlan`).
+ * One execution of a statement, which the connection prepares when it is run repeatedly. The driver's own query asks the
+ * database to describe the columns each time, which for a wide row costs both sides as much as the row itself; here they
+ * are asked for once. That they stay as they are is the database's promise: it refuses to run a prepared statement whose
+ * columns would change (`isStalePlan`).
  */
 export class Statement implements pg.Submittable {
-  // The client reads these two.
-  readonly name: string
-  readonly text: string
   readonly result: Promise<Result>
+  #text: string
   #values: (Buffer | string | null)[]
-  #shapes: Shapes
+  #prepared: PreparedStatements
+  #place: Place | undefined
   #shape: Shape | undefined
   #result: Result = { command: undefined, rowCount: null, rows: [] }
   #fault: unknown
   #settle: { resolve: (result: Result) => void; reject: (error: unknown) => void }
 
-  constructor({ name, text, values }: { name: string; text: string; values: readonly unknown[] }, shapes: Shapes) {
-    this.name = name
-    this.text = text
+  constructor({ text, values }: { text: string; values: readonly unknown[] }, prepared: PreparedStatements) {
+    this.#text = text
     this.#values = values.map((value) => prepareValue(value))
-    this.#shapes = shapes
+    this.#prepared = prepared
     const { promise, ...settle } = Promise.withResolvers<Result>()
     this.result = promise
     this.#settle = settle
   }
 
+  /** The driver calls this once the statements before have been answered: two never take a place at the same time. */
   submit(connection: pg.Connection) {
-    const { parsedStatements } = connection as Connection
+    this.#place = this.#prepared.placeOf(this.#text)
+    const { name, shape } = this.#place
+    this.#shape = shape
     // Together they are one packet.
     connection.stream.cork()
-    this.#shape = this.#shapes.get(this.name)
-    if (parsedStatements[this.name] === undefined)
-      connection.parse({ name: this.name, text: this.text, types: [] }, true)
-    connection.bind({ statement: this.name, values: this.#values }, true)
-    if (!this.#shape) connection.describe({ type: 'P', name: '' }, true)
+    if (!shape) {
+      // The place may hold an older statement, or this one if its first run failed. Closing an empty place is no error.
+      connection.close({ type: 'S', name }, true)
+      connection.parse({ name, text: this.#text, types: [] }, true)
+    }
+    connection.bind({ statement: name, values: this.#values }, true)
+    if (!shape) connection.describe({ type: 'P', name: '' }, true)
     connection.execute(null, true)
     connection.sync()
     connection.stream.uncork()
@@ -63,7 +57,7 @@ export class Statement implements pg.Submittable {
 
   handleRowDescription({ fields }: { fields: Field[] }) {
     const names = fields.map((field) => field.name)
-    const parsers = fields.map((field): Parser => pg.types.getTypeParser(field.dataTypeID, 'text'))
+    const parsers = fields.map((field) => pg.types.getTypeParser(field.dataTypeID, 'text'))
     this.#shape = { names, parsers, blank: Object.fromEntries(names.map((name) => [name, null])) }
   }
 
@@ -92,12 +86,13 @@ export class Statement implements pg.Submittable {
   handleEmptyQuery() {}
 
   handleReadyForQuery() {
-    this.#shapes.set(this.name, this.#shape ?? NO_ROWS)
+    if (this.#place) this.#place.shape = this.#shape ?? NO_ROWS
     if (this.#fault === undefined) this.#settle.resolve(this.#result)
     else this.#settle.reject(this.#fault)
   }
 
   handleError(error: unknown) {
+    if (this.#place && isStalePlan(error)) this.#place.shape = undefined
     this.#settle.reject(error)
   }
 }

@@ -7,9 +7,10 @@ import { createOrganization, createProject, createUser, createWorkspace } from '
 
 const queries = vi.spyOn(pg.Client.prototype, 'query')
 whenFileEnds(() => queries.mockRestore())
-/** How many statements the app's pool has run; those of other connections have no name. */
+/** How many statements the app's pool has run; other connections send texts. */
 function statements() {
-  return queries.mock.calls.filter(([query]: unknown[]) => typeof query === 'object' && query && 'name' in query).length
+  return queries.mock.calls.filter(([query]: unknown[]) => typeof query === 'object' && query && 'submit' in query)
+    .length
 }
 
 const app = await createTestApp()

@@ -1,0 +1,54 @@
+import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
+import pg from 'pg'
+import { PreparedStatements } from './prepared.ts'
+import { Statement } from './statement.ts'
+
+// A timestamp is a Date, a count a number: nothing that is counted here comes near 2^53.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+/** A connection of the pool, as kysely uses it. */
+class PreparingConnection implements PostgresPoolClient {
+  #client: pg.PoolClient
+  #prepared = new PreparedStatements()
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client
+  }
+
+  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
+  query(text: unknown, values: readonly unknown[] = []): unknown {
+    if (typeof text !== 'string') throw new Error('cursors are not in use')
+    return this.#client.query(new Statement({ text, values }, this.#prepared)).result
+  }
+
+  release(destroy?: boolean) {
+    this.#client.release(destroy)
+  }
+}
+
+/** Connections to the database at `url` that keep prepared what is run again and again. */
+export function createPool(url: string, options: { max: number }): PostgresPool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.max,
+    idleTimeoutMillis: 60_000,
+    application_name: 'groundstate',
+  })
+  // Whoever waits for an answer when a connection breaks is told by it, and one that breaks while idle is replaced on next
+  // use; without listeners the events would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('error', () => {})
+
+  const connections = new WeakMap<pg.PoolClient, PreparingConnection>()
+  function connectionOf(client: pg.PoolClient) {
+    const connection = connections.get(client) ?? new PreparingConnection(client)
+    connections.set(client, connection)
+    return connection
+  }
+  return {
+    options: {},
+    connect: async () => connectionOf(await pool.connect()),
+    end: async () => pool.end(),
+  }
+}
