@@ -36,8 +36,9 @@ import { planJobs } from './runs/plans/jobs.ts'
 import { planRoutes } from './runs/plans/routes.ts'
 import { projectAccessRoutes } from './workspaces/project-access/routes.ts'
 import { projectRoutes } from './organizations/projects/routes.ts'
+import { workspaceTaskLoaders } from './tasks/workspace-tasks/includes.ts'
 import { taskRoutes } from './tasks/run-tasks/routes.ts'
-import { workspaceTaskRoutes } from './tasks/run-tasks/workspace-task-routes.ts'
+import { workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
 import { taskReactions } from './tasks/run-tasks/reactions.ts'
 import { stateVersionReactions } from './states/state-versions/reactions.ts'
 import { runReactions } from './runs/runs/reactions.ts'
@@ -50,7 +51,9 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { stateVersionOutputRoutes } from './states/state-version-outputs/routes.ts'
 import { stateVersionJobs } from './states/state-versions/jobs.ts'
 import { stateVersionRoutes } from './states/state-versions/routes.ts'
-import { reservedTagKeyRoutes, tagBindingRoutes, tagRoutes } from './organizations/tags/routes.ts'
+import { reservedTagKeyRoutes } from './organizations/tags/reserved-key-routes.ts'
+import { projectTagBindingRoutes } from './organizations/tags/routes.ts'
+import { tagRoutes, workspaceTagBindingRoutes, workspaceTagRoutes } from './workspaces/workspace-tags/routes.ts'
 import { taskResultRoutes } from './tasks/task-results/routes.ts'
 import { taskStageJobs } from './runs/task-stages/jobs.ts'
 import { taskStageRoutes } from './runs/task-stages/routes.ts'
@@ -94,6 +97,7 @@ export const ROUTES: readonly Routes[] = [
   planRoutes,
   projectAccessRoutes,
   projectRoutes,
+  projectTagBindingRoutes,
   reservedTagKeyRoutes,
   runEventRoutes,
   runRoutes,
@@ -101,7 +105,6 @@ export const ROUTES: readonly Routes[] = [
   ssoRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
-  tagBindingRoutes,
   tagRoutes,
   taskResultRoutes,
   taskRoutes,
@@ -117,6 +120,8 @@ export const ROUTES: readonly Routes[] = [
   variableSetScopeRoutes,
   variableSetVariableRoutes,
   workspaceRoutes,
+  workspaceTagBindingRoutes,
+  workspaceTagRoutes,
   workspaceTaskRoutes,
 ]
 
@@ -135,6 +140,7 @@ export const LOADERS: readonly Loader[] = [
   ...taskStageLoaders,
   ...userLoaders,
   ...workspaceLoaders,
+  ...workspaceTaskLoaders,
 ]
 
 /** Everything that runs in the background. */

@@ -1,5 +1,5 @@
 import type { Loader } from '../../../http/loaders.ts'
-import { listEffectiveProjectTagBindings } from '../tags/service.ts'
+import { listEffectiveProjectTagBindings } from '../tags/list-project-tags.ts'
 import { projectResource } from './resource.ts'
 import { listReadableProjects } from './service.ts'
 import { effectiveTagBindingResource } from '../tags/resource.ts'

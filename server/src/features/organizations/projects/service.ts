@@ -1,20 +1,16 @@
 import type { CreateProject, UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { readFacts } from '../../../auth/facts.ts'
-import {
-  checkDemands,
-  type Facts,
-  type ProjectPermission,
-  projectPermissions,
-  refusal,
-} from '../../../auth/permissions.ts'
+import { type Facts, readFacts } from '../../../auth/facts.ts'
+import { type ProjectPermission, refusal } from '../../../auth/permissions.ts'
 import { isForeignKeyViolation, isUniqueViolation, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
 import { requireOrganization, requireOrganizationPool } from '../organizations/service.ts'
-import { replaceTagBindings } from '../tags/service.ts'
+import { replaceTagBindings } from '../tags/bind.ts'
 import * as store from './store.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import { projectPermissions } from '../../../auth/project-permissions.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findProject>>>
 
@@ -104,9 +100,9 @@ export type ListProjects = {
 
 export async function listProjects(ctx: Ctx, organizationName: string, query: ListProjects): Promise<Paged<Project>> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  const { standing, access } = organization.facts
+  const { role, access } = organization.facts
   const seesAll =
-    standing !== 'member' ||
+    role !== 'member' ||
     (['manage_projects', 'manage_workspaces', 'read_projects', 'read_workspaces'] as const).some((name) =>
       access.has(name),
     )

@@ -2,10 +2,9 @@ import type {
   EffectiveTagBindingResource,
   ReservedTagKeyResource,
   TagBindingResource,
-  TagResource,
 } from '@groundstate/contract/tags'
-import type { ReservedTagKeyRow } from './reserved-store.ts'
-import type { EffectiveTagBinding, Tag, TagBindingRow } from './store.ts'
+import type { ReservedTagKeyRow } from './reserved-key-store.ts'
+import type { EffectiveTagBinding, TagBindingRow } from './store.ts'
 
 export function tagBindingResource(row: TagBindingRow): TagBindingResource {
   return {
@@ -24,16 +23,6 @@ export function effectiveTagBindingResource(row: EffectiveTagBinding): Effective
       relationships: { 'inherited-from': { data: { id: row.inherited_from, type: 'projects' } } },
       links: { 'inherited-from': `/api/v2/projects/${row.inherited_from}` },
     }),
-  }
-}
-
-/** A tag as the older interface has it: a name that workspaces share. */
-export function tagResource(tag: Tag, organizationName: string): TagResource {
-  return {
-    id: tag.tag_id,
-    type: 'tags',
-    attributes: { name: tag.key, 'created-at': tag.created_at, 'instance-count': tag.instance_count },
-    relationships: { organization: { data: { id: organizationName, type: 'organizations' } } },
   }
 }
 

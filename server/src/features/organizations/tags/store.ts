@@ -1,5 +1,4 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import { containing } from '../../../db/like.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -17,16 +16,7 @@ export async function listTagBindings(db: Db, target: TagTarget) {
   return db.selectFrom('tag_bindings').selectAll().where(of(target)).orderBy('key').execute()
 }
 
-/** What binds to the workspaces: their own tags, and those of their projects under keys that they don't have. */
-export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly string[]) {
-  const { rows } = await sql<EffectiveTagBinding>`
-    select distinct on (w.id, b.key) w.id as for_id, b.id, b.key, b.value, b.created_at, b.project_id as inherited_from
-      from workspaces w
-      join tag_bindings b on b.workspace_id = w.id or b.project_id = w.project_id
-     where w.id = any(${workspaceIds})
-     order by w.id, b.key, b.project_id nulls first`.execute(db)
-  return rows
-}
+/** A tag in force on `for_id`, and the project that it comes from. */
 export type EffectiveTagBinding = {
   for_id: string
   id: string
@@ -83,94 +73,5 @@ export async function deleteOtherTagBindings(tx: Tx, target: TagTarget, keys: re
     .deleteFrom('tag_bindings')
     .where(of(target))
     .where(sql<boolean>`key <> all(${keys})`)
-    .execute()
-}
-
-/** Deletes flat tags of a workspace; bindings with a value are no business of the older interface. */
-export async function deleteFlatTags(db: Db, workspaceId: string, keys: readonly string[]) {
-  await db
-    .deleteFrom('tag_bindings')
-    .where('workspace_id', '=', workspaceId)
-    .where('value', '=', '')
-    .where(sql<boolean>`key = any(${keys})`)
-    .execute()
-}
-
-export async function listKeysOfTagIds(db: Db, organizationId: string, ids: readonly string[]) {
-  return db
-    .selectFrom('tag_bindings')
-    .select(['tag_id', 'key'])
-    .distinct()
-    .where('organization_id', '=', organizationId)
-    .where(sql<boolean>`tag_id = any(${ids})`)
-    .execute()
-}
-
-/** The organization and the key that a tag's id stands for. */
-export async function findTag(db: Db, tagId: string) {
-  return db
-    .selectFrom('tag_bindings')
-    .select(['organization_id', 'key'])
-    .where('tag_id', '=', tagId)
-    .limit(1)
-    .executeTakeFirst()
-}
-
-export type Tag = { tag_id: string; key: string; created_at: Date; instance_count: number }
-
-/** One page of an organization's flat tags with the number of workspaces that `visible` leaves, and the total. */
-export async function listTags(
-  db: Db,
-  filter: {
-    organizationId: string
-    q?: string | undefined
-    exclude?: string | undefined
-    visible: ReturnType<typeof sql>
-  },
-  { limit, offset }: { limit: number; offset: number },
-) {
-  const { rows } = await sql<Tag & { total: number }>`
-    select b.tag_id, b.key, min(b.created_at) as created_at, count(*) as instance_count, count(*) over () as total
-      from tag_bindings b
-      join workspaces w on w.id = b.workspace_id
-     where b.organization_id = ${filter.organizationId} and b.value = '' and ${filter.visible}
-       ${filter.q === undefined ? sql`` : sql`and b.key ilike ${containing(filter.q)}`}
-       ${
-         filter.exclude === undefined
-           ? sql``
-           : sql`and not exists (select from tag_bindings x where x.workspace_id = ${filter.exclude} and x.key = b.key)`
-       }
-     group by b.tag_id, b.key
-     order by b.key
-     limit ${limit} offset ${offset}`.execute(db)
-  return { rows, total: rows[0]?.total ?? 0 }
-}
-
-/** Flat tags of one workspace, with the number of workspaces in the organization that have each. */
-export async function listWorkspaceTags(
-  db: Db,
-  workspaceId: string,
-  { limit, offset, name }: { limit: number; offset: number; name: string | undefined },
-) {
-  const { rows } = await sql<Tag & { total: number }>`
-    select b.tag_id, b.key, b.created_at, count(*) over () as total,
-           (select count(*) from tag_bindings x where x.organization_id = b.organization_id and x.key = b.key
-               and x.value = '' and x.workspace_id is not null) as instance_count
-      from tag_bindings b
-     where b.workspace_id = ${workspaceId} and b.value = ''
-       ${name === undefined ? sql`` : sql`and b.key ilike ${containing(name)}`}
-     order by b.key
-     limit ${limit} offset ${offset}`.execute(db)
-  return { rows, total: rows[0]?.total ?? 0 }
-}
-
-/** Removes flat tags from every workspace of the organization. */
-export async function deleteTags(db: Db, organizationId: string, tagIds: readonly string[]) {
-  await db
-    .deleteFrom('tag_bindings')
-    .where('organization_id', '=', organizationId)
-    .where('workspace_id', 'is not', null)
-    .where('value', '=', '')
-    .where(sql<boolean>`tag_id = any(${tagIds})`)
     .execute()
 }

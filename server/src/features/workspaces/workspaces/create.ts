@@ -4,14 +4,16 @@ import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization, requirePoolFor } from '../../organizations/organizations/service.ts'
 import { requireDefaultProject, requireProjectIn } from '../../organizations/projects/service.ts'
-import { addFlatTags, replaceTagBindings } from '../../organizations/tags/service.ts'
+import { replaceTagBindings } from '../../organizations/tags/bind.ts'
+import { addFlatTags } from '../workspace-tags/add-flat-tags.ts'
 import { changeExecution } from './execution.ts'
-import { requireWorkspace, requireWorkspaceBy, type Workspace } from './service.ts'
+import { requireWorkspace, requireWorkspaceBy } from './access.ts'
 import { settingColumns } from './settings.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { raise } from '../../../events/reaction.ts'
 import { workspaceCreating } from './events.ts'
+import type { Workspace } from "./workspace.ts";
 
 const POOL = '/data/attributes/agent-pool-id'
 

@@ -3,7 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/service.ts'
-import * as store from './reserved-store.ts'
+import * as store from './reserved-key-store.ts'
 import { audited } from '../../../audit/record.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 

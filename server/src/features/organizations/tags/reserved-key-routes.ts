@@ -1,0 +1,54 @@
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { createReservedTagKeyBody, reservedTagKeySchema, updateReservedTagKeyBody } from '@groundstate/contract/tags'
+import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import {
+  createReservedTagKey,
+  deleteReservedTagKey,
+  listReservedTagKeys,
+  updateReservedTagKey,
+} from './manage-reserved-keys.ts'
+import { reservedTagKeyResource } from './resource.ts'
+
+export const reservedTagKeyRoutes: Routes = (http) => {
+  http.get(
+    '/organizations/:organization/reserved-tag-keys',
+    { summary: 'List the reserved tag keys of an organization', answers: { 200: pageOf(reservedTagKeySchema) } },
+    async (req) => {
+      const page = req.page()
+      const { rows, total } = await listReservedTagKeys(req.ctx, req.params.organization, page)
+      return listPage({ url: req.url, page }, { rows: rows.map(reservedTagKeyResource), total })
+    },
+  )
+  http.post(
+    '/organizations/:organization/reserved-tag-keys',
+    {
+      summary: 'Reserve a tag key',
+      answers: { 201: documentOf(reservedTagKeySchema) },
+      body: createReservedTagKeyBody,
+    },
+    async (req) => {
+      const key = await createReservedTagKey(req.ctx, req.params.organization, req.body.data.attributes)
+      return created(reservedTagKeyResource(key))
+    },
+  )
+  http.patch(
+    '/reserved-tag-keys/:id',
+    {
+      summary: 'Update a reserved tag key',
+      answers: { 200: documentOf(reservedTagKeySchema) },
+      body: updateReservedTagKeyBody,
+    },
+    async (req) => {
+      return ok(reservedTagKeyResource(await updateReservedTagKey(req.ctx, req.params.id, req.body.data.attributes)))
+    },
+  )
+  http.delete(
+    '/reserved-tag-keys/:id',
+    { summary: 'Delete a reserved tag key', answers: { 204: null } },
+    async (req) => {
+      await deleteReservedTagKey(req.ctx, req.params.id)
+      return noContent()
+    },
+  )
+}

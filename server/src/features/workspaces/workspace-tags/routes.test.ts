@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+
+const app = await createTestApp()
+const owner = await createUser(app)
+const acme = await createOrganization(app, owner)
+
+async function newWorkspace(tags: readonly string[] = [], projectId?: string) {
+  return createWorkspace(app, {
+    organization: acme.name,
+    actor: owner.actor,
+    tags,
+    ...(projectId !== undefined && { projectId }),
+  })
+}
+
+async function send(method: 'POST' | 'PATCH' | 'DELETE', url: string, data: readonly object[], token = owner.token) {
+  return app.request({ method, url: `/api/v2/${url}`, token, body: { data } })
+}
+
+function bindings(pairs: Record<string, string | undefined>) {
+  return Object.entries(pairs).map(([key, value]) => ({ type: 'tag-bindings', attributes: { key, value } }))
+}
+
+function flat(...names: string[]) {
+  return names.map((name) => ({ type: 'tags', attributes: { name } }))
+}
+
+async function show(url: string, token = owner.token) {
+  return (await app.request({ url: `/api/v2/${url}`, token })).json().data
+}
+
+async function bound(workspaceId: string) {
+  const data = await show(`workspaces/${workspaceId}/tag-bindings`)
+  return Object.fromEntries(data.map((item: any) => [item.attributes.key, item.attributes.value]))
+}
+
+async function tagNames(workspaceId: string) {
+  return (await show(`workspaces/${workspaceId}`)).attributes['tag-names']
+}
+
+test('a workspace is created with tags that have no ids', async () => {
+  const body = {
+    data: {
+      type: 'workspaces',
+      attributes: { name: 'with-tags' },
+      relationships: {
+        tags: { data: flat('one') },
+        'tag-bindings': { data: bindings({ team: 'core', two: undefined }) },
+      },
+    },
+  }
+
+  const url = `/api/v2/organizations/${acme.name}/workspaces`
+  const res = await app.request({ method: 'POST', url, token: owner.token, body })
+
+  expect(res.status).toBe(201)
+  expect(res.json().data.attributes['tag-names']).toEqual(['one', 'two'])
+  expect(await bound(res.json().data.id)).toEqual({ one: '', team: 'core', two: '' })
+})
+
+test('a key alone is a flat tag, and a flat tag is a key alone', async () => {
+  const workspace = await newWorkspace()
+
+  const merged = await send(
+    'PATCH',
+    `workspaces/${workspace.id}/tag-bindings`,
+    bindings({ keyed: undefined, env: 'x' }),
+  )
+  const added = await send('POST', `workspaces/${workspace.id}/relationships/tags`, flat('named', 'env'))
+
+  expect(merged.status).toBe(200)
+  expect(merged.json().data.map((item: any) => item.attributes.key)).toEqual(['env', 'keyed'])
+  expect(added.status).toBe(204)
+  expect(await tagNames(workspace.id)).toEqual(['keyed', 'named'])
+  expect(await bound(workspace.id)).toEqual({ env: 'x', keyed: '', named: '' })
+})
+
+test('the short path merges, the relation replaces, and a post adds', async () => {
+  const workspace = await newWorkspace()
+  const path = `workspaces/${workspace.id}`
+  await send('PATCH', `${path}/tag-bindings`, bindings({ a: '1', b: '2' }))
+
+  await send('PATCH', `${path}/tag-bindings`, bindings({ b: '3', c: '4' }))
+  expect(await bound(workspace.id)).toEqual({ a: '1', b: '3', c: '4' })
+
+  expect((await send('POST', `${path}/relationships/tag-bindings`, bindings({ d: '5' }))).status).toBe(204)
+  expect(await bound(workspace.id)).toEqual({ a: '1', b: '3', c: '4', d: '5' })
+
+  expect((await send('PATCH', `${path}/relationships/tag-bindings`, bindings({ e: '6' }))).status).toBe(204)
+  expect(await bound(workspace.id)).toEqual({ e: '6' })
+})
+
+test('an update of the workspace with an empty relation removes every tag', async () => {
+  const workspace = await newWorkspace(['a', 'b'])
+  const body = { data: { type: 'workspaces', relationships: { 'tag-bindings': { data: [] } } } }
+
+  const url = `/api/v2/workspaces/${workspace.id}`
+  const res = await app.request({ method: 'PATCH', url, token: owner.token, body })
+
+  expect(res.json().data.attributes['tag-names']).toEqual([])
+})
+
+test('flat tags have one id in the organization, by which they are removed and added', async () => {
+  const [first, second] = [await newWorkspace(['shared', 'own']), await newWorkspace(['shared'])]
+  const [tag] = await show(`workspaces/${second.id}/relationships/tags`)
+
+  const [same] = await show(`organizations/${acme.name}/tags?q=shared`)
+  const third = await newWorkspace()
+  const added = await send('POST', `tags/${tag.id}/relationships/workspaces`, [{ type: 'workspaces', id: third.id }])
+  const removed = await send('DELETE', `workspaces/${first.id}/relationships/tags`, [{ type: 'tags', id: tag.id }])
+
+  expect(tag.attributes).toMatchObject({ name: 'shared', 'instance-count': 2 })
+  expect(same.id).toBe(tag.id)
+  expect([added.status, removed.status]).toEqual([204, 204])
+  expect(await tagNames(first.id)).toEqual(['own'])
+  expect(await tagNames(third.id)).toEqual(['shared'])
+})
+
+test('a tag deleted from the organization is gone from its workspaces, and nowhere else', async () => {
+  const rivals = await createOrganization(app, owner)
+  const mine = await newWorkspace(['doomed', 'kept'])
+  const theirs = await createWorkspace(app, { organization: rivals.name, tags: ['doomed'] })
+  const [tag] = await show(`organizations/${acme.name}/tags?q=doomed`)
+
+  const wrong = await send('DELETE', `organizations/${rivals.name}/tags`, [{ type: 'tags', id: tag.id }])
+  const res = await send('DELETE', `organizations/${acme.name}/tags`, [{ type: 'tags', id: tag.id }])
+
+  expect([wrong.status, res.status]).toEqual([422, 204])
+  expect(await tagNames(mine.id)).toEqual(['kept'])
+  expect(await tagNames(theirs.id)).toEqual(['doomed'])
+})
+
+test('a list of tags shows those of workspaces that the caller sees', async () => {
+  const visible = await newWorkspace(['seen'])
+  await newWorkspace(['unseen'])
+  const member = await createUser(app)
+  await createTeamWithAccess(app, { members: [member], organizationId: acme.id, workspaces: { [visible.id]: 'read' } })
+
+  const tags = await show(`organizations/${acme.name}/tags?q=seen`, member.token)
+  const excluded = await show(`organizations/${acme.name}/tags?q=seen&filter[exclude][taggable][id]=${visible.id}`)
+
+  expect(tags.map((tag: any) => tag.attributes.name)).toEqual(['seen'])
+  expect(excluded.map((tag: any) => tag.attributes.name)).toEqual(['unseen'])
+  const refused = await send('POST', `workspaces/${visible.id}/relationships/tags`, flat('x'), member.token)
+  expect(refused.status).toBe(403)
+})
+
+test('tags of the project are in force on its workspaces unless they set their own', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const workspace = await newWorkspace([], project.id)
+  await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ team: 'core', tier: 'gold' }))
+  await send('PATCH', `workspaces/${workspace.id}/tag-bindings`, bindings({ team: 'mine' }))
+
+  const effective = await show(`workspaces/${workspace.id}/effective-tag-bindings`)
+
+  expect(effective.map((item: any) => [item.attributes.key, item.attributes.value])).toEqual([
+    ['team', 'mine'],
+    ['tier', 'gold'],
+  ])
+  expect(effective[0].links).toBeUndefined()
+  expect(effective[1].links['inherited-from']).toBe(`/api/v2/projects/${project.id}`)
+})
+
+test.each([
+  [[{ type: 'tag-bindings', attributes: { value: 'x' } }], '/data/0/attributes/key'],
+  [[{ type: 'tag-bindings', attributes: { key: 'bad\nkey' } }], '/data/0/attributes/key'],
+  [[{ type: 'tag-bindings', attributes: { key: 'k', value: 'a\0b' } }], '/data/0/attributes/value'],
+  [[...bindings({ a: '1' }), ...bindings({ a: '2' })], '/data/1/attributes/key'],
+  ['nonsense', '/data'],
+])('bindings %j are refused', async (data, pointer) => {
+  const workspace = await newWorkspace()
+
+  const url = `/api/v2/workspaces/${workspace.id}/tag-bindings`
+  const res = await app.request({ method: 'PATCH', url, token: owner.token, body: { data } })
+
+  expect(res.status).toBe(422)
+  expect(res.json().errors[0].source.pointer).toBe(pointer)
+})

@@ -1,0 +1,152 @@
+import { pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { identifiersBody } from '@groundstate/contract/json-api'
+import {
+  effectiveTagBindingSchema,
+  tagBindingsBody,
+  tagBindingSchema,
+  tagsBody,
+  tagSchema,
+} from '@groundstate/contract/tags'
+import { z } from 'zod'
+import { listAll, listPage, noContent } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { readText } from '../../../http/query.ts'
+import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
+import { changeWorkspaceTagBindings } from './change-bindings.ts'
+import { addWorkspacesToTag, addWorkspaceTags, deleteTags, removeWorkspaceTags } from './change-flat-tags.ts'
+import { listWorkspaceEffectiveTagBindings, listWorkspaceTagBindings } from './list-bindings.ts'
+import { listTags, listWorkspaceTags } from './list-flat-tags.ts'
+import { tagResource } from './resource.ts'
+
+const LIST = {
+  summary: 'List the tag bindings of a workspace',
+  answers: { 200: wholeListOf(tagBindingSchema) },
+}
+const ADD = {
+  summary: 'Add tag bindings to a workspace',
+  answers: { 204: null },
+  body: tagBindingsBody,
+}
+
+/** Tags with values. Clients write the paths with and without `relationships`. */
+export const workspaceTagBindingRoutes: Routes = (http) => {
+  for (const path of ['/workspaces/:id/tag-bindings', '/workspaces/:id/relationships/tag-bindings'] as const) {
+    http.get(path, LIST, async (req) => {
+      return listAll((await listWorkspaceTagBindings(req.ctx, req.params.id)).map(tagBindingResource))
+    })
+    http.post(path, ADD, async (req) => {
+      const bindings = req.body.data.map((tag) => tag.attributes)
+      await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
+      return noContent()
+    })
+  }
+  // The short path merges and answers with the list; the relation's path replaces, as a relation does.
+  http.patch(
+    '/workspaces/:id/tag-bindings',
+    {
+      summary: 'Add or change tag bindings of a workspace',
+      answers: { 200: wholeListOf(tagBindingSchema) },
+      body: tagBindingsBody,
+    },
+    async (req) => {
+      const bindings = req.body.data.map((tag) => tag.attributes)
+      const rows = await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'merge', bindings })
+      return listAll(rows.map(tagBindingResource))
+    },
+  )
+  http.patch(
+    '/workspaces/:id/relationships/tag-bindings',
+    { summary: 'Replace the tag bindings of a workspace', answers: { 204: null }, body: tagBindingsBody },
+    async (req) => {
+      const bindings = req.body.data.map((tag) => tag.attributes)
+      await changeWorkspaceTagBindings(req.ctx, req.params.id, { change: 'replace', bindings })
+      return noContent()
+    },
+  )
+  http.get(
+    '/workspaces/:id/effective-tag-bindings',
+    {
+      summary: 'List the tag bindings of a workspace and its project',
+      answers: { 200: wholeListOf(effectiveTagBindingSchema) },
+    },
+    async (req) => {
+      return listAll((await listWorkspaceEffectiveTagBindings(req.ctx, req.params.id)).map(effectiveTagBindingResource))
+    },
+  )
+}
+
+/** Flat tags, the older interface: tags that are names. */
+export const workspaceTagRoutes: Routes = (http) => {
+  http.get(
+    '/workspaces/:id/relationships/tags',
+    {
+      summary: 'List the tags of a workspace',
+      answers: { 200: pageOf(tagSchema) },
+      query: { name: z.string().describe('part of the name') },
+    },
+    async (req) => {
+      const page = req.page()
+      const name = readText(req.query, 'name')
+      const { rows, total, organization } = await listWorkspaceTags(req.ctx, req.params.id, { page, name })
+      return listPage({ url: req.url, page }, { rows: rows.map((tag) => tagResource(tag, organization)), total })
+    },
+  )
+  http.post(
+    '/workspaces/:id/relationships/tags',
+    { summary: 'Add tags to a workspace', answers: { 204: null }, body: tagsBody },
+    async (req) => {
+      await addWorkspaceTags(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    '/workspaces/:id/relationships/tags',
+    { summary: 'Remove tags from a workspace', answers: { 204: null }, body: tagsBody },
+    async (req) => {
+      await removeWorkspaceTags(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+}
+
+/** The flat tags of an organization's workspaces. */
+export const tagRoutes: Routes = (http) => {
+  http.get(
+    '/organizations/:organization/tags',
+    {
+      summary: 'List the tags of an organization',
+      answers: { 200: pageOf(tagSchema) },
+      query: {
+        q: z.string().describe('part of the name'),
+        'filter[exclude][taggable][id]': z.string().describe('the id of a workspace: leaves out the tags it has'),
+      },
+    },
+    async (req) => {
+      const page = req.page()
+      const q = readText(req.query, 'q')
+      const exclude = readText(req.query, 'filter[exclude][taggable][id]')
+      const { rows, total, organization } = await listTags(req.ctx, req.params.organization, { page, q, exclude })
+      return listPage({ url: req.url, page }, { rows: rows.map((tag) => tagResource(tag, organization)), total })
+    },
+  )
+  http.delete(
+    '/organizations/:organization/tags',
+    {
+      summary: 'Delete tags from every workspace of an organization',
+      answers: { 204: null },
+      body: identifiersBody('tags'),
+    },
+    async (req) => {
+      await deleteTags(req.ctx, req.params.organization, req.body.data)
+      return noContent()
+    },
+  )
+  http.post(
+    '/tags/:id/relationships/workspaces',
+    { summary: 'Add a tag to workspaces', answers: { 204: null }, body: identifiersBody('workspaces') },
+    async (req) => {
+      await addWorkspacesToTag(req.ctx, req.params.id, req.body.data)
+      return noContent()
+    },
+  )
+}
