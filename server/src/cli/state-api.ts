@@ -1,3 +1,4 @@
+import { errorObject } from '@groundstate/contract/answers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fetch } from 'undici'
 import { z } from 'zod'
@@ -114,7 +115,8 @@ export class RefusedError extends Error {
   }
 }
 
-const refusal = z.object({ errors: z.array(z.object({ title: z.string().optional(), detail: z.string().optional() })) })
+const { title, detail } = errorObject.shape
+const refusal = z.object({ errors: z.array(z.object({ title: title.optional(), detail: detail.optional() })) })
 
 function reason(text: string) {
   try {

@@ -1,3 +1,5 @@
+import { stateVersionSchema } from '@groundstate/contract/state-versions'
+import { workspaceSchema } from '@groundstate/contract/workspaces'
 import { z } from 'zod'
 import { RefusedError, type ServerAccess, stateApi } from './state-api.ts'
 import { checkpoint } from './state-checkpoint.ts'
@@ -13,25 +15,26 @@ export type StateServerOptions = ServerAccess & {
 /** Why a workspace is locked while it is written to: tells the lock of an import from others of the same user. */
 const LOCK_REASON = 'import of states'
 
+// What a transfer needs of the contract's answers. Other servers may leave out, or set to null, what ours always tells.
+const { name, 'locked-reason': lockedReason } = workspaceSchema.shape.attributes.shape
+const holder = workspaceSchema.shape.relationships.shape['locked-by'].shape.data.unwrap().pick({ id: true }).strip()
 const workspaceResource = z.object({
   id: z.string(),
-  attributes: z.object({ name: z.string(), 'locked-reason': z.string().nullish() }),
-  relationships: z
-    .object({ 'locked-by': z.object({ data: z.object({ id: z.string() }).nullish() }).optional() })
-    .optional(),
+  attributes: z.object({ name, 'locked-reason': lockedReason.optional() }),
+  relationships: z.object({ 'locked-by': z.object({ data: holder.nullish() }).optional() }).optional(),
 })
+const { serial, size, intermediate, ...version } = stateVersionSchema.shape.attributes.shape
 const versionResource = z.object({
   id: z.string(),
   attributes: z.object({
-    serial: z.int(),
-    status: z.string().optional(),
+    serial,
     'created-at': z.string(),
-    size: z.int().nullish(),
-    intermediate: z.boolean().nullish(),
-    'hosted-state-download-url': z.string().nullish(),
-    'hosted-json-state-download-url': z.string().nullish(),
-    'hosted-state-upload-url': z.string().nullish(),
-    'hosted-json-state-upload-url': z.string().nullish(),
+    size: size.nullish(),
+    intermediate: intermediate.nullish(),
+    'hosted-state-download-url': version['hosted-state-download-url'].optional(),
+    'hosted-json-state-download-url': version['hosted-json-state-download-url'].optional(),
+    'hosted-state-upload-url': version['hosted-state-upload-url'].optional(),
+    'hosted-json-state-upload-url': version['hosted-json-state-upload-url'].optional(),
   }),
 })
 const account = z.object({ id: z.string() })

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../folder.ts'
 import { type Account, canEnter } from './account.ts'
-import type { Log } from './postgres.ts'
 import { PostgresUnavailable } from './unavailable.ts'
+import type { Log } from './site.ts'
 
 /** Where root keeps what another user must be able to enter. */
 export const SYSTEM_DIR = '/var/lib/groundstate'

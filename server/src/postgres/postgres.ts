@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { type Account, findAccount } from './account.ts'
-import { type Binaries, findBinaries } from './binaries.ts'
+import { findAccount } from './account.ts'
+import { findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
 import { type Folders, openFolders, openSocketFolder } from './folders.ts'
 import { connect, connectionString, createDatabase, isCutOff, lock, waitForStarter } from './owner.ts'
@@ -20,15 +20,10 @@ import {
 } from './postmaster.ts'
 import { explainExit, lastLines } from './run.ts'
 import { unavailable } from './unavailable.ts'
-
-export type Log = { info(message: string): void; warn(message: string): void }
+import type { Site, PostgresOptions } from './site.ts'
 
 /** A running PostgreSQL of our own. `url` is a connection string for `pg` and libpq alike. Disposing stops it. */
 export type Postgres = AsyncDisposable & { url: string }
-
-/** `dataDir` is the server's data folder. `fsync: false` is for tests: a power cut then loses data. */
-export type PostgresOptions = { dataDir: string; log: Log; fsync?: boolean }
-
 /** PostgreSQL logs little; above this many bytes the log starts over, and one older part is kept. */
 const MAX_LOG = 8 * 1024 * 1024
 const LOG_CHECK = 60_000
@@ -42,9 +37,6 @@ const SLOW = 5_000
 /** How long another process may stand in the way of a start, in ms: one that starts too, or the last ones of a killed PostgreSQL. */
 const BUSY_PATIENCE = 10_000
 const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
-
-/** Everything that is decided before PostgreSQL runs. */
-export type Site = PostgresOptions & { fsync: boolean; folders: Folders; binaries: Binaries; account: Account }
 /** `child` is PostgreSQL's process when this process has started it. */
 type Session = { client: pg.Client; pid: number; socketFolder: string; child: ChildProcess | undefined }
 

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive } from './cluster.ts'
 import type { Folders } from './folders.ts'
-import type { Site } from './postgres.ts'
 import { spawnGuarded } from './run.ts'
 import { postgresArguments } from './settings.ts'
+import type { Site } from './site.ts'
 
 /** How often a state that PostgreSQL does not announce is looked at, in ms. */
 export const POLL = 5
