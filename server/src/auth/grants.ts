@@ -1,3 +1,24 @@
+/** What a team may do in the whole organization. An actor has what any of its teams has. */
+export const ORGANIZATION_ACCESS = [
+  'manage_policies',
+  'manage_policy_overrides',
+  'delegate_policy_overrides',
+  'manage_workspaces',
+  'manage_vcs_settings',
+  'manage_providers',
+  'manage_modules',
+  'manage_run_tasks',
+  'manage_projects',
+  'read_workspaces',
+  'read_projects',
+  'manage_membership',
+  'manage_teams',
+  'manage_organization_access',
+  'access_secret_teams',
+  'manage_agent_pools',
+] as const
+export type OrganizationAccess = (typeof ORGANIZATION_ACCESS)[number]
+
 /** What one team may do to one workspace, or to all workspaces of one project. */
 export type WorkspaceGrant = {
   access: string

@@ -1,22 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { CUSTOM_PROJECT, CUSTOM_WORKSPACE } from './grants.ts'
+import { CUSTOM_PROJECT, CUSTOM_WORKSPACE, type OrganizationAccess } from './grants.ts'
 import {
-  type Facts,
-  NO_FACTS,
-  type OrganizationAccess,
   ORGANIZATION_PERMISSIONS,
-  organizationPermissions,
   PROJECT_PERMISSIONS,
-  projectPermissions,
-  type Standing,
   WORKSPACE_PERMISSIONS,
   type WorkspacePermission,
-  workspacePermissions,
 } from './permissions.ts'
 import { TEAM_PERMISSIONS, teamPermissions } from './team-permissions.ts'
+import { type Facts, NO_FACTS, type Role } from './facts.ts'
+import { organizationPermissions } from './organization-permissions.ts'
+import { projectPermissions } from './project-permissions.ts'
+import { workspacePermissions } from './workspace-permissions.ts'
 
-const standing = (standing: Standing): Facts => ({ ...NO_FACTS, standing })
-const member = (facts: Partial<Facts> = {}): Facts => ({ ...NO_FACTS, standing: 'member', ...facts })
+const role = (role: Role): Facts => ({ ...NO_FACTS, role })
+const member = (facts: Partial<Facts> = {}): Facts => ({ ...NO_FACTS, role: 'member', ...facts })
 const access = (...names: OrganizationAccess[]) => member({ access: new Set(names) })
 const onWorkspace = (access: string, parts = {}) =>
   member({ workspaceGrants: [{ ...CUSTOM_WORKSPACE, access, ...parts }] })
@@ -50,13 +47,13 @@ const LETTERS: Record<WorkspacePermission, string> = {
 
 describe('a workspace', () => {
   test.each<[string, Facts, string]>([
-    ['the system', standing('system'), 'rudmRPAvVosSlFTOkgtMbj'],
-    ['an owner', standing('owner'), 'rudmRPAvVosSlFTOkgtMbj'],
-    ["the organization's token", standing('organization-token'), 'rudmR..vVos.lFT.kgtMb.'],
-    ['its own run', standing('own-run'), 'r...R..v.osS.........j'],
-    ['a consumer of its state', standing('consumer-run'), 'r........os...........'],
-    ['another run', standing('foreign-run'), '......................'],
-    ['a stranger', standing('stranger'), '......................'],
+    ['the system', role('system'), 'rudmRPAvVosSlFTOkgtMbj'],
+    ['an owner', role('owner'), 'rudmRPAvVosSlFTOkgtMbj'],
+    ["the organization's token", role('organization-token'), 'rudmR..vVos.lFT.kgtMb.'],
+    ['its own run', role('own-run'), 'r...R..v.osS.........j'],
+    ['a consumer of its state', role('consumer-run'), 'r........os...........'],
+    ['another run', role('foreign-run'), '......................'],
+    ['a stranger', role('stranger'), '......................'],
     ['a member without access', member(), '......................'],
     ['read', onWorkspace('read'), 'r...R..v.os...........'],
     ['plan', onWorkspace('plan'), 'r...RP.v.os...........'],
@@ -118,11 +115,11 @@ describe('a workspace', () => {
 
 describe('a project', () => {
   test.each<[string, Facts, string]>([
-    ['an owner', standing('owner'), PROJECT_PERMISSIONS.join(' ')],
-    ["the organization's token", standing('organization-token'), PROJECT_PERMISSIONS.join(' ')],
-    ['a run of a workspace in it', standing('own-run'), 'project:read'],
-    ['another run', standing('foreign-run'), ''],
-    ['a stranger', standing('stranger'), ''],
+    ['an owner', role('owner'), PROJECT_PERMISSIONS.join(' ')],
+    ["the organization's token", role('organization-token'), PROJECT_PERMISSIONS.join(' ')],
+    ['a run of a workspace in it', role('own-run'), 'project:read'],
+    ['another run', role('foreign-run'), ''],
+    ['a stranger', role('stranger'), ''],
     ['a member without access', member(), ''],
     ['read', onProject('read'), 'project:read variable-sets:read'],
     ['write', onProject('write'), 'project:read variable-sets:read'],
@@ -160,14 +157,14 @@ describe('an organization', () => {
     ORGANIZATION_PERMISSIONS.filter((name) => MEMBER.split(' ').includes(name) || more.includes(name)).join(' ')
 
   test.each<[string, Facts, string]>([
-    ['an owner', standing('owner'), without()],
+    ['an owner', role('owner'), without()],
     [
       'its token',
-      standing('organization-token'),
+      role('organization-token'),
       without('organization:update', 'organization:delete', 'tokens:manage', 'owner'),
     ],
-    ['a run in it', standing('own-run'), 'organization:read'],
-    ['a stranger', standing('stranger'), ''],
+    ['a run in it', role('own-run'), 'organization:read'],
+    ['a stranger', role('stranger'), ''],
     ['a member', member(), MEMBER],
     ['manage membership', access('manage_membership'), and('members:read', 'members:manage')],
     ['manage teams', access('manage_teams'), and('members:read', 'members:manage', 'teams:manage')],
@@ -204,11 +201,11 @@ describe('a team', () => {
   const ALL = TEAM_PERMISSIONS.join(' ')
 
   test.each<[string, Facts, Parameters<typeof teamPermissions>[1], string]>([
-    ['an owner', standing('owner'), secret, ALL],
-    ['an owner, of the owners', standing('owner'), owners, ALL.replace('team:delete ', '')],
-    ["the organization's token", standing('organization-token'), secret, ALL],
-    ['a stranger', standing('stranger'), visible, ''],
-    ['a run', standing('own-run'), visible, ''],
+    ['an owner', role('owner'), secret, ALL],
+    ['an owner, of the owners', role('owner'), owners, ALL.replace('team:delete ', '')],
+    ["the organization's token", role('organization-token'), secret, ALL],
+    ['a stranger', role('stranger'), visible, ''],
+    ['a run', role('own-run'), visible, ''],
     ['a member, of a secret one', member(), secret, ''],
     ['a member, of a visible one', member(), visible, 'team:read'],
     ['one of it', member(), { ...secret, isMember: true }, 'team:read tokens:manage'],

@@ -1,5 +1,7 @@
 import { forbidden } from '../errors.ts'
-import { type Facts, ORGANIZATION_ACCESS, type OrganizationAccess, organizationPermissions } from './permissions.ts'
+import type { Facts } from './facts.ts'
+import { ORGANIZATION_ACCESS, type OrganizationAccess } from './grants.ts'
+import { organizationPermissions } from './organization-permissions.ts'
 
 export const TEAM_PERMISSIONS = [
   /** That it exists, who is in it and what it may do. */
@@ -13,21 +15,21 @@ export const TEAM_PERMISSIONS = [
 ] as const
 export type TeamPermission = (typeof TEAM_PERMISSIONS)[number]
 
-/** What decides about a team beside the facts about its organization. */
+/** What decides about permissions on a team, together with the facts about its organization. */
 export type TeamFacts = {
   isOwners: boolean
   visibility: 'secret' | 'organization'
   allowsMemberTokens: boolean
-  /** The actor is one of the team: a person, or the team's own token. */
+  /** The actor is a person in the team, or the team's own token. */
   isMember: boolean
-  /** The actor is a person, and not a team's token: that could make tokens which outlive its own revocation. */
+  /** The actor is a person. The token of a team is none: it could create tokens that outlive its own revocation. */
   isPerson: boolean
 }
 
 /**
- * What the actor may do to a team of the organization that the facts are about; an empty set means that it may not see
- * it. Members see the visible teams and their own; who manages teams or members manages those that it sees, as far as
- * `checkHoldsAccess` lets it, and owners alone manage the owners (public documentation, "Permissions").
+ * What the actor may do to a team of the organization that the facts are about. Empty when the actor may not see it. Members see
+ * visible teams and their own. Those who manage teams or members manage the teams that they see, within the limits of
+ * `checkHoldsAccess`. Only owners manage the owners team (public documentation, "Permissions").
  */
 export function teamPermissions(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
   const permissions = grantedTeam(facts, team)
@@ -37,12 +39,12 @@ export function teamPermissions(facts: Facts, team: TeamFacts): ReadonlySet<Team
 function grantedTeam(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
   const can = organizationPermissions(facts)
   const permissions = new Set<TeamPermission>()
-  const { standing } = facts
-  if (standing !== 'member') {
-    const acts = standing === 'system' || standing === 'owner' || standing === 'organization-token'
-    if (!acts) return permissions
-    // To change who is an owner, or let sign-on do so, is to do what owners do.
-    if (team.isOwners && standing === 'organization-token') return new Set(['team:read'])
+  const { role } = facts
+  if (role !== 'member') {
+    const mayManage = role === 'system' || role === 'owner' || role === 'organization-token'
+    if (!mayManage) return permissions
+    // Only owners change who is an owner, by hand or through sign-on.
+    if (team.isOwners && role === 'organization-token') return new Set(['team:read'])
     const granted = new Set<TeamPermission>(TEAM_PERMISSIONS)
     if (team.isOwners) granted.delete('team:delete')
     return granted
@@ -59,10 +61,10 @@ function grantedTeam(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission>
   return permissions
 }
 
-/** Access by column, as a team has it or is to get it. */
+/** The access of a team by column: what it has, or what is asked for it. */
 export type AccessColumns = Partial<Record<OrganizationAccess, boolean>>
 
-/** Access that holds other access: who has the first may do all of the rest. */
+/** Access that implies other access. */
 const IMPLIED: Partial<Record<OrganizationAccess, readonly OrganizationAccess[]>> = {
   manage_projects: ['manage_workspaces', 'read_projects', 'read_workspaces'],
   manage_workspaces: ['read_projects', 'read_workspaces'],
@@ -70,16 +72,17 @@ const IMPLIED: Partial<Record<OrganizationAccess, readonly OrganizationAccess[]>
   manage_teams: ['manage_membership'],
 }
 
-/** The access among `columns` that a member of the organization lacks; nothing is missing to owners and the like. */
-export function missingAccess({ standing, access }: Facts, columns: AccessColumns): OrganizationAccess[] {
-  if (standing !== 'member') return []
+/** The access among `columns` that a member of the organization lacks. Other roles, such as owners, lack nothing. */
+export function missingAccess({ role, access }: Facts, columns: AccessColumns): OrganizationAccess[] {
+  if (role !== 'member') return []
   const held = new Set([...access].flatMap((name) => [name, ...(IMPLIED[name] ?? [])]))
   return ORGANIZATION_ACCESS.filter((name) => columns[name] && !held.has(name))
 }
 
 /**
- * Whoever could put somebody into a team, make its tokens or set its access would get all that it may do: they must have
- * that already. `columns` is the team's access, with what it is to get. Throws `forbidden` with the names of what is missing.
+ * Refuses an actor that would gain access by managing a team: adding a member, creating a token or setting the team's access
+ * gives the actor all that the team may do, so it must have that already. `columns` is the access of the team after the change.
+ * Throws `forbidden` with the names of the missing access.
  */
 export function checkHoldsAccess(facts: Facts, columns: AccessColumns, teamName: string) {
   const missing = missingAccess(facts, columns)

@@ -1,7 +1,9 @@
 import { forbidden, notFound } from '../errors.ts'
 import type { Actor } from './actor.ts'
 import { type FactsColumn, readFacts } from './facts.ts'
-import { checkDemands, type WorkspacePermission, workspacePermissions } from './permissions.ts'
+import type { WorkspacePermission } from './permissions.ts'
+import { checkDemands } from './demands.ts'
+import { workspacePermissions } from './workspace-permissions.ts'
 
 /** A row of what a workspace's runs consist of, selected with `workspaceFactsColumn`. */
 type RowOfWorkspace = { organization_id: string; workspace_id: string; workspace_name: string; facts: FactsColumn }

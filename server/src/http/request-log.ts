@@ -4,8 +4,8 @@ import type { Log } from '../log.ts'
 
 const MAX_PATH = 300
 
-type Facts = { startedAt: number; actor: Actor }
-const requests = new WeakMap<FastifyRequest, Facts>()
+type RequestRecord = { startedAt: number; actor: Actor }
+const requests = new WeakMap<FastifyRequest, RequestRecord>()
 
 /** Notes that a request has begun. */
 export function beginRequest(request: FastifyRequest) {

@@ -33,7 +33,7 @@ export type ActorName = (typeof ACTORS)[number]
 /** Of a password that nobody knows: to be told that theirs is wrong costs people here no 100 ms. */
 const CHEAP_HASH = `$scrypt$ln=8,r=8,p=1$${'s'.repeat(22)}$${'h'.repeat(43)}`
 
-/** An organization in which there is one of everything, and somebody of every standing towards it. */
+/** An organization in which there is one of everything, and somebody of every role in it. */
 export type Everyone = Things & {
   /** Fills the parameters of a route: `/api/v2/runs/:runId` → `/api/v2/runs/run-…`. */
   path: (url: string) => string

@@ -1,0 +1,20 @@
+import { forbidden } from '../errors.ts'
+
+const DEMANDS = {
+  'second-factor': 'this organization demands two-factor authentication: switch it on in the settings of your account',
+  'new-session':
+    'your session is too old for this organization, or was unused for too long: sign out, and sign in again',
+} as const
+
+/** What an organization demands of how its members sign in. */
+export type Demand = keyof typeof DEMANDS
+
+/**
+ * Refuses a member who has not signed in as the organization demands, and says what to do: with a second factor, and recently
+ * enough. Accounts that sign in with another service need no second factor. The tokens of teams and organizations need neither,
+ * and API tokens have no session. A guard that does not call this leaves such a member the permission to see the resource,
+ * and no other.
+ */
+export function checkDemands({ demands }: { demands?: Demand | undefined }) {
+  if (demands) throw forbidden(DEMANDS[demands])
+}

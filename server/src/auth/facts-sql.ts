@@ -1,0 +1,113 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Actor, UserActor } from './actor.ts'
+import type { FactsColumn, GrantsColumn } from './facts.ts'
+import { ORGANIZATION_ACCESS } from './grants.ts'
+
+/** A user whose id is an expression of the statement. */
+type UserInSql = { kind: 'user'; userId: RawBuilder<string> }
+/** Whose facts SQL computes. Of a user it needs the id alone. */
+export type ActorInSql = Actor | UserInSql
+
+export function userInSql(userId: RawBuilder<string>): UserInSql {
+  return { kind: 'user', userId }
+}
+
+/**
+ * What the facts are about, as expressions of the outer query. The queries below use the aliases `me`, `my_…`, `mine`, `source`
+ * and `consumer`, which the expressions must not refer to.
+ */
+type Subject = {
+  /** SQL of the organization's id, such as `w.organization_id`. */
+  organizationId: RawBuilder<unknown>
+  projectId?: RawBuilder<unknown>
+  workspaceId?: RawBuilder<unknown>
+}
+
+/**
+ * SQL of the facts about `subject` for `actor`. It is selected beside the resource, so that one query loads and authorises.
+ * `null` for actors whose facts need no query.
+ */
+export function factsColumn(actor: ActorInSql, subject: Subject): RawBuilder<FactsColumn> {
+  if (actor.kind === 'run' && subject.workspaceId) {
+    return sql<FactsColumn>`(select jsonb_build_object('consumer',
+        source.global_remote_state
+        or (source.project_remote_state and exists (
+             select from workspaces me where me.id = ${actor.workspaceId} and me.project_id = source.project_id))
+        or exists (select from remote_state_consumers consumer where consumer.workspace_id = source.id and consumer.consumer_id = ${actor.workspaceId}))
+      from workspaces source where source.id = ${subject.workspaceId})`
+  }
+  if (actor.kind === 'run' && subject.projectId) {
+    return sql<FactsColumn>`(select jsonb_build_object('own_project', me.project_id = ${subject.projectId})
+      from workspaces me where me.id = ${actor.workspaceId})`
+  }
+  if (actor.kind !== 'user') return sql<FactsColumn>`null::jsonb`
+  const access = sql.join(
+    ORGANIZATION_ACCESS.map((name) => sql`case when bool_or(my_team.${sql.ref(name)}) then ${sql.lit(name)} end`),
+    sql`, `,
+  )
+  const projects = subject.projectId ? projectGrants(actor, subject.projectId) : sql`null`
+  const workspaces = subject.workspaceId ? workspaceGrants(actor, subject.workspaceId) : sql`null`
+  return sql<FactsColumn>`(select jsonb_build_object(
+      'owner', bool_or(my_team.is_owners),
+      'member', count(my_team.id) > 0 or exists (
+        select from organization_memberships my_membership
+         where my_membership.organization_id = ${subject.organizationId}
+           and my_membership.user_id = ${actor.userId} and my_membership.status = 'active'),
+      'access', array_remove(array[${access}], null),
+      'projects', ${projects},
+      'workspaces', ${workspaces},
+      'session_limits', (
+        select jsonb_build_array(my_organization.session_timeout, my_organization.session_remember)
+          from organizations my_organization
+         where my_organization.id = ${subject.organizationId}
+           and coalesce(my_organization.session_timeout, my_organization.session_remember) is not null),
+      'lacks_second_factor', exists (
+        select from organizations my_organization join users me on me.id = ${actor.userId}
+         where my_organization.id = ${subject.organizationId} and my_organization.collaborator_auth_policy = 'two_factor_mandatory'
+           and me.auth_method = 'password' and not exists (
+             select from second_factors my_factor where my_factor.user_id = me.id and my_factor.verified_at is not null)))
+    from team_members mine
+    join teams my_team on my_team.id = mine.team_id and my_team.organization_id = ${subject.organizationId}
+    where mine.user_id = ${actor.userId})`
+}
+
+/** The facts about the workspace that a query has joined as `w`. */
+export function workspaceFactsColumn(actor: ActorInSql) {
+  return factsColumn(actor, {
+    organizationId: sql`w.organization_id`,
+    projectId: sql`w.project_id`,
+    workspaceId: sql`w.id`,
+  })
+}
+
+/**
+ * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
+ * beside each row, and takes the other facts from the organization.
+ */
+export function grantsColumn(
+  actor: Actor,
+  subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> },
+) {
+  if (actor.kind !== 'user') return sql<GrantsColumn>`null::jsonb`
+  return sql<GrantsColumn>`jsonb_build_object('projects', ${projectGrants(actor, subject.projectId)},
+    'workspaces', ${workspaceGrants(actor, subject.workspaceId)})`
+}
+
+function projectGrants(actor: UserActor | UserInSql, projectId: RawBuilder<unknown>) {
+  return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
+      'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
+      'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking,
+      'project_settings', my_grant.project_settings, 'project_teams', my_grant.project_teams,
+      'project_variable_sets', my_grant.project_variable_sets, 'workspace_create', my_grant.workspace_create,
+      'workspace_move', my_grant.workspace_move, 'workspace_delete', my_grant.workspace_delete))
+    from team_projects my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
+    where my_grant.project_id = ${projectId})`
+}
+
+function workspaceGrants(actor: UserActor | UserInSql, workspaceId: RawBuilder<unknown>) {
+  return sql`(select jsonb_agg(jsonb_build_object('access', my_grant.access, 'runs', my_grant.runs, 'variables', my_grant.variables,
+      'state_versions', my_grant.state_versions, 'sentinel_mocks', my_grant.sentinel_mocks, 'run_tasks', my_grant.run_tasks,
+      'policy_overrides', my_grant.policy_overrides, 'locking', my_grant.workspace_locking))
+    from team_workspaces my_grant join team_members mine on mine.team_id = my_grant.team_id and mine.user_id = ${actor.userId}
+    where my_grant.workspace_id = ${workspaceId})`
+}

@@ -1,0 +1,63 @@
+import type { Facts, Role } from './facts.ts'
+import type { OrganizationAccess } from './grants.ts'
+import { ORGANIZATION_PERMISSIONS, type OrganizationPermission, without } from './permissions.ts'
+
+/** What the actor may do to the organization that the facts are about. Empty when the actor may not see it. */
+export function organizationPermissions(facts: Facts): ReadonlySet<OrganizationPermission> {
+  const permissions = granted(facts)
+  return facts.demands && permissions.size > 0 ? new Set(['organization:read']) : permissions
+}
+
+function granted(facts: Facts): ReadonlySet<OrganizationPermission> {
+  if (facts.role !== 'member') return BY_ROLE[facts.role]
+  const permissions = new Set(MEMBER)
+  for (const access of facts.access) for (const name of ACCESS_GRANTS[access]) permissions.add(name)
+  return permissions
+}
+
+const ALL: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS)
+/** It manages what is in the organization, not the organization itself or its tokens (public documentation, "API tokens"). */
+const ORGANIZATION_TOKEN = without(
+  ORGANIZATION_PERMISSIONS,
+  'organization:update',
+  'organization:delete',
+  'tokens:manage',
+  'owner',
+)
+
+const MEMBER: ReadonlySet<OrganizationPermission> = new Set([
+  'organization:read',
+  'run-tasks:read',
+  'agent-pools:read',
+  'variable-sets:read',
+])
+const READ: ReadonlySet<OrganizationPermission> = new Set(['organization:read'])
+const BY_ROLE = {
+  system: ALL,
+  owner: ALL,
+  'organization-token': ORGANIZATION_TOKEN,
+  'own-run': READ,
+  'consumer-run': READ,
+  'foreign-run': READ,
+  stranger: new Set<OrganizationPermission>(),
+} as const satisfies Record<Exclude<Role, 'member'>, ReadonlySet<OrganizationPermission>>
+
+const MEMBERS = ['members:read', 'members:manage'] as const
+const ACCESS_GRANTS: Record<OrganizationAccess, readonly OrganizationPermission[]> = {
+  manage_policies: [],
+  manage_policy_overrides: [],
+  delegate_policy_overrides: [],
+  manage_workspaces: ['workspaces:create', 'workspaces:manage', 'variable-sets:manage', 'tags:manage'],
+  manage_vcs_settings: [],
+  manage_providers: [],
+  manage_modules: [],
+  manage_run_tasks: ['run-tasks:manage'],
+  manage_projects: ['projects:create', 'workspaces:create', 'variable-sets:manage', 'tags:manage'],
+  read_workspaces: [],
+  read_projects: [],
+  manage_membership: MEMBERS,
+  manage_teams: [...MEMBERS, 'teams:manage'],
+  manage_organization_access: [...MEMBERS, 'teams:manage', 'teams:manage-access'],
+  access_secret_teams: ['teams:read-all'],
+  manage_agent_pools: ['agent-pools:manage'],
+}
