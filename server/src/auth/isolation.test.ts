@@ -3,11 +3,11 @@ import type { Route } from '../http/http.ts'
 import { offeredPaths } from '../http/includes.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
-import { type ActorName, createEveryone, type Everyone } from '../testing/everyone.ts'
+import { type ActorName, createEveryone, type Everyone } from './testing/everyone.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { ROUTE_ACCESS } from '../testing/route-access.ts'
-import { REQUESTS } from '../testing/route-requests.ts'
-import { fill } from '../testing/things.ts'
+import { ROUTE_ACCESS } from './testing/route-access.ts'
+import { REQUESTS } from './testing/route-requests.ts'
+import { fill } from './testing/things.ts'
 
 /** Two organizations in which everything has the same name: what one asks never shows that there is the other. */
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Route } from '../http/http.ts'
 import { openApi } from '../http/openapi.ts'
 import { createTestApp, type TestRequest } from '../testing/app.ts'
-import { type ActorName, ACTORS, createEveryone } from '../testing/everyone.ts'
+import { type ActorName, ACTORS, createEveryone } from './testing/everyone.ts'
 import { sampleBody } from '../testing/junk.ts'
-import { ROUTE_ACCESS } from '../testing/route-access.ts'
-import { REQUESTS } from '../testing/route-requests.ts'
+import { ROUTE_ACCESS } from './testing/route-access.ts'
+import { REQUESTS } from './testing/route-requests.ts'
 
 /** Every route × everybody who may ask, against the table in `testing/route-access.ts`. */
 

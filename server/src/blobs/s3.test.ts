@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { createS3Server } from '../testing/s3-server.ts'
+import { createS3Server } from './testing/s3-server.ts'
 import { createBlobs } from './blobs.ts'
 import { describeBlobs } from './driver-suite.ts'
 import { BlobExistsError } from './errors.ts'

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { TestApp, TestRequest } from './app.ts'
-import { createOrganization, createProject, createUser, createWorkspace, type TestUser } from './factories.ts'
-import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
-import { type Receiver, startReceiver } from './receiver.ts'
-import { uploadConfiguration } from './runs.ts'
-import { rawState, stateVersionBody } from './state-versions.ts'
+import type { TestApp, TestRequest } from '../../../../testing/app.ts'
+import { createOrganization, createProject, createUser, createWorkspace, type TestUser } from '../../../../testing/factories.ts'
+import { createFakeAgent, type FakeAgent } from '../../../../testing/fake-agent.ts'
+import { type Receiver, startReceiver } from '../../../../testing/receiver.ts'
+import { uploadConfiguration } from '../../../../testing/runs.ts'
+import { rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
 
 /** Stands wherever a secret does, so that it can be looked for where none may be. */
 export const SECRET = 'never-to-be-kept-4711'

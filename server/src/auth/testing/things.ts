@@ -1,12 +1,12 @@
-import { whenFileEnds } from './cleanup.ts'
-import type { TestApp } from './app.ts'
-import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
-import type { TestUser } from './factories.ts'
-import { startReceiver } from './receiver.ts'
-import { act, createRun, readRun, type RunSetting, uploadConfiguration } from './runs.ts'
-import { rawState, stateVersionBody } from './state-versions.ts'
-import { addTask, callBack, work } from './task-runs.ts'
-import { startTaskDeliveries } from '../features/tasks/task-results/loop.ts'
+import { whenFileEnds } from '../../testing/cleanup.ts'
+import type { TestApp } from '../../testing/app.ts'
+import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
+import type { TestUser } from '../../testing/factories.ts'
+import { startReceiver } from '../../testing/receiver.ts'
+import { act, createRun, readRun, type RunSetting, uploadConfiguration } from '../../testing/runs.ts'
+import { rawState, stateVersionBody } from '../../testing/state-versions.ts'
+import { addTask, callBack, work } from '../../testing/task-runs.ts'
+import { startTaskDeliveries } from '../../features/tasks/task-results/loop.ts'
 
 /** One of everything that routes are about, in one organization. */
 export type Things = {

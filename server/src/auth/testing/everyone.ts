@@ -1,8 +1,8 @@
-import { openSession } from '../features/identity/sessions/service.ts'
-import type { TestApp } from './app.ts'
-import { createTeamWithAccess } from './access.ts'
-import { createOrganization, createUser, type TestUser } from './factories.ts'
-import { addMember, createTeamToken } from './teams.ts'
+import { openSession } from '../../features/identity/sessions/service.ts'
+import type { TestApp } from '../../testing/app.ts'
+import { createTeamWithAccess } from '../../testing/access.ts'
+import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
+import { addMember, createTeamToken } from '../../testing/teams.ts'
 import { createThings, fill, type Things } from './things.ts'
 
 /**

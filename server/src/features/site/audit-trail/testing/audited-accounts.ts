@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { approve } from '../features/identity/oauth/service.ts'
-import { totpCode } from '../features/identity/sessions/totp.ts'
+import { approve } from '../../../identity/oauth/service.ts'
+import { totpCode } from '../../../identity/sessions/totp.ts'
 import { type Change, change, csrfOf, data, formRequest, many, one, SECRET, type World } from './audit-world.ts'
-import { createBrowser } from './browser.ts'
-import { addMember } from './teams.ts'
+import { createBrowser } from '../../../../testing/browser.ts'
+import { addMember } from '../../../../testing/teams.ts'
 
 const REDIRECT = 'http://localhost:10000/login'
 const VERIFIER = 'v'.repeat(60)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { whenFileEnds } from './cleanup.ts'
+import { whenFileEnds } from '../../../../testing/cleanup.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/groundstate.mjs')
 

@@ -1,4 +1,4 @@
-import { stateVersionBody, rawState } from './state-versions.ts'
+import { stateVersionBody, rawState } from '../../testing/state-versions.ts'
 import type { Things } from './things.ts'
 
 type Sent = { body?: unknown; query?: string }

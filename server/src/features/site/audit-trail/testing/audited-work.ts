@@ -1,7 +1,7 @@
-import { tokenContext } from '../features/tasks/task-results/service.ts'
+import { tokenContext } from '../../../tasks/task-results/service.ts'
 import { type Change, change, data, one, type World } from './audit-world.ts'
-import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from './runs.ts'
-import { md5, rawState, stateVersionBody } from './state-versions.ts'
+import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from '../../../../testing/runs.ts'
+import { md5, rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
 
 const NOBODY = { token: undefined, by: { id: null, tokenId: null } }
 const AGENTS = 'the protocol of agents: what they report is in the events of the run'
