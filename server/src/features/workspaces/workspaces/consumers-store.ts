@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { visibleWorkspace } from '../../../auth/facts.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { selectWorkspacesFor } from './store.ts'
 

@@ -2,9 +2,10 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import * as store from './consumers-store.ts'
-import { readableWorkspace, requireWorkspace, type Workspace } from './service.ts'
+import { readableWorkspace, requireWorkspace } from './access.ts'
 import { audited } from '../../../audit/record.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import type { Workspace } from './workspace.ts'
 
 /** The workspaces whose runs may read this one's state because they are listed, as far as the actor sees them. */
 export async function listRemoteStateConsumers(ctx: Ctx, id: string, page: Page): Promise<Paged<Workspace>> {

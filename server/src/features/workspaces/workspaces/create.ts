@@ -13,7 +13,7 @@ import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { raise } from '../../../events/reaction.ts'
 import { workspaceCreating } from './events.ts'
-import type { Workspace } from "./workspace.ts";
+import type { Workspace } from './workspace.ts'
 
 const POOL = '/data/attributes/agent-pool-id'
 

@@ -4,11 +4,12 @@ import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
 import { raise } from '../../../events/reaction.ts'
 import { findOwnersTeamId } from '../../organizations/teams/service.ts'
-import { requireWorkspace, type Workspace } from './service.ts'
+import { requireWorkspace } from './access.ts'
 import * as store from './store.ts'
 import { auditedStatement, auditRow, recordAudit } from '../../../audit/record.ts'
 import { workspaceUnlocked } from './events.ts'
 import { checkNoPendingStateVersion } from './pending-state.ts'
+import type { Workspace } from './workspace.ts'
 
 type Holder = { type: 'user' | 'team' | 'run'; id: string }
 type Locked = Pick<store.WorkspaceRow, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>

@@ -2,7 +2,7 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
-import { readableWorkspace } from './service.ts'
+import { readableWorkspace } from './access.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 

@@ -1,8 +1,8 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
-import { listWaitingReasons } from '../../runs/runs/service.ts'
 import { workspaceResource } from './resource.ts'
-import type { Workspace } from './service.ts'
+import type { Workspace } from './workspace.ts'
+import { listWaitingReasons } from './list-waiting-reasons.ts'
 
 /** Presents workspaces that were asked for: with why their runs wait. */
 export async function workspaceResources(ctx: Ctx, workspaces: readonly Workspace[]): Promise<Resource[]> {

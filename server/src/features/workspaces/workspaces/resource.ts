@@ -1,8 +1,8 @@
 import type { WorkspaceOutputResource } from '@groundstate/contract/workspace-outputs'
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { effectiveExecution } from './execution.ts'
-import type { Workspace } from './service.ts'
 import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
+import type { Workspace } from './workspace.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 
@@ -156,7 +156,7 @@ export function permissionsBlock(workspace: Workspace) {
  * organization allows that (public documentation: organizations, `allow-force-delete-workspaces`).
  */
 export function mayForceDelete(workspace: Workspace) {
-  const { standing } = workspace.facts
-  if (standing === 'owner' || standing === 'organization-token' || standing === 'system') return true
+  const { role } = workspace.facts
+  if (role === 'owner' || role === 'organization-token' || role === 'system') return true
   return workspace.allow_force_delete_workspaces && workspace.can.has('workspace:delete')
 }

@@ -8,7 +8,7 @@ import { shownWorkspace, workspaceResources } from './presentation.ts'
 import { listWorkspaces } from './list.ts'
 import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
 import { readTagged } from './tag-query.ts'
-import { requireWorkspaceBy } from './service.ts'
+import { requireWorkspaceBy } from './access.ts'
 import { SORTS } from './list-store.ts'
 
 const BY_NAME = '/organizations/:organization/workspaces/:name'

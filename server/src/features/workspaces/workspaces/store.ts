@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Asker, userInSql, workspaceFactsColumn } from '../../../auth/facts.ts'
+import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -40,7 +40,7 @@ export function selectWorkspaces(db: Db) {
 }
 
 /** As `selectWorkspaces`, with the facts about each for `actor`. */
-export function selectWorkspacesFor(db: Db, actor: Asker) {
+export function selectWorkspacesFor(db: Db, actor: ActorInSql) {
   const facts = workspaceFactsColumn(actor)
   return selectWorkspaces(db).select(facts.as('facts'))
 }
@@ -53,7 +53,7 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
   return 'id' in lower ? findForUserById(db, { userId, ...lower }) : findForUserByName(db, { userId, ...lower })
 }
 
-function selectWorkspace(db: Db, actor: Asker, lower: KeyInSql) {
+function selectWorkspace(db: Db, actor: ActorInSql, lower: KeyInSql) {
   return selectWorkspacesFor(db, actor).where((eb) =>
     'id' in lower
       ? eb('w.id', '=', lower.id)

@@ -1,5 +1,5 @@
 /** What holds a run back, as the database tells it; times as JSON has them. */
-export type WaitingFacts = Partial<{
+export type WaitingCause = Partial<{
   lockedBy: string | null
   lockedByRun: boolean | null
   lockedAt: string | null
@@ -26,7 +26,7 @@ export type WaitingTask = { name: string; deadline: Date }
  * nearest reason is told: a lock that a person holds before the place in line, since nothing moves until it is released.
  */
 export function waitingReason(
-  facts: WaitingFacts | null,
+  facts: WaitingCause | null,
   { tasks = [], now }: { tasks?: readonly WaitingTask[]; now: Date },
 ): string | null {
   if (tasks.length > 0) return tasksReason(tasks, now)
@@ -62,13 +62,13 @@ function tasksReason(tasks: readonly WaitingTask[], now: Date) {
   return `tasks ${names.slice(0, -1).join(', ')} and ${names.at(-1)} have not called back, ${left} left`
 }
 
-function silenceReason({ agentName }: WaitingFacts, expiry: Date, now: Date) {
+function silenceReason({ agentName }: WaitingCause, expiry: Date, now: Date) {
   if (expiry.getTime() - now.getTime() > LEAST_LEASE_MS) return null
   const agent = agentName ? `the agent ${agentName}` : 'its agent'
   return `waiting for a sign of life of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
 }
 
-function lineReason(facts: WaitingFacts, ahead: number) {
+function lineReason(facts: WaitingCause, ahead: number) {
   if (facts.lockedBy && !facts.lockedByRun) {
     const reason = facts.lockedReason ? `: ${facts.lockedReason}` : ''
     return `the workspace is locked by ${facts.lockedBy} since ${facts.lockedAt && new Date(facts.lockedAt).toISOString()}${reason}`

@@ -1,18 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { readFacts } from '../../../auth/facts.ts'
-import {
-  checkDemands,
-  type Facts,
-  refusal,
-  type WorkspacePermission,
-  workspacePermissions,
-} from '../../../auth/permissions.ts'
+import { type WorkspacePermission, refusal } from '../../../auth/permissions.ts'
 import { notFound } from '../../../errors.ts'
 import * as store from './store.ts'
-type Found = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>>>
-
-/** A workspace that the actor may see, with what it may do there. */
-export type Workspace = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission>; facts: Facts }
+import { checkDemands } from '../../../auth/demands.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
+import type { FoundWorkspace, Workspace } from './workspace.ts'
 
 /**
  * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what the
@@ -36,7 +29,7 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
   return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, key), permission)
 }
 
-function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermission): Workspace {
+function authorised(ctx: Ctx, row: FoundWorkspace | undefined, permission: WorkspacePermission): Workspace {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
   checkDemands(workspace.facts)
@@ -47,7 +40,7 @@ function authorised(ctx: Ctx, row: Found | undefined, permission: WorkspacePermi
 }
 
 /** The workspace with what the actor may do there; undefined when it may not see it. */
-export function readableWorkspace(ctx: Ctx, row: Found): Workspace | undefined {
+export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | undefined {
   const { facts: column, ...workspace } = row
   const facts = readFacts(ctx.actor, { organizationId: row.organization_id, workspaceId: row.id, facts: column })
   const can = workspacePermissions(facts)

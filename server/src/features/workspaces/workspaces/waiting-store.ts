@@ -1,0 +1,90 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { WaitingCause } from './waiting.ts'
+
+/** An agent that has not asked for work for this long is not counted on, in seconds. */
+const AGENT_SILENCE_SECONDS = 60
+
+/** The time since which an agent must have asked for work to be counted on. */
+export function heardSince(now: Date) {
+  return new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000).toISOString()
+}
+
+/** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
+export const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string }[] | null } | null>`case
+    when r.stages <> '{}' then jsonb_build_object(
+      'ids', (select jsonb_agg(id order by position) from task_stages where run_id = r.id),
+      'open', case when r.status like '%\\_running' then (
+        select jsonb_agg(jsonb_build_object('name', task_name, 'deadline', deadline_at))
+          from task_results where run_id = r.id and status = 'running') end)
+    end`
+
+/** What holds a run back, read only for runs that wait, or that an agent has under way. */
+export function waitingColumn(heard: string | RawBuilder<string>) {
+  return sql<WaitingCause | null>`case
+    when r.waits then (select jsonb_build_object(
+        'lockedBy', case w.locked_by_type
+          when 'user' then (select 'user ' || username from users where id = w.locked_by_id)
+          when 'team' then (select 'team ' || name from teams where id = w.locked_by_id)
+          else w.locked_by_type || ' ' || w.locked_by_id end,
+        'lockedByRun', w.locked_by_type = 'run',
+        'lockedAt', w.locked_at,
+        'lockedReason', w.locked_reason,
+        'activeRunId', w.active_run_id,
+        'ahead', (select count(*) from runs q
+                   where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order),
+        'previousRunId', (select q.id from runs q
+                   where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
+                   order by q.queue_order desc limit 1)))
+    when r.status in ('plan_queued', 'apply_queued') then (select jsonb_build_object(
+        'poolName', p.name,
+        'poolIsBuiltIn', p.organization_id is null,
+        'agentsOnline', (select count(*) from agents a
+                          where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}::timestamptz),
+        'jobsAhead', (select count(*) from agent_jobs j
+                       where j.agent_pool_id = p.id and j.status = 'queued'
+                         and j.seq < (select mine.seq from agent_jobs mine
+                                       where mine.run_id = r.id and mine.status = 'queued')))
+      from agent_pools p where p.id = r.agent_pool_id)
+    when r.status in ('planning', 'applying') then (select jsonb_build_object(
+        'agentName', a.name, 'leaseExpiresAt', j.lease_expires_at)
+      from agent_jobs j left join agents a on a.id = j.agent_id
+      where j.run_id = r.id and j.status = 'running' limit 1)
+    end`
+}
+
+/** What holds back the runs that keep workspaces waiting: of each the one at work, and the first in line. */
+export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
+  return db
+    .selectFrom('workspaces as w')
+    .innerJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('runs')
+          .selectAll()
+          .where((run) =>
+            run.or([
+              run('id', '=', run.ref('w.active_run_id')),
+              run(
+                'id',
+                '=',
+                run
+                  .selectFrom('runs as line')
+                  .select('line.id')
+                  .whereRef('line.workspace_id', '=', 'w.id')
+                  .where('line.waits', '=', sql.lit(true))
+                  .orderBy('line.queue_order')
+                  .limit(sql.lit(1)),
+              ),
+            ]),
+          )
+          .as('r'),
+      (join) => join.onTrue(),
+    )
+    .select(['r.id', 'r.workspace_id'])
+    .select(waitingColumn(heardSince(now)).as('waiting'))
+    .select(stagesColumn.as('task_stages'))
+    .where(sql<boolean>`w.id = any(${workspaceIds})`)
+    .orderBy('r.waits')
+    .execute()
+}
