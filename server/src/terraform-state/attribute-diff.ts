@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isRecord } from './cty.ts'
+import { isJsonObject } from './json-fields.ts'
 import { joined, part, type Sensitivity } from './sensitivity.ts'
 
 /** One place in an object that differs. A sensitive one has neither `before` nor `after`; a missing side is absent. */
@@ -111,7 +111,7 @@ function keysOf(value: unknown) {
 
 function item(value: unknown, key: string): unknown {
   if (Array.isArray(value)) return Number(key) < value.length ? value[Number(key)] : MISSING
-  return isRecord(value) && Object.hasOwn(value, key) ? value[key] : MISSING
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : MISSING
 }
 
 /**
@@ -120,7 +120,7 @@ function item(value: unknown, key: string): unknown {
  */
 function partOf(value: unknown, sensitive: Sensitivity, key: string): Sensitivity {
   if (sensitive === true || sensitive === undefined) return sensitive
-  const isWrapper = isRecord(value) && 'value' in value && 'type' in value && Object.keys(value).length === 2
+  const isWrapper = isJsonObject(value) && 'value' in value && 'type' in value && Object.keys(value).length === 2
   if (isWrapper && !('value' in sensitive) && !('type' in sensitive)) return key === 'value' ? sensitive : undefined
   return part(sensitive, key)
 }

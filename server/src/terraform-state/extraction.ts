@@ -1,8 +1,11 @@
 import { invalid } from '../errors.ts'
-import { objectAddress, typeAddress } from './address.ts'
-import { type CtyType, isRecord, outputType } from './cty.ts'
-import { jsonStateContent, outputsOf, rawStateContent, type StateContent } from './state-content.ts'
-import type { StateObject, StateOutput } from './state-object.ts'
+import { objectAddress, typeAddress } from './resource-address.ts'
+import { type CtyType, outputType } from './cty-type.ts'
+import { isJsonObject } from './json-fields.ts'
+import { outputsByName } from './outputs.ts'
+import type { ParsedState, StateObject, StateOutput } from './parsed-state.ts'
+import { readRawState } from './read-state.ts'
+import { readShowJson } from './show-json.ts'
 
 /** Name → count of instances, by hyphenated type: `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
 export type TypeCounts = Record<string, number>
@@ -52,21 +55,22 @@ const UNBILLED = new Set(['null_resource', 'terraform_data'])
 
 /** Of a parsed raw state of format 3 or 4. Throws `invalid` with a detail when it can't be read. */
 export function extractState(parsed: unknown): Extraction {
-  return extraction(rawStateContent(parsed))
+  return extraction(readRawState(parsed))
 }
 
 /** Of a parsed `terraform show -json` document, for states whose raw content is encrypted. Throws `invalid`. */
 export function extractJsonState(parsed: unknown): Extraction {
-  return extraction(jsonStateContent(parsed))
+  return extraction(readShowJson(parsed))
 }
 
 /** Of a parsed `json-state-outputs`; a missing type is inferred from the value. Throws `invalid`. */
 export function outputsFromJson(parsed: unknown): ExtractedOutput[] {
-  if (!isRecord(parsed)) throw invalid('it must be an object of outputs by name, each with sensitive, type and value')
-  return outputsOf(parsed).map(extractedOutput)
+  if (!isJsonObject(parsed))
+    throw invalid('it must be an object of outputs by name, each with sensitive, type and value')
+  return outputsByName(parsed).map(extractedOutput)
 }
 
-function extraction(content: StateContent): Extraction {
+function extraction(content: ParsedState): Extraction {
   const resources = new Map<string, ExtractedResource>()
   const modules = new Map<string, Map<string, number>>()
   const providers = new Map<string, Map<string, number>>()

@@ -1,4 +1,4 @@
-import { isRecord } from './cty.ts'
+import { isJsonObject } from './json-fields.ts'
 
 /**
  * Which parts of a value are sensitive: `true` for all of it, else the parts by key or index. It is the engine's
@@ -28,11 +28,11 @@ function sensitivityOfPath(path: unknown): Sensitivity {
 }
 
 function stepKey(step: unknown): string | undefined {
-  if (!isRecord(step)) return undefined
+  if (!isJsonObject(step)) return undefined
   if (step.type === 'get_attr') return typeof step.value === 'string' ? step.value : undefined
   if (step.type !== 'index') return undefined
   // The key comes with its type, since it may be a string or a number.
-  const key = isRecord(step.value) ? step.value.value : step.value
+  const key = isJsonObject(step.value) ? step.value.value : step.value
   return typeof key === 'string' || typeof key === 'number' ? String(key) : undefined
 }
 

@@ -1,6 +1,6 @@
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { AppError } from '../errors.ts'
-import { type DiffLimits, diffStates } from '../terraform-state/diff.ts'
+import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
 
 /** What came of reading content: unreadable content is an answer, since nobody here can do anything about it. */

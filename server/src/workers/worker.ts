@@ -1,5 +1,5 @@
 import { serialize } from 'node:v8'
-import type { DiffLimits } from '../terraform-state/diff.ts'
+import type { DiffLimits } from '../terraform-state/state-diff.ts'
 import { runTask, type TaskName, tooDeep } from './tasks.ts'
 
 /** What travels to a worker: contents are transferred or shared, never copied. */

@@ -3,7 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { type JobHandler, jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import * as store from './store.ts'
-import { deleteBeyondFreePlan, purgeDeleted, softDeleteOlderThan } from '../state-versions/retention.ts'
+import { deleteBeyondFreePlan, purgeDeleted, softDeleteOlderThan } from './apply.ts'
 
 export const RETENTION = jobKind('data-retention.apply', z.object({}), { concurrency: 1, timeLimitMs: 3_600_000 })
 

@@ -2,7 +2,7 @@ import type { DataRetentionPolicyInput } from '@groundstate/contract/data-retent
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import { requireOrganization } from '../../organizations/organizations/service.ts'
-import { requireWorkspace } from '../../workspaces/workspaces/service.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 import { audited } from '../../../audit/record.ts'
 /** Whose policy: an organization by its name, or a workspace by its id. */

@@ -1,10 +1,11 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Asker, type FactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { FactsColumn } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 
 export type OutputRow = Selectable<Schema['state_version_outputs']>
 
@@ -15,7 +16,7 @@ export async function findOutput(db: Db, actor: Actor, id: string) {
   return rows[0]
 }
 
-function selectOutput(actor: Asker, id: string | RawBuilder<string>) {
+function selectOutput(actor: ActorInSql, id: string | RawBuilder<string>) {
   return sql<OutputRow & { status: string; workspace_id: string; organization_id: string; facts: FactsColumn }>`
     select o.*, sv.status, w.id as workspace_id, w.organization_id, ${workspaceFactsColumn(actor)} as facts
       from state_version_outputs o

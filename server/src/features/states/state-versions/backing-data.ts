@@ -17,7 +17,7 @@ export const GRACE_MS = 7 * DAY_MS
 export async function requireOwnedStateVersion(ctx: Ctx, id: string) {
   if (ctx.config.edition === 'hosted') throw notFound('state version')
   const found = await requireStateVersion(ctx, id)
-  if (found.facts.standing !== 'owner' && found.facts.standing !== 'system') throw notFound('state version')
+  if (found.facts.role !== 'owner' && found.facts.role !== 'system') throw notFound('state version')
   return found
 }
 

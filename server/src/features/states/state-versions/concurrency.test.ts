@@ -11,7 +11,7 @@ import {
   stateClient,
   upload,
 } from '../../../testing/state-versions.ts'
-import { extractVersion } from './extract-job.ts'
+import { extractVersion } from './extract.ts'
 
 const CLIENTS = 16
 const TURNS = 25

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type JobHandler, jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { EXTRACT, extractVersion } from './extract-job.ts'
+import { EXTRACT, extractVersion } from './extract.ts'
 import { sweepOrphans, verifySample } from './upkeep.ts'
 
 const DAILY = { concurrency: 1, timeLimitMs: 3_600_000 }

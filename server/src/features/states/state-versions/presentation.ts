@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
-import { workspacePermissions } from '../../../auth/permissions.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { RawJson } from '../../../http/raw-json.ts'
 import type { Surroundings } from './create.ts'
 import { type Shown, stateVersionResource } from './resource.ts'
-import { resourceLists } from './resource-lists.ts'
+import { resourceLists } from './resource-list-cache.ts'
 import type { PresentedRow } from './store.ts'
 
 export async function stateVersionResources<Version extends PresentedRow>(
@@ -33,7 +33,7 @@ const NO_LIST = new RawJson(Buffer.from('[]'))
 function seesBilling({ plan, facts }: Surroundings) {
   if (plan !== 'standard') return false
   return (
-    facts.standing === 'owner' ||
-    (facts.standing === 'member' && (facts.access.has('manage_workspaces') || facts.access.has('read_workspaces')))
+    facts.role === 'owner' ||
+    (facts.role === 'member' && (facts.access.has('manage_workspaces') || facts.access.has('read_workspaces')))
   )
 }

@@ -3,9 +3,9 @@ import type { WorkspaceResourceResource } from '@groundstate/contract/workspace-
 import type { App } from '../../../app.ts'
 import { API_PREFIX } from '../../../http/http.ts'
 import { RawJson } from '../../../http/raw-json.ts'
-import { objectUrl } from './objects.ts'
+import { objectUrl } from './content-urls.ts'
 import type { PresentedRow } from './store.ts'
-import type { WorkspaceResource } from './workspace-resources.ts'
+import type { WorkspaceResource } from '../workspace-resources/list.ts'
 
 /** What a version shows beside its own row. */
 export type Shown = {

@@ -6,23 +6,23 @@ import { invalidParameter } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
 import { type Surroundings, createStateVersion, requireStateWorkspace } from './create.ts'
-import { stateDiffResource } from './diff-resource.ts'
-import { OBJECT_PATH } from './objects.ts'
+import { stateDiffResource } from '../state-version-diffs/resource.ts'
+import { OBJECT_PATH } from './content-urls.ts'
 import { shownIn, stateVersionResources } from './presentation.ts'
-import { CONTENT_FIELDS } from './request.ts'
+import { CONTENT_FIELDS } from './new-state.ts'
 import { workspaceResourceResource } from './resource.ts'
 import { listStateVersions, showCurrentStateVersion, showStateVersion } from './service.ts'
 import type { PresentedRow } from './store.ts'
-import { diffStateVersion } from './state-diff.ts'
+import { diffStateVersion } from '../state-version-diffs/compare.ts'
 import { downloadContent, MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
-import { listWorkspaceResources } from './workspace-resources.ts'
+import { listWorkspaceResources } from '../workspace-resources/list.ts'
 import {
   permanentlyDeleteBackingData,
   requireOwnedStateVersion,
   restoreBackingData,
   softDeleteBackingData,
 } from './backing-data.ts'
-import { requireRollbackWorkspace, rollbackStateVersion } from './rollback.ts'
+import { requireRollbackWorkspace, rollbackStateVersion } from './roll-back.ts'
 
 /** What the reads of state versions may include (INTERFACE §4.5.5). */
 const INCLUDES = ['created_by', 'run', 'run.created_by', 'run.configuration_version', 'outputs'] as const

@@ -1,11 +1,13 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { checkDemands, type Facts, type WorkspacePermission } from '../../../auth/permissions.ts'
+import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
 import { invalidParameter, notFound } from '../../../errors.ts'
-import { requireWorkspaceByName } from '../../workspaces/workspaces/service.ts'
+import { requireWorkspaceByName } from '../../workspaces/workspaces/access.ts'
 import { type Surroundings, surroundingsOf } from './create.ts'
 import * as store from './store.ts'
 import type { Page, Paged } from '../../../db/page.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import type { Facts } from '../../../auth/facts.ts'
 
 /** A version whose workspace the actor may see, with what it may do there. */
 export type StateVersion = Omit<store.FoundStateVersion, 'facts'> & { facts: Facts }

@@ -1,10 +1,11 @@
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Asker, type FactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts.ts'
+import type { FactsColumn } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 
 /**
  * A version without its list of instances, which nothing but the workspace's resources reads. What was extracted comes as
@@ -62,7 +63,7 @@ export async function findStateVersions(db: Db, actor: Actor, ids: readonly stri
 
 type Key = { id: InSql } | { ids: readonly string[] } | { currentOf: InSql }
 
-function selectStateVersion(actor: Asker, key: Key) {
+function selectStateVersion(actor: ActorInSql, key: Key) {
   const source =
     'currentOf' in key
       ? sql`workspaces w join state_versions sv on sv.id = w.current_state_version_id

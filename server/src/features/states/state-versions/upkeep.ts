@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
 import { BLOB_PREFIX, md5Of, readContent } from './content.ts'
-import * as upkeepStore from './upkeep-store.ts'
+import * as upkeepStore from './content-store.ts'
 
 /** How many versions are read back each day. */
 const SAMPLE = 200

@@ -1,7 +1,7 @@
-import { objectAddress, typeAddress } from './address.ts'
+import { objectAddress, typeAddress } from './resource-address.ts'
 import { type AttributeChange, changedAttributes, type DiffBudget, secretsOf } from './attribute-diff.ts'
-import { type StateContent, stateContent } from './state-content.ts'
-import type { StateObject, StateOutput } from './state-object.ts'
+import type { ParsedState, StateObject, StateOutput } from './parsed-state.ts'
+import { readState } from './read-state.ts'
 
 export type DiffAction = 'added' | 'changed' | 'removed'
 
@@ -22,7 +22,7 @@ export type ResourceDiff = {
 /** The attribute changes of an output have paths into its value; an empty path is the value itself. */
 export type OutputDiff = { name: string; action: DiffAction; sensitive: boolean; attributes: AttributeChange[] }
 
-export type StateSummary = Pick<StateContent, 'serial' | 'lineage' | 'engineVersion'>
+export type StateSummary = Pick<ParsedState, 'serial' | 'lineage' | 'engineVersion'>
 
 export type StateDiff = {
   from: StateSummary
@@ -49,8 +49,8 @@ export type DiffLimits = {
  * Throws `invalid` when one of the two can't be read.
  */
 export function diffStates(from: unknown, to: unknown, limits: DiffLimits = {}): StateDiff {
-  const before = stateContent(from)
-  const after = stateContent(to)
+  const before = readState(from)
+  const after = readState(to)
   const budget: DiffBudget = {
     changes: limits.changes ?? 5000,
     truncated: false,
@@ -69,7 +69,7 @@ export function diffStates(from: unknown, to: unknown, limits: DiffLimits = {}):
   }
 }
 
-function* secretTexts(content: StateContent) {
+function* secretTexts(content: ParsedState) {
   for (const object of content.objects) yield* secretsOf(object.attributes, object.sensitive)
   for (const output of content.outputs) if (output.sensitive) yield* secretsOf(output.value, true)
 }
@@ -139,6 +139,6 @@ function countsOf(diffs: { action: DiffAction }[]) {
   return counts
 }
 
-function summary({ serial, lineage, engineVersion }: StateContent): StateSummary {
+function summary({ serial, lineage, engineVersion }: ParsedState): StateSummary {
   return { serial, lineage, engineVersion }
 }

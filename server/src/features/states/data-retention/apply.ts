@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import { GRACE_MS } from './backing-data.ts'
-import { deleteContent } from './content.ts'
-import * as retentionStore from './retention-store.ts'
-import * as store from './store.ts'
+import { GRACE_MS } from '../state-versions/backing-data.ts'
+import { deleteContent } from '../state-versions/content.ts'
+import * as retentionStore from './expired-version-store.ts'
+import * as store from '../state-versions/store.ts'
 
 /** Of the free plan: so many of an organization's states are kept whatever their age, and the rest for half a year. */
 const FREE_STATES = 100

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Gathered } from './gathered.ts'
+import { Gathered } from './growing-buffer.ts'
 
 const pieces = Array.from({ length: 50 }, (_, index) => Buffer.alloc(40_000, index + 1))
 const all = Buffer.concat(pieces)

@@ -1,3 +1,5 @@
+import { isJsonObject } from './json-fields.ts'
+
 /** A type as the engine writes it in JSON: `"string"`, `["list", "string"]`, `["object", {"a": "number"}]` … */
 export type CtyType = string | [string, ...unknown[]]
 
@@ -12,7 +14,7 @@ export function isCtyType(value: unknown): value is CtyType {
   if (COLLECTIONS.has(kind)) return value.length === 2 && isCtyType(inner)
   if (kind === 'tuple') return value.length === 2 && Array.isArray(inner) && inner.every(isCtyType)
   // Optional attributes follow as a third element.
-  if (kind === 'object') return isRecord(inner) && Object.values(inner).every(isCtyType)
+  if (kind === 'object') return isJsonObject(inner) && Object.values(inner).every(isCtyType)
   return false
 }
 
@@ -22,7 +24,7 @@ export function inferredType(value: unknown): CtyType {
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'bool'
   if (Array.isArray(value)) return ['tuple', value.map(inferredType)]
-  if (isRecord(value)) {
+  if (isJsonObject(value)) {
     return ['object', Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inferredType(item)]))]
   }
   return 'dynamic'
@@ -43,8 +45,4 @@ const OUTPUT_TYPES: Record<string, string> = {
 export function outputType(type: CtyType): string {
   const kind = typeof type === 'string' ? type : type[0]
   return OUTPUT_TYPES[kind] ?? kind
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-import { type Span, topLevel } from './top-level.ts'
+import { type Span, topLevelFields } from './top-level-fields.ts'
 
 /** Up to this size (bytes) a full parse costs less than it tells. */
 const PARSE_WHOLE = 64 * 1024
@@ -39,7 +39,7 @@ export function readStateHeader(raw: Buffer): StateHeader {
 
 /** Why a content is no JSON object, completing "the JSON state …"; undefined when it is one. As thorough as the header. */
 export function jsonObjectFault(content: Buffer): string | undefined {
-  const scanned = topLevel(content)
+  const scanned = topLevelFields(content)
   if (!scanned.ok) return scanned.reason
   return content.length <= PARSE_WHOLE ? parseFault(content) : undefined
 }
@@ -47,7 +47,7 @@ export function jsonObjectFault(content: Buffer): string | undefined {
 function header(raw: Buffer): StateHeader {
   const foreign = foreignEncoding(raw)
   if (foreign !== undefined) throw new Unreadable(`starts with a ${foreign}, but the engine reads only plain UTF-8`)
-  const scanned = topLevel(raw)
+  const scanned = topLevelFields(raw)
   if (!scanned.ok) throw new Unreadable(scanned.reason)
   const fault = raw.length <= PARSE_WHOLE ? parseFault(raw) : undefined
   if (fault !== undefined) throw new Unreadable(fault)

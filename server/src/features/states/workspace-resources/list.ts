@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { badRequest } from '../../../errors.ts'
-import { extractVersion } from './extract-job.ts'
+import { extractVersion } from '../state-versions/extract.ts'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
-import { requireStateWorkspace } from './create.ts'
-import { unpackInstances } from './instances.ts'
-import * as store from './store.ts'
+import { requireStateWorkspace } from '../state-versions/create.ts'
+import { unpackInstances } from '../state-versions/packed-instances.ts'
+import * as store from '../state-versions/store.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 
 /** One instance of a resource in a workspace's current state, and the version that it is from. */

@@ -1,4 +1,4 @@
-import type { StateObject } from './state-object.ts'
+import type { StateObject } from './parsed-state.ts'
 
 type Place = Pick<StateObject, 'module' | 'mode' | 'type' | 'name' | 'key'>
 

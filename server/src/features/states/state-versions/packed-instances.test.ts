@@ -1,6 +1,6 @@
 import { zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { packInstances, unpackInstances } from './instances.ts'
+import { packInstances, unpackInstances } from './packed-instances.ts'
 
 function instances(count: number) {
   return Array.from({ length: count }, (_, index) => ({

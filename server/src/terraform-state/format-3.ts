@@ -1,26 +1,25 @@
 import { invalid } from '../errors.ts'
-import { inferredType, isRecord } from './cty.ts'
-import type { StateObject, StateOutput } from './state-object.ts'
-
-type Fields = Record<string, unknown>
+import { inferredType } from './cty-type.ts'
+import { isJsonObject, type JsonObject } from './json-fields.ts'
+import type { StateObject, StateOutput } from './parsed-state.ts'
 
 /** Objects of format 3 (engines before 0.12): by module, and in it by a key such as `data.aws_ami.ubuntu.0`. */
-export function objectsOfFormat3(modules: Fields[]): StateObject[] {
+export function objectsOfFormat3(modules: JsonObject[]): StateObject[] {
   return modules.flatMap((module) => {
     const address = moduleAddress(module.path)
-    return Object.entries(isRecord(module.resources) ? module.resources : {}).flatMap(([key, resource]) => {
+    return Object.entries(isJsonObject(module.resources) ? module.resources : {}).flatMap(([key, resource]) => {
       // Without a primary object there are only deposed ones.
-      if (!isRecord(resource) || !isRecord(resource.primary)) return []
+      if (!isJsonObject(resource) || !isJsonObject(resource.primary)) return []
       return [{ module: address, ...resourceKey(key), ...primaryObject(resource, resource.primary) }]
     })
   })
 }
 
 /** Outputs of the root module; those of other modules are not outputs of the workspace. */
-export function outputsOfFormat3(modules: Fields[]): StateOutput[] {
+export function outputsOfFormat3(modules: JsonObject[]): StateOutput[] {
   const root = modules.find((module) => moduleAddress(module.path) === '')
-  return Object.entries(isRecord(root?.outputs) ? root.outputs : {}).map(([name, output]) => {
-    if (!isRecord(output)) throw invalid(`the output ${JSON.stringify(name)} is not an object`)
+  return Object.entries(isJsonObject(root?.outputs) ? root.outputs : {}).map(([name, output]) => {
+    if (!isJsonObject(output)) throw invalid(`the output ${JSON.stringify(name)} is not an object`)
     const { value = null } = output
     // The format's own types (`string`, `list`, `map`) do not say of what.
     return { name, sensitive: output.sensitive === true, value, type: inferredType(value) }
@@ -48,11 +47,11 @@ function resourceKey(key: string): Pick<StateObject, 'mode' | 'type' | 'name' | 
   return { mode: isData ? 'data' : 'managed', type, name, key: index === undefined ? undefined : Number(index) }
 }
 
-function primaryObject(resource: Fields, primary: Fields) {
+function primaryObject(resource: JsonObject, primary: JsonObject) {
   return {
     provider: typeof resource.provider === 'string' ? resource.provider : '',
     tainted: primary.tainted === true,
-    attributes: isRecord(primary.attributes) ? primary.attributes : {},
+    attributes: isJsonObject(primary.attributes) ? primary.attributes : {},
     sensitive: undefined,
   }
 }

@@ -1,7 +1,18 @@
-import type { CtyType } from './cty.ts'
+import type { CtyType } from './cty-type.ts'
 import type { Sensitivity } from './sensitivity.ts'
 
-/** One object that the engine manages or has read: an instance of a resource, without the deposed ones. */
+/** What the three documents that describe a state have in common: raw formats 3 and 4, and `terraform show -json`. */
+export type ParsedState = {
+  engineVersion: string | null
+  /** The version of the raw format; null for a JSON state, which does not have one. */
+  stateVersion: number | null
+  serial: number | null
+  lineage: string | null
+  objects: StateObject[]
+  outputs: StateOutput[]
+}
+
+/** One object that the engine manages or has read: an instance of a resource. Deposed objects are left out. */
 export type StateObject = {
   /** The raw address with its instance keys, such as `module.net["a"].module.deep`; empty for the root module. */
   module: string

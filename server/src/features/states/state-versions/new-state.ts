@@ -2,9 +2,9 @@ import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { md5Of } from './content.ts'
-import { type SealedOutput, sealOutputs } from './extract.ts'
+import { type SealedOutput, sealOutputs } from './extraction-columns.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
-import { jsonObjectFault, readStateHeader, type StateHeader } from '../../../terraform-state/state-file.ts'
+import { jsonObjectFault, readStateHeader, type StateHeader } from '../../../terraform-state/state-header.ts'
 
 const ATTRIBUTES = '/data/attributes'
 /** The JSON pointer to all of a body. */

@@ -38,7 +38,7 @@ class Malformed extends Error {}
  * numbers and literals are checked; below that, only brackets and quotes must match, so that a 50 MB state takes tens of
  * milliseconds and no memory. The reason says what is wrong and at which byte.
  */
-export function topLevel(raw: Buffer): TopLevel {
+export function topLevelFields(raw: Buffer): TopLevel {
   try {
     return { ok: true, fields: scan(raw) }
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { conflict } from '../../../errors.ts'
-import { type Workspace } from '../../workspaces/workspaces/service.ts'
 import { isLockedBy, lockedBy } from '../../workspaces/workspaces/lock.ts'
+import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 
 type Lockable = Pick<Workspace, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 

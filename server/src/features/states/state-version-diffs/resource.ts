@@ -1,6 +1,6 @@
 import type { StateVersionDiffResource } from '@groundstate/contract/state-version-diffs'
-import type { StateSummary } from '../../../terraform-state/diff.ts'
-import type { ComparedVersions } from './state-diff.ts'
+import type { StateSummary } from '../../../terraform-state/state-diff.ts'
+import type { ComparedVersions } from './compare.ts'
 
 /** What changed from `fromId`, or from nothing at all, to `toId`. Not part of the public API: a document of our own. */
 export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): StateVersionDiffResource {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import type { ExtractedState } from './extract.ts'
+import type { ExtractedState } from './extraction-columns.ts'
 import { COLUMNS, type PresentedRow } from './store.ts'
 import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 

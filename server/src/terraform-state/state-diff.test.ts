@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { diffStates } from './diff.ts'
+import { diffStates } from './state-diff.ts'
 
 const testdata = (name: string): unknown =>
   JSON.parse(readFileSync(new URL(`./testdata/${name}.json`, import.meta.url), 'utf8'))

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import type { Located } from './content.ts'
+import type { Located } from '../state-versions/content.ts'
 
 export async function softDeleteBefore(
   db: Db,

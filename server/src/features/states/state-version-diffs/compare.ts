@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
-import { type Located, readContent } from './content.ts'
-import type { StateDiff } from '../../../terraform-state/diff.ts'
-import { requireStateVersion } from './service.ts'
-import { findDiff, insertDiff } from './diff-store.ts'
-import { readStateHeader } from '../../../terraform-state/state-file.ts'
-import * as store from './store.ts'
+import { type Located, readContent } from '../state-versions/content.ts'
+import type { StateDiff } from '../../../terraform-state/state-diff.ts'
+import { requireStateVersion } from '../state-versions/service.ts'
+import { findDiff, insertDiff } from './store.ts'
+import { readStateHeader } from '../../../terraform-state/state-header.ts'
+import * as store from '../state-versions/store.ts'
 
 /** Goes up when a comparison shows more, or otherwise, than it did: what was cached before is then worked out again. */
 const REVISION = 1
