@@ -1,33 +1,33 @@
 import type { Compilable, OperationNodeSource } from 'kysely'
 import type { Ctx, TransactionCtx } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
-import { type Db, transact, type Tx } from '../db/db.ts'
+import { type Db, transact } from '../db/db.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
 
 export type AuditedResource = { type: string; id: string }
 
-/** What is kept of a change. `action` is a verb as in the public API: `create`, `update`, `destroy`, `apply` … */
+/** One entry of the audit trail. `action` is a verb of the public API: `create`, `update`, `destroy`, `apply` … */
 export type AuditEvent = {
-  /** Undefined for what concerns the whole site; or a workspace or run, for callers that don't know whose it is. */
+  /** Undefined for the whole site. A caller that does not know the organization names a workspace or run of it. */
   organizationId: string | undefined | store.InOrganization
   action: string
   /** Types in the singular and snake case, as in the public API: `workspace`, `authentication_token` … */
   resource: AuditedResource
-  /** What helps to understand the change; never a secret, nor what may hold one: names of settings, not their values. */
+  /** Details of the change: names of settings, not their values. Never a secret, nor a value that may contain one. */
   meta?: Record<string, unknown>
 }
 
-/** Keeps who did what, from where. It takes a transaction: that of the change, so that neither is there without the other. */
+/** Records who did what, and from where. It runs in the transaction of the change, so that both are stored or neither. */
 export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
   await store.eventInsert(auditRow(ctx, event)).execute(ctx.db)
 }
 
-/** Makes a change and keeps its event in one transaction. The event may need what the change returns. */
+/** Makes a change and records its event in one transaction. The event may be made from the result of the change. */
 export async function audited<T>(
   ctx: Ctx,
   event: AuditEvent | ((changed: T) => AuditEvent),
-  change: (ctx: Omit<Ctx, 'db'> & { db: Tx }) => Promise<T>,
+  change: (ctx: TransactionCtx) => Promise<T>,
 ): Promise<T> {
   return transact(ctx, async (ctx) => {
     const changed = await change(ctx)
@@ -37,8 +37,8 @@ export async function audited<T>(
 }
 
 /**
- * Runs a change that returns its rows, and keeps an event for each of them, as one statement: for paths where a round
- * trip counts. No row, no event.
+ * Runs a change that returns its rows, and records an event for each row, in one statement: for paths on which a round trip is
+ * too slow. A change without rows records nothing.
  */
 export async function auditedStatement<T>(
   db: Db,
@@ -48,7 +48,7 @@ export async function auditedStatement<T>(
   return store.changeWithEvent(db, event, change)
 }
 
-/** An event as the row that it becomes, for statements that insert it along with their own; see `eventInsert`. */
+/** The row of an event, for statements that insert it together with rows of their own; see `eventInsert`. */
 export function auditRow(ctx: Ctx, event: AuditEvent): store.AuditRow {
   const { actor, request } = ctx
   const now = ctx.now()

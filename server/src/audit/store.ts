@@ -2,16 +2,16 @@ import { type Compilable, type Insertable, type OperationNodeSource, type RawBui
 import type { Db } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
 
-/** A workspace or a run, in whose organization something happened. */
+/** A workspace or run whose organization the event belongs to. */
 export type InOrganization = { workspace: string } | { run: string }
 
-/** An event before it is in the database, which looks its organization up where only a part of that is known. */
+/** An event before it is inserted. When it names a workspace or run, the insert looks up the organization. */
 export type AuditRow = Omit<Insertable<Schema['audit_events']>, 'organization_id' | 'meta'> & {
   organization: string | null | InOrganization
   meta: string | null
 }
 
-/** The insert of an event, as a statement or a part of one; with `from`, once for each row of that. */
+/** The insert of an event, as a statement or a part of one. With `from` it inserts one event for each row of that. */
 export function eventInsert(row: AuditRow, from?: RawBuilder<unknown>) {
   return sql<never>`insert into audit_events (
       id, organization_id, actor_type, actor_id, actor_name, token_id, action, resource_type, resource_id, meta,

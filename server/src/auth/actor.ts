@@ -1,8 +1,8 @@
 import { notFound } from '../errors.ts'
 
 /**
- * Who asks. A team's token acts as the team's service account, so it is a user with a `teamId`: one rule holds for
- * people and team tokens, and what only people may do checks `teamId`.
+ * A person, or a team. The token of a team acts as the team's service account, so it is a user with a `teamId`: people and teams
+ * share one set of rules. What only people may do checks `teamId`.
  */
 export type UserActor = {
   kind: 'user'
@@ -13,21 +13,21 @@ export type UserActor = {
   teamId: string | undefined
   /** The API token in use; undefined for a browser's session. */
   tokenId: string | undefined
-  /** The browser's session in use, when there is one. */
+  /** The browser's session in use; undefined for an API token. */
   sessionId?: string
-  /** How old the session is, and the longest that it went without use: organizations limit both. */
+  /** The age of the session and its longest time without use. Organizations limit both. */
   sessionAge?: { minutes: number; idleMinutes: number }
 }
 export type OrganizationActor = { kind: 'organization'; organizationId: string; tokenId: string }
-/** Reads the audit trail of its organization and nothing else. */
+/** May read the audit trail of its organization, and nothing else. */
 export type AuditActor = { kind: 'audit-trails'; organizationId: string; tokenId: string }
-/** An agent of a pool: speaks the agent protocol and nothing else. The pool of the server itself has no organization. */
+/** An agent of a pool; may use the agent protocol, and nothing else. The pool of the server itself has no organization. */
 export type AgentActor = { kind: 'agent'; agentPoolId: string; organizationId: string | null; tokenId: string }
-/** The engine and the agent at work for one run. */
+/** The engine and the agent that execute one run. */
 export type RunActor = { kind: 'run'; runId: string; workspaceId: string; organizationId: string; tokenId: string }
-/** A receiver that was handed the access token of one task result. */
+/** The receiver of a run task, with the access token of one task result. */
 export type TaskActor = { kind: 'task'; taskResultId: string; runId: string; tokenId: string }
-/** The server itself: background jobs and start-up. Passes every gate. */
+/** The server itself: background jobs and start-up. It may do everything. */
 export type SystemActor = { kind: 'system' }
 export type AnonymousActor = { kind: 'anonymous' }
 
@@ -41,7 +41,7 @@ export type Actor =
   | SystemActor
   | AnonymousActor
 
-/** A person of whom we know by other means than a token that it is them. */
+/** The actor for a user whose identity is established without an API token. */
 export function userActor(
   user: { id: string; username: string; is_site_admin: boolean },
   sessionId?: string,
@@ -54,17 +54,17 @@ export function userActor(
 export const SYSTEM: SystemActor = { kind: 'system' }
 export const ANONYMOUS: AnonymousActor = { kind: 'anonymous' }
 
-/** Administrators of the site, and the server itself; not the service account of a team. */
+/** Whether the actor is an administrator of the site, or the server itself. The service account of a team never is. */
 export function isSiteAdmin(actor: Actor) {
   return actor.kind === 'system' || (actor.kind === 'user' && actor.isSiteAdmin && actor.teamId === undefined)
 }
 
-/** The user as whom something is created or locked, for `created_by` columns; null when no user is behind the actor. */
+/** The id of the user behind the actor, for columns such as `created_by`; null when there is none. */
 export function actorUserId(actor: Actor) {
   return actor.kind === 'user' ? actor.userId : null
 }
 
-/** Lets site administrators and the server itself pass; for all others there is nothing here. */
+/** Throws `not-found` for everybody but site administrators and the server itself. */
 export function checkSiteAdmin({ actor }: { actor: Actor }) {
   if (!isSiteAdmin(actor)) throw notFound('resource')
 }

@@ -7,13 +7,13 @@ import { type Actor, ANONYMOUS, type UserActor } from './actor.ts'
 import { tokenHash } from './tokens.ts'
 
 export const SESSION_COOKIE = 'groundstate_session'
-/** When a token or session was last used is written at most this often, in ms. */
+/** `last_used_at` of a token or session is written at most this often. */
 const LAST_USED_INTERVAL_MS = 60_000
 
 /**
- * Who sent the request: from its bearer token, else from the browser's session cookie. Throws `unauthorized` for a token
- * that is unknown, expired or revoked, and for none at all unless the route is public: there, a bad token counts as none,
- * since the command line sends whatever it has along with discovery.
+ * Finds the actor of a request by its bearer token, else by the browser's session cookie. Throws `unauthorized` when both are
+ * missing, and for a token that is unknown, expired or revoked. On public routes the actor is always anonymous: a command line
+ * sends its token with discovery, even when it is no longer valid.
  */
 export async function authenticate(app: App, request: FastifyRequest, access: 'token' | 'public'): Promise<Actor> {
   if (access === 'public') return ANONYMOUS
@@ -46,8 +46,8 @@ export function sessionCookie(request: FastifyRequest) {
 }
 
 /**
- * A browser sends the cookie along with requests that other sites start, so a change asked for with a cookie must come
- * from our own pages. Browsers always tell the origin of such a request.
+ * Protects against cross-site request forgery: a browser sends the cookie with requests that other sites start, so a change
+ * that is requested with a cookie must come from our own pages. Browsers always send the origin of such a request.
  */
 export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
   if (request.method === 'GET' || request.method === 'HEAD') return
@@ -60,20 +60,20 @@ export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyReque
   )
 }
 
-/** As `checkSameOrigin` for requests that need no cookie yet, such as signing in: programs, which tell no origin, pass. */
+/** As `checkSameOrigin`, for requests that have no cookie yet, such as signing in. Programs send no origin and pass. */
 export function checkOwnPages(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
   const { origin, host } = request.headers
   if (origin === undefined || isOwnOrigin(app, origin, host)) return
   throw forbidden(`this must come from this server's own pages, not from ${origin}`)
 }
 
-/** The origin is the text `null` for pages that have none, such as sandboxed frames. */
+/** Pages without an origin, such as sandboxed frames, send the text `null`. */
 function isOwnOrigin(app: Pick<App, 'baseUrl'>, origin: string, host: string | undefined) {
   if (!URL.canParse(origin)) return false
   return origin === new URL(app.baseUrl).origin || new URL(origin).host === host
 }
 
-/** By the hex text of its hash. */
+/** Finds a token by its hash, as hex text. */
 const findToken = lookup(['hash'], (db, { hash }) =>
   db
     .selectFrom('tokens as t')
@@ -92,7 +92,7 @@ const findToken = lookup(['hash'], (db, { hash }) =>
     .where('t.hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 
-/** The actor of a token's text; undefined when there is no such token, or no longer. */
+/** Finds the actor of a token by the token's text; undefined when the token is unknown, revoked or expired. */
 export async function findTokenActor(app: App, text: string): Promise<Actor | undefined> {
   const now = app.now()
   const row = await findToken(app.db, { hash: tokenHash(text).toString('hex') })
@@ -141,7 +141,7 @@ function required(value: string | null) {
   return value
 }
 
-/** Guarded by the old value, so that replicas which see the same moment write once. */
+/** The condition on the old value lets only one of several replicas write. */
 async function touchToken(app: App, id: string) {
   const now = app.now()
   await app.db
@@ -157,7 +157,7 @@ async function touchToken(app: App, id: string) {
     .execute()
 }
 
-/** The actor of a session's cookie; undefined when the session has ended, by its age or for want of use. */
+/** Finds the actor of a session cookie; undefined when the session has ended, by its age or because it was not used. */
 export async function findSessionActor(app: App, cookie: string): Promise<UserActor | undefined> {
   const now = app.now()
   const row = await app.db

@@ -61,10 +61,10 @@ const WRITE: WorkspaceAccess = {
 }
 const ADMIN: WorkspaceAccess = { ...WRITE, run_tasks: true, policy_overrides: true }
 
-/** What `custom` access to a workspace begins with. */
+/** The defaults of `custom` access to a workspace. */
 export const CUSTOM_WORKSPACE: WorkspaceAccess = { ...READ, variables: 'none', state_versions: 'none' }
 
-/** The fixed levels of access to a workspace as what they imply (public documentation, "Permissions"). */
+/** What each fixed level of access to a workspace implies (public documentation, "Permissions"). */
 export const WORKSPACE_LEVELS = {
   read: READ,
   plan: { ...READ, runs: 'plan' },
@@ -81,10 +81,10 @@ const READ_PROJECT = {
   workspace_delete: false,
 } as const
 
-/** What `custom` access to a project begins with. */
+/** The defaults of `custom` access to a project. */
 export const CUSTOM_PROJECT: ProjectAccess = { ...READ_PROJECT, ...CUSTOM_WORKSPACE, project_variable_sets: 'none' }
 
-/** The fixed levels of access to a project as what they imply (public documentation, "Project team access"). */
+/** What each fixed level of access to a project implies (public documentation, "Project team access"). */
 export const PROJECT_LEVELS = {
   read: { ...READ_PROJECT, ...READ },
   write: { ...READ_PROJECT, ...WRITE },
@@ -106,7 +106,7 @@ export const PROJECT_LEVELS = {
   },
 } as const satisfies Record<string, ProjectAccess>
 
-/** The grant with what its level implies, whatever else its row says. */
+/** The grant with everything that its level implies. The level counts, whatever the other columns of the row say. */
 export function impliedGrant<Grant extends WorkspaceGrant>(grant: Grant): Grant {
   const levels: Record<string, Partial<ProjectAccess>> = 'project_settings' in grant ? PROJECT_LEVELS : WORKSPACE_LEVELS
   return { ...grant, ...levels[grant.access] }

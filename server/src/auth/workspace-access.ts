@@ -5,10 +5,10 @@ import type { WorkspacePermission } from './permissions.ts'
 import { checkDemands } from './demands.ts'
 import { workspacePermissions } from './workspace-permissions.ts'
 
-/** A row of what a workspace's runs consist of, selected with `workspaceFactsColumn`. */
+/** A row of a run or a part of one, selected with `workspaceFactsColumn`. */
 type RowOfWorkspace = { organization_id: string; workspace_id: string; workspace_name: string; facts: FactsColumn }
 
-/** The facts of such a row, and what they let the actor do in the workspace. */
+/** The facts of such a row, and the permissions that the actor has on the workspace. */
 export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_name'>) {
   const facts = readFacts(actor, {
     organizationId: row.organization_id,
@@ -18,14 +18,15 @@ export function readAccess(actor: Actor, row: Omit<RowOfWorkspace, 'workspace_na
   return { facts, can: workspacePermissions(facts) }
 }
 
-/** Whether the actor may read the workspace's runs and what they consist of: for lists, which leave out the rest. */
+/** Whether the actor may read the workspace's runs and their parts; lists leave out those that it may not read. */
 export function canReadRuns({ facts, can }: ReturnType<typeof readAccess>) {
   return !facts.demands && can.has('runs:read')
 }
 
 /**
- * Throws `not-found`, in the name of `noun`, for an actor that may not read the workspace's runs, and `forbidden` for one
- * that lacks `permission`. Who may not even see the workspace is told nothing of what its organization demands.
+ * Throws `not-found`, with `noun` as the thing that is not found, for an actor that may not read the workspace's runs, and
+ * `forbidden` for one that lacks `permission`. An actor that may not see the workspace learns nothing of its organization's
+ * demands.
  */
 export function checkAccess(
   { facts, can }: ReturnType<typeof readAccess>,
