@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { whenFileEnds } from '../../../../testing/cleanup.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../bin/groundstate.mjs')
+const PROGRAM = join(import.meta.dirname, '../../../../../bin/groundstate.mjs')
 
 /** A server in a process of its own. */
 export type Replica = { url: string; kill: () => Promise<void> }
