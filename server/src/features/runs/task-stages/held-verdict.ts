@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import * as store from './store.ts'
-import { advanceRun } from '../runs/transitions.ts'
+import { advanceRun } from '../runs/advance.ts'
 import { holdWorkspaceOfRun } from '../../tasks/task-results/store.ts'
 
 /**

@@ -3,14 +3,14 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { conflict, notFound } from '../../../errors.ts'
-import { type EffectiveTask, listEffectiveTasks } from '../../tasks/run-tasks/service.ts'
+import { type EffectiveTask, listEffectiveTasks } from '../../tasks/run-tasks/list.ts'
 import { requireRun } from '../runs/service.ts'
 import { cancelResults, createResults, type EndedRun, startResults } from '../../tasks/task-results/service.ts'
 import { HOLD_MS, tellHeldVerdict } from './held-verdict.ts'
 import { tellVerdict } from './jobs.ts'
 import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
-import { advanceRun } from '../runs/transitions.ts'
+import { advanceRun } from '../runs/advance.ts'
 import { listResults, type TaskResultRow } from '../../tasks/task-results/store.ts'
 type StageStatus = store.TaskStageRow['status']
 
@@ -108,9 +108,9 @@ export async function createStages(
 export async function stageStatuses(
   ctx: TransactionCtx,
   runId: string,
-): Promise<Partial<Record<Stage, StageStatus | 'held'>>> {
+): Promise<Partial<Record<Stage, StageStatus | 'deferred'>>> {
   const rows = await store.listStatuses(ctx.db, runId)
-  return Object.fromEntries(rows.map((row) => [row.stage, row.held_until === null ? row.status : 'held']))
+  return Object.fromEntries(rows.map((row) => [row.stage, row.held_until === null ? row.status : 'deferred']))
 }
 
 /** The run has reached a stage: its requests go out once this transaction has committed. */

@@ -1,12 +1,11 @@
-import type { Stage, TaskResource, WorkspaceTaskResource } from '@groundstate/contract/run-tasks'
+import type { Stage, TaskResource } from '@groundstate/contract/run-tasks'
 import type { TaskRow } from './store.ts'
-import type { WorkspaceTaskRow } from './workspace-tasks-store.ts'
 
-/** A run task; its key never leaves. `attached` are the workspace tasks that the caller may see. */
-export function taskResource(
-  task: TaskRow & { organization_name: string },
-  attached: readonly { id: string }[],
-): TaskResource {
+/** `attachments` are the workspace tasks that the caller may see. */
+type ShownTask = TaskRow & { organization_name: string; attachments: readonly { id: string }[] }
+
+/** A run task, without its key. */
+export function taskResource(task: ShownTask): TaskResource {
   const self = `/api/v2/tasks/${task.id}`
   return {
     id: task.id,
@@ -31,32 +30,11 @@ export function taskResource(
     relationships: {
       organization: { data: { id: task.organization_name, type: 'organizations' } },
       'workspace-tasks': {
-        data: attached.map(({ id }) => ({ id, type: 'workspace-tasks' })),
+        data: task.attachments.map(({ id }) => ({ id, type: 'workspace-tasks' })),
         links: { related: `${self}/relationships/workspace-tasks` },
       },
       'agent-pool': { data: task.agent_pool_id === null ? null : { id: task.agent_pool_id, type: 'agent-pools' } },
     },
     links: { self },
-  }
-}
-
-export function workspaceTaskResource(row: WorkspaceTaskRow): WorkspaceTaskResource {
-  const stages = row.stages as Stage[]
-  return {
-    id: row.id,
-    type: 'workspace-tasks',
-    attributes: {
-      'enforcement-level': row.enforcement_level,
-      // The older form, for one stage.
-      stage: stages[0] ?? null,
-      stages,
-      'created-at': row.created_at,
-      'updated-at': row.updated_at,
-    },
-    relationships: {
-      task: { data: { id: row.task_id, type: 'tasks' } },
-      workspace: { data: { id: row.workspace_id, type: 'workspaces' } },
-    },
-    links: { self: `/api/v2/workspaces/${row.workspace_id}/tasks/${row.id}` },
   }
 }

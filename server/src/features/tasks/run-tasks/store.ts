@@ -1,10 +1,12 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn, visibleWorkspace } from '../../../auth/facts.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
+import { factsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskRow = Selectable<Schema['tasks']>
+export type TaskChanges = Updateable<Schema['tasks']>
 
 function selectTasks(db: Db) {
   return db
@@ -46,7 +48,7 @@ export async function insertTask(db: Db, row: Insertable<Schema['tasks']>) {
   await db.insertInto('tasks').values(row).execute()
 }
 
-export async function updateTask(db: Db, id: string, changes: Updateable<Schema['tasks']>) {
+export async function updateTask(db: Db, id: string, changes: TaskChanges) {
   return db
     .updateTable('tasks')
     .set(changes)
@@ -59,7 +61,7 @@ export async function deleteTask(db: Db, id: string) {
   await db.deleteFrom('tasks').where('id', '=', id).execute()
 }
 
-/** Where tasks are attached, as far as the actor may see the workspaces. */
+/** Where tasks are attached. Workspaces that the actor may not see are left out. */
 export async function listAttachments(db: Db, actor: Actor, taskIds: readonly string[]) {
   return db
     .selectFrom('workspace_tasks as a')
@@ -72,7 +74,7 @@ export async function listAttachments(db: Db, actor: Actor, taskIds: readonly st
     .execute()
 }
 
-/** How many workspaces of the organization have a task attached, not counting the one that is about to get another. */
+/** How many workspaces of the organization have a task attached; `except` is the one that is about to get another. */
 export async function countAttachedWorkspaces(db: Db, organizationId: string, except: string) {
   const { count } = await db
     .selectFrom('workspace_tasks as a')
@@ -93,7 +95,7 @@ export async function countWorkspaces(db: Db, organizationId: string) {
   return count
 }
 
-/** A task that every workspace of the organization asks, if there is one. */
+/** The first task, by name, that every workspace of the organization asks. */
 export async function findGlobalTask(db: Db, organizationId: string) {
   return db
     .selectFrom('tasks')
@@ -106,14 +108,14 @@ export async function findGlobalTask(db: Db, organizationId: string) {
     .executeTakeFirst()
 }
 
-/** Orders what counts against the limits of an organization's plan. */
+/** Serialises the changes that count against the limits of the organization's plan. */
 export async function lockOrganization(tx: Tx, id: string) {
   await tx.selectFrom('organizations').select('id').where('id', '=', id).forNoKeyUpdate().execute()
 }
 
 /**
- * The enabled tasks that a workspace's runs ask, each once: attached to it, or to all workspaces of the organization.
- * Of a task that is both, the stages of both count.
+ * The enabled tasks that a workspace's runs ask, each once: attached to it, or global. For a task that is both, the stages
+ * of both count.
  */
 export async function listEffectiveTasks(db: Db, workspace: { id: string; organization_id: string }) {
   return db

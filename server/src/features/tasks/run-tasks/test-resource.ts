@@ -1,10 +1,9 @@
 import type { TaskTestResource } from '@groundstate/contract/run-tasks'
-import type { Task } from './service.ts'
-import { exchangeWords, type Verification } from './verification.ts'
+import { describeExchange, type Verification } from './receiver.ts'
 
-/** What a test of a task's receiver has shown: our own resource, for people who build one. */
+/** What a test of a task's receiver has shown: our own resource, for those who build a receiver. */
 export function taskTestResource(
-  task: Pick<Task, 'id'>,
+  task: { id: string },
   { request, signature, exchange }: Verification,
 ): TaskTestResource {
   const { answer } = exchange
@@ -13,10 +12,9 @@ export function taskTestResource(
     type: 'task-tests',
     attributes: {
       passed: answer?.status === 200,
-      summary: exchangeWords(exchange),
+      summary: describeExchange(exchange),
       'duration-ms': exchange.durationMs,
       request: { method: 'POST', url: request.url, headers: request.headers, body: request.body },
-      /** Lower-case hex HMAC-SHA512 of the body's bytes; empty without a key. */
       'expected-signature': signature,
       response: answer
         ? {

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
-import { taskReceiver } from '../run-tasks/service.ts'
+import { taskReceiver } from '../run-tasks/receiver.ts'
 import { backoff } from './backoff.ts'
 import { endResults } from './deadlines.ts'
 import * as store from './deliveries-store.ts'

@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { databaseUrl } from '../../../testing/database.ts'
 import type { Received } from '../../../testing/receiver.ts'
-import { startReplicaProcess } from '../../../testing/replica.ts'
+import { startReplicaProcess } from './testing/replica.ts'
 import { createRun } from '../../../testing/runs.ts'
 import {
   addTask,

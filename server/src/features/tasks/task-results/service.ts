@@ -3,7 +3,7 @@ import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { notFound } from '../../../errors.ts'
-import type { EffectiveTask } from '../run-tasks/service.ts'
+import type { EffectiveTask } from '../run-tasks/list.ts'
 import * as store from './store.ts'
 
 /** Wakes the processes that send requests and watch deadlines. */

@@ -1,4 +1,6 @@
-import type { Insertable, Selectable, Updateable } from 'kysely'
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -31,6 +33,17 @@ export async function findWorkspaceTask(db: Db, workspaceId: string, id: string)
     .executeTakeFirst()
 }
 
+/** Workspace tasks by their ids. Those of workspaces that the actor may not see are left out. */
+export async function findWorkspaceTasks(db: Db, actor: Actor, ids: readonly string[]) {
+  return db
+    .selectFrom('workspace_tasks as a')
+    .innerJoin('workspaces as w', 'w.id', 'a.workspace_id')
+    .selectAll('a')
+    .where(sql<boolean>`a.id = any(${ids})`)
+    .where(visibleWorkspace(actor))
+    .execute()
+}
+
 export async function insertWorkspaceTask(db: Db, row: Insertable<Schema['workspace_tasks']>) {
   return db.insertInto('workspace_tasks').values(row).returningAll().executeTakeFirstOrThrow()
 }
@@ -43,7 +56,7 @@ export async function deleteWorkspaceTask(db: Db, id: string) {
   await db.deleteFrom('workspace_tasks').where('id', '=', id).execute()
 }
 
-/** A task of the organization; undefined for one of another. */
+/** A task of the organization; undefined when it belongs to another organization. */
 export async function findTaskOf(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('tasks')

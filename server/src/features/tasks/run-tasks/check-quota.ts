@@ -8,7 +8,7 @@ const FREE_WORKSPACES = 10
 
 type Planned = { id: string; plan: 'free' | 'standard' | 'unlimited' }
 
-/** Throws `invalid` when the plan allows no further task. Holds the organization, so that two at once don't both pass. */
+/** Throws `invalid` when the plan allows no further task. Locks the organization, so that only one of two concurrent requests passes. */
 export async function checkTaskQuota(ctx: TransactionCtx, organization: Planned) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)
@@ -27,7 +27,7 @@ export async function checkWorkspaceQuota(ctx: TransactionCtx, organization: Pla
   }
 }
 
-/** As `checkTaskQuota`, for a task that is about to be asked in every workspace; `pointer` is at what makes it so. */
+/** As `checkTaskQuota`, for a task that becomes global; `pointer` names the attribute that makes it so. */
 export async function checkGlobalQuota(ctx: TransactionCtx, organization: Planned, pointer: string) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)
@@ -40,7 +40,7 @@ export async function checkGlobalQuota(ctx: TransactionCtx, organization: Planne
   }
 }
 
-/** As `checkTaskQuota`, for one more workspace of an organization that may have a task for every workspace. */
+/** As `checkTaskQuota`, for one more workspace: a global task would run in it too. */
 export async function checkNewWorkspaceQuota(ctx: TransactionCtx, organization: Planned) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)

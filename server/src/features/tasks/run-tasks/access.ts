@@ -1,0 +1,23 @@
+import type { Ctx } from '../../../app.ts'
+import { readFacts } from '../../../auth/facts.ts'
+import type { OrganizationPermission } from '../../../auth/permissions.ts'
+import { forbidden, notFound } from '../../../errors.ts'
+import * as store from './store.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+
+export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>
+
+/** Throws `not-found` for a task that the actor may not see, `forbidden` when it lacks the permission. */
+export async function requireTask(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<Task> {
+  const task = await store.findTask(ctx.db, ctx.actor, id)
+  if (!task) throw notFound('task')
+  const facts = readFacts(ctx.actor, { organizationId: task.organization_id, facts: task.facts })
+  const can = organizationPermissions(facts)
+  checkDemands(facts)
+  if (!can.has('run-tasks:read')) throw notFound('task')
+  if (!can.has(permission)) {
+    throw forbidden(`this needs the permission ${permission} in the organization ${task.organization_name}`)
+  }
+  return task
+}

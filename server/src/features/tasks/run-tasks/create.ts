@@ -1,0 +1,56 @@
+import type { CreateTask } from '@groundstate/contract/run-tasks'
+import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { transact } from '../../../db/db.ts'
+import { requireOrganization } from '../../organizations/organizations/service.ts'
+import { requireTask } from './access.ts'
+import { taskAudit } from './audit.ts'
+import { checkGlobalQuota, checkTaskQuota } from './check-quota.ts'
+import { globalColumns } from './global-configuration.ts'
+import { AGENT_POOL, IS_GLOBAL } from './pointers.ts'
+import { sealKey } from './receiver.ts'
+import * as store from './store.ts'
+import { refuseTakenName } from './task-name.ts'
+import { checkReceiver } from './verify.ts'
+import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
+
+/**
+ * Creates a task after its receiver has answered the verification request with 200; throws `invalid` with the answer
+ * otherwise. No transaction is open during that request.
+ */
+export async function createTask(ctx: Ctx, organizationName: string, { attributes, relationships }: CreateTask) {
+  const organization = await requireOrganization(ctx, organizationName, 'run-tasks:manage')
+  const poolId = relationships['agent-pool']?.data?.id ?? null
+  if (poolId !== null) await requireOrganizationPool(ctx, organization.id, poolId, AGENT_POOL)
+  const hmacKey = attributes['hmac-key'] || undefined
+  const ca = attributes['ca-certificate'] || undefined
+  await transact(ctx, async (ctx) => checkTaskQuota(ctx, organization))
+  await checkReceiver(ctx, { organizationName: organization.name }, { url: attributes.url, hmacKey, ca })
+
+  const id = ctx.newId('task')
+  const now = ctx.now()
+  await refuseTakenName(attributes.name, () =>
+    transact(ctx, async (ctx) => {
+      await checkTaskQuota(ctx, organization)
+      if (attributes['global-configuration']?.enabled && attributes.enabled !== false)
+        await checkGlobalQuota(ctx, organization, IS_GLOBAL)
+      const row = {
+        id,
+        organization_id: organization.id,
+        name: attributes.name,
+        url: attributes.url,
+        description: attributes.description ?? null,
+        hmac_key: sealKey(ctx, id, hmacKey),
+        ca_certificates: ca ?? null,
+        enabled: attributes.enabled ?? true,
+        agent_pool_id: poolId,
+        ...globalColumns(attributes['global-configuration']),
+        created_at: now,
+        updated_at: now,
+      }
+      await store.insertTask(ctx.db, row)
+      await recordAudit(ctx, taskAudit(row, 'create'))
+    }),
+  )
+  return requireTask(ctx, id, 'run-tasks:read')
+}

@@ -1,0 +1,41 @@
+import type { App } from '../../../app.ts'
+import type { Exchange } from '../../../outbound/outbound.ts'
+import type { TaskRow } from './store.ts'
+
+/** The HTTP server that a task asks, with the key that signs the requests. */
+export type Receiver = { url: string; hmacKey: string | undefined; ca: string | undefined }
+
+/** A verification request, and what came of it. */
+export type Verification = {
+  request: { url: string; headers: Record<string, string>; body: string }
+  signature: string
+  exchange: Exchange
+}
+
+export function taskReceiver(
+  { secrets }: Pick<App, 'secrets'>,
+  task: Pick<TaskRow, 'id' | 'url' | 'hmac_key' | 'ca_certificates'>,
+): Receiver {
+  return {
+    url: task.url,
+    hmacKey: task.hmac_key === null ? undefined : secrets.openText(task.hmac_key, keyContext(task.id)),
+    ca: task.ca_certificates ?? undefined,
+  }
+}
+
+/** The column for a task's key; null without one. */
+export function sealKey({ secrets }: Pick<App, 'secrets'>, taskId: string, hmacKey: string | undefined) {
+  return hmacKey === undefined ? null : secrets.seal(hmacKey, keyContext(taskId))
+}
+
+function keyContext(taskId: string) {
+  return `tasks/${taskId}/hmac-key`
+}
+
+/** What came of a request, in one line. */
+export function describeExchange({ answer, error }: Exchange) {
+  if (!answer) return error
+  const text = answer.body.toString('utf8').replaceAll(/\s+/g, ' ').trim()
+  const start = text.length > 200 ? `${text.slice(0, 200)}…` : text
+  return start === '' ? `it was answered with ${answer.status}` : `it was answered with ${answer.status}: ${start}`
+}

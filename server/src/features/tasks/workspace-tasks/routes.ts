@@ -1,0 +1,54 @@
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { createWorkspaceTaskBody, updateWorkspaceTaskBody, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
+import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { requireWorkspaceTask } from './access.ts'
+import { createWorkspaceTask } from './create.ts'
+import { deleteWorkspaceTask } from './delete.ts'
+import { listTaskAttachments, listWorkspaceTasks } from './list.ts'
+import { workspaceTaskResource } from './resource.ts'
+import { updateWorkspaceTask } from './update.ts'
+
+const ALL = '/workspaces/:workspaceId/tasks'
+const ONE = '/workspaces/:workspaceId/tasks/:id'
+
+const listOfTask = { summary: 'List the workspaces of a run task', answers: { 200: pageOf(workspaceTaskSchema) } }
+const list = { summary: 'List the run tasks of a workspace', answers: { 200: pageOf(workspaceTaskSchema) } }
+const create = {
+  summary: 'Attach a run task to a workspace',
+  answers: { 201: documentOf(workspaceTaskSchema) },
+  body: createWorkspaceTaskBody,
+}
+const show = { summary: 'Show a run task of a workspace', answers: { 200: documentOf(workspaceTaskSchema) } }
+const update = {
+  summary: 'Update a run task of a workspace',
+  answers: { 200: documentOf(workspaceTaskSchema) },
+  body: updateWorkspaceTaskBody,
+}
+const remove = { summary: 'Detach a run task from a workspace', answers: { 204: null } }
+
+export const workspaceTaskRoutes: Routes = (http) => {
+  http.get('/tasks/:taskId/relationships/workspace-tasks', listOfTask, async (req) => {
+    const page = req.page()
+    const { rows, total } = await listTaskAttachments(req.ctx, req.params.taskId, page)
+    return listPage({ url: req.url, page }, { rows: rows.map(workspaceTaskResource), total })
+  })
+  http.get(ALL, list, async (req) => {
+    const page = req.page()
+    const { rows, total } = await listWorkspaceTasks(req.ctx, req.params.workspaceId, page)
+    return listPage({ url: req.url, page }, { rows: rows.map(workspaceTaskResource), total })
+  })
+  http.post(ALL, create, async (req) => {
+    return created(workspaceTaskResource(await createWorkspaceTask(req.ctx, req.params.workspaceId, req.body.data)))
+  })
+  http.get(ONE, show, async (req) => {
+    return ok(workspaceTaskResource(await requireWorkspaceTask(req.ctx, req.params, 'workspace:read')))
+  })
+  http.patch(ONE, update, async (req) => {
+    return ok(workspaceTaskResource(await updateWorkspaceTask(req.ctx, req.params, req.body.data.attributes)))
+  })
+  http.delete(ONE, remove, async (req) => {
+    await deleteWorkspaceTask(req.ctx, req.params)
+    return noContent()
+  })
+}
