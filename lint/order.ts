@@ -44,6 +44,7 @@ const VERBS: ReadonlySet<string> = new Set([
   'create',
   'deliver',
   'delete',
+  'deregister',
   'disable',
   'discard',
   'download',

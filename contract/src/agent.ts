@@ -33,6 +33,8 @@ export const registerAgentBody = z.object({
   arch: z.string(),
 })
 
+export type RegisterAgent = z.infer<typeof registerAgentBody>
+
 export const registeredAgent = z.object({ agentId: z.string(), poolId: z.string() })
 export type RegisteredAgent = z.infer<typeof registeredAgent>
 

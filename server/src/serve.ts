@@ -16,7 +16,7 @@ import { requireSameSecret } from './secrets/mark.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 import { ensureAdmin } from './features/site/admin/first-admin.ts'
-import { createBuiltInAgentToken } from './features/agents/agent-pools/tokens.ts'
+import { createBuiltInAgentToken } from "./features/agents/agent-pools/create-token.ts";
 
 /** What a person is told about a server that has just become ready. */
 export type Started = {

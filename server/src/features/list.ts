@@ -15,8 +15,10 @@ import type { JobHandler } from '../jobs/handler.ts'
 import { accountRoutes } from './identity/account/routes.ts'
 import { twoFactorRoutes } from './identity/account/two-factor-routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
+import { agentJobReactions } from './runs/agent-jobs/reactions.ts'
 import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { agentPoolRoutes } from './agents/agent-pools/routes.ts'
+import { agentTokenRoutes } from './agents/agent-pools/token-routes.ts'
 import { agentRoutes } from './agents/agents/routes.ts'
 import { applyRoutes } from './runs/applies/routes.ts'
 import { auditTrailJobs } from './site/audit-trail/jobs.ts'
@@ -83,6 +85,7 @@ export const ROUTES: readonly Routes[] = [
   agentJobRoutes,
   agentPoolRoutes,
   agentRoutes,
+  agentTokenRoutes,
   anyTokenRoutes,
   applyRoutes,
   auditTrailRoutes,
@@ -126,7 +129,12 @@ export const ROUTES: readonly Routes[] = [
 ]
 
 /** What areas do about what happens below them, in this order. */
-export const REACTIONS: readonly Reaction[] = [...taskReactions, ...stateVersionReactions, ...runReactions]
+export const REACTIONS: readonly Reaction[] = [
+  ...taskReactions,
+  ...stateVersionReactions,
+  ...runReactions,
+  ...agentJobReactions,
+]
 
 /** How resources get into the documents that include them. */
 export const LOADERS: readonly Loader[] = [

@@ -1,7 +1,7 @@
 import type { AgentPoolResource } from '@groundstate/contract/agent-pools'
-import type { AgentPool } from './service.ts'
+import type { AgentPoolRow } from './store.ts'
 
-export function agentPoolResource(pool: AgentPool): AgentPoolResource {
+export function agentPoolResource(pool: AgentPoolRow): AgentPoolResource {
   const self = `/api/v2/agent-pools/${pool.id}`
   const toMany = <const Type extends string>(ids: readonly string[], type: Type) => ({
     data: ids.map((id) => ({ id, type })),

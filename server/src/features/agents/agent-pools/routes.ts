@@ -1,72 +1,86 @@
-import { createAgentPoolBody, createAgentTokenBody, updateAgentPoolBody } from '@groundstate/contract/agent-pools'
-import type { Ctx } from '../../../app.ts'
+import { agentPoolSchema, createAgentPoolBody, updateAgentPoolBody } from '@groundstate/contract/agent-pools'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { agentPoolIncludes } from '@groundstate/contract/includes'
+import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readSort, readText } from '../../../http/query.ts'
-import { tokenResource } from '../../identity/tokens/resource.ts'
-import { listReadableWorkspaces } from '../../workspaces/workspaces/service.ts'
+import { requireAgentPool } from './access.ts'
+import { createAgentPool } from './create.ts'
+import { deleteAgentPool } from './delete.ts'
+import { listAgentPools } from './list.ts'
 import { agentPoolResource } from './resource.ts'
-import {
-  type AgentPool,
-  createAgentPool,
-  deleteAgentPool,
-  listAgentPools,
-  requireAgentPool,
-  updateAgentPool,
-} from './service.ts'
-import { workspaceResource } from '../../workspaces/workspaces/resource.ts'
-import { createAgentToken, listAgentTokens } from './tokens.ts'
+import type { PoolFilter } from './store.ts'
+import { updateAgentPool } from './update.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 
-// Keys that an agent of the pool holds are among what clients may ask for; there are none here.
-const INCLUDES = ['workspaces', 'hyok_configurations'] as const
+const allowedWorkspace = z.string().describe('pools that the workspace of this name may use')
+const allowedProject = z.string().describe('pools that the project of this name may use')
+const LIST_QUERY = {
+  q: z.string().describe('part of the name'),
+  'filter[allowed_workspaces][name]': allowedWorkspace,
+  'filter[allowed-workspaces][name]': allowedWorkspace,
+  'filter[allowed_projects][name]': allowedProject,
+  'filter[allowed-projects][name]': allowedProject,
+  sort: z.enum(['name', '-name', 'created-at', '-created-at']).describe('by `name` unless given'),
+}
+
+const ONE = { 200: documentOf(agentPoolSchema) }
 
 export const agentPoolRoutes: Routes = (http) => {
-  http.get('/organizations/:organization/agent-pools', { include: INCLUDES }, async (req) => {
-    const page = req.page()
-    const { query } = req
-    const { rows, total } = await listAgentPools(req.ctx, req.params.organization, {
-      page,
-      filter: {
-        q: readText(query, 'q'),
-        allowedWorkspace:
-          readText(query, 'filter[allowed_workspaces][name]') ?? readText(query, 'filter[allowed-workspaces][name]'),
-        allowedProject:
-          readText(query, 'filter[allowed_projects][name]') ?? readText(query, 'filter[allowed-projects][name]'),
-        sort: readSort(query, ['name', 'created-at'] as const, 'name'),
-      },
-    })
-    const list = { rows: rows.map(agentPoolResource), total }
-    return listPage({ url: req.url, page }, list, await included(req.ctx, rows, req.includes))
-  })
-  http.post('/organizations/:organization/agent-pools', { body: createAgentPoolBody }, async (req) => {
-    return created(agentPoolResource(await createAgentPool(req.ctx, req.params.organization, req.body.data)))
-  })
-  http.get('/agent-pools/:poolId', { include: INCLUDES }, async (req) => {
-    const pool = await requireAgentPool(req.ctx, req.params.poolId, 'agent-pools:read')
-    return ok(agentPoolResource(pool), await included(req.ctx, [pool], req.includes))
-  })
-  http.patch('/agent-pools/:poolId', { body: updateAgentPoolBody }, async (req) => {
-    return ok(agentPoolResource(await updateAgentPool(req.ctx, req.params.poolId, req.body.data)))
-  })
-  http.delete('/agent-pools/:poolId', async (req) => {
+  http.get(
+    '/organizations/:organization/agent-pools',
+    {
+      summary: 'List the agent pools of an organization',
+      answers: { 200: pageOf(agentPoolSchema) },
+      query: LIST_QUERY,
+      include: agentPoolIncludes,
+    },
+    async (req) => {
+      const page = req.page()
+      const input = { page, filter: readFilter(req.query) }
+      const { rows, total } = await listAgentPools(req.ctx, req.params.organization, input)
+      return listPage({ url: req.url, page }, { rows: rows.map(agentPoolResource), total })
+    },
+  )
+  http.post(
+    '/organizations/:organization/agent-pools',
+    {
+      summary: 'Create an agent pool',
+      answers: { 201: documentOf(agentPoolSchema) },
+      body: createAgentPoolBody,
+      authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'agent-pools:manage'),
+    },
+    async (req) => created(agentPoolResource(await createAgentPool(req.ctx, req.subject, req.body.data))),
+  )
+  http.get(
+    '/agent-pools/:poolId',
+    { summary: 'Show an agent pool', answers: ONE, include: agentPoolIncludes },
+    async (req) => ok(agentPoolResource(await requireAgentPool(req.ctx, req.params.poolId, 'agent-pools:read'))),
+  )
+  http.patch(
+    '/agent-pools/:poolId',
+    {
+      summary: 'Update an agent pool',
+      answers: ONE,
+      body: updateAgentPoolBody,
+      authorise: async (ctx, { poolId }) => requireAgentPool(ctx, poolId, 'agent-pools:manage'),
+    },
+    async (req) => ok(agentPoolResource(await updateAgentPool(req.ctx, req.subject, req.body.data))),
+  )
+  http.delete('/agent-pools/:poolId', { summary: 'Delete an agent pool', answers: { 204: null } }, async (req) => {
     await deleteAgentPool(req.ctx, req.params.poolId)
     return noContent()
   })
-
-  http.get('/agent-pools/:poolId/authentication-tokens', async (req) => {
-    const page = req.page()
-    const { rows, total } = await listAgentTokens(req.ctx, req.params.poolId, page)
-    return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
-  })
-  http.post('/agent-pools/:poolId/authentication-tokens', { body: createAgentTokenBody }, async (req) => {
-    const { description } = req.body.data.attributes
-    const { token, text } = await createAgentToken(req.ctx, req.params.poolId, description)
-    return created(tokenResource(token, text))
-  })
 }
 
-async function included(ctx: Ctx, pools: readonly AgentPool[], includes: ReadonlySet<string>) {
-  if (!includes.has('workspaces')) return undefined
-  const ids = [...new Set(pools.flatMap((pool) => pool.workspace_ids))]
-  return (await listReadableWorkspaces(ctx, ids)).map((workspace) => workspaceResource(workspace))
+function readFilter(query: Record<string, unknown>): PoolFilter {
+  const readName = (relation: 'workspaces' | 'projects') =>
+    readText(query, `filter[allowed_${relation}][name]`) ?? readText(query, `filter[allowed-${relation}][name]`)
+  return {
+    q: readText(query, 'q'),
+    allowedWorkspace: readName('workspaces'),
+    allowedProject: readName('projects'),
+    sort: readSort(query, ['name', 'created-at'] as const, 'name'),
+  }
 }

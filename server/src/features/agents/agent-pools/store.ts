@@ -1,17 +1,16 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn, visibleProject, visibleWorkspace } from '../../../auth/facts.ts'
+import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
+import { factsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 
-export type AgentPoolRow = Selectable<Schema['agent_pools']>
+/** A pool with its organization, and the workspaces and projects of it that the actor sees. */
+export type AgentPoolRow = Awaited<ReturnType<typeof listAgentPools>>['rows'][number]
 type Rule = Selectable<Schema['agent_pool_workspaces']>['rule']
 
-/**
- * Pools with how many agents they have that were heard of since `since`, and those of the workspaces and projects they are
- * for that the actor sees.
- */
+/** `agent_count` are the agents that were online after `since`; the ids are of what the actor may see. */
 function selectPools(db: Db, actor: Actor, since: Date) {
   return db
     .selectFrom('agent_pools as pool')
@@ -42,7 +41,6 @@ export async function findAgentPool(db: Db, actor: Actor, { id, since }: { id: s
     .executeTakeFirst()
 }
 
-/** Those of the pools that there are, whoever may see them. */
 export async function findAgentPools(db: Db, actor: Actor, { ids, since }: { ids: readonly string[]; since: Date }) {
   return selectPools(db, actor, since)
     .select(factsColumn(actor, { organizationId: sql`pool.organization_id` }).as('facts'))
@@ -114,7 +112,7 @@ export async function deleteAgentPool(db: Db, id: string) {
   await db.deleteFrom('agent_pools').where('id', '=', id).execute()
 }
 
-/** Puts those workspaces in the place of the ones that the actor sees; the others are not the actor's to remove. */
+/** Replaces the workspaces of a rule. Those that the actor may not see stay. */
 export async function replaceWorkspaces(
   tx: Tx,
   actor: Actor,
@@ -128,7 +126,7 @@ export async function replaceWorkspaces(
             select ${poolId}, id, ${rule} from unnest(${ids}::text[]) id on conflict do nothing`.execute(tx)
 }
 
-/** As `replaceWorkspaces`. */
+/** Replaces the allowed projects. Those that the actor may not see stay. */
 export async function replaceProjects(
   tx: Tx,
   actor: Actor,
@@ -141,8 +139,8 @@ export async function replaceProjects(
 }
 
 /**
- * What would be left without agents if the pool went: workspaces, projects, the organization itself, and unfinished runs.
- * Those that the actor may not see have no name.
+ * What needs the agents of the pool: workspaces, projects, the organization itself, and unfinished runs. Those that the
+ * actor may not see are not named.
  */
 export async function listUsers(db: Db, actor: Actor, poolId: string) {
   const { rows } = await sql<{ name: string }>`
@@ -158,40 +156,4 @@ export async function listUsers(db: Db, actor: Actor, poolId: string) {
           'canceled', 'force_canceled', 'errored')
     limit 5`.execute(db)
   return rows.map((row) => row.name)
-}
-
-export async function listTokens(db: Db, poolId: string, page: Page) {
-  const query = db
-    .selectFrom('tokens')
-    .where('agent_pool_id', '=', poolId)
-    .where('kind', '=', sql.lit('agent' as const))
-  const rows = await query
-    .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
-  const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total: count.total }
-}
-
-/** The account as which the owners team's tokens act. */
-export async function findOwnersAccount(db: Db, organizationId: string) {
-  const row = await db
-    .selectFrom('teams')
-    .select('service_user_id')
-    .where('organization_id', '=', organizationId)
-    .where('is_owners', '=', sql.lit(true))
-    .executeTakeFirst()
-  return row?.service_user_id
-}
-
-/** Tokens of the server's own agents that no process uses any more. */
-export async function deleteIdleBuiltInTokens(db: Db, { poolId, before }: { poolId: string; before: Date }) {
-  await db
-    .deleteFrom('tokens')
-    .where('agent_pool_id', '=', poolId)
-    .where((eb) => eb(eb.fn.coalesce('last_used_at', 'created_at'), '<', before))
-    .execute()
 }

@@ -1,37 +1,37 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
-export type AgentRow = Selectable<Schema['agents']>
+const isBusy = sql<boolean>`exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')`
 
-function selectAgents(db: Db) {
+/** An agent, and whether it has a job. */
+export type AgentRow = NonNullable<Awaited<ReturnType<typeof findAgent>>>
+
+export async function findAgent(db: Db, id: string) {
   return db
     .selectFrom('agents as a')
     .selectAll('a')
-    .select(
-      sql<boolean>`exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')`.as('is_busy'),
-    )
+    .select(isBusy.as('is_busy'))
+    .where('a.id', '=', id)
+    .executeTakeFirst()
 }
 
-export async function findAgent(db: Db, id: string) {
-  return selectAgents(db).where('a.id', '=', id).executeTakeFirst()
+/** The part of an agent of that pool that a claim needs. */
+export async function findClaimingAgent(db: Db, { id, poolId }: { id: string; poolId: string }) {
+  return db
+    .selectFrom('agents')
+    .select(['id', 'name', 'agent_pool_id', 'last_ping_at', 'exited_at'])
+    .where('id', '=', id)
+    .where('agent_pool_id', '=', poolId)
+    .executeTakeFirst()
 }
-export type Agent = NonNullable<Awaited<ReturnType<typeof findAgent>>>
+
+export type AgentSort = { name: 'name' | 'created-at'; descending: boolean }
 
 export async function listAgents(
   db: Db,
-  {
-    poolId,
-    page,
-    since,
-    sort,
-  }: {
-    poolId: string
-    page: Page
-    since: Date | undefined
-    sort: { name: 'name' | 'created-at'; descending: boolean }
-  },
+  { poolId, page, since, sort }: { poolId: string; page: Page; since: Date | undefined; sort: AgentSort },
 ) {
   const query = db
     .selectFrom('agents as a')
@@ -40,9 +40,7 @@ export async function listAgents(
   const direction = sort.descending ? 'desc' : 'asc'
   const rows = await query
     .selectAll('a')
-    .select(
-      sql<boolean>`exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')`.as('is_busy'),
-    )
+    .select(isBusy.as('is_busy'))
     .orderBy(sort.name === 'name' ? 'a.name' : 'a.created_at', direction)
     .orderBy('a.id', direction)
     .limit(page.size)
@@ -52,8 +50,12 @@ export async function listAgents(
   return { rows, total: count.total }
 }
 
-/** Agents of an organization that were heard of since `since`, the organization's row held against others that register. */
-export async function listAliveAgents(tx: Tx, { organizationId, since }: { organizationId: string; since: Date }) {
+export async function findOrganizationPlan(db: Db, organizationId: string) {
+  return db.selectFrom('organizations').select(['name', 'plan']).where('id', '=', organizationId).executeTakeFirst()
+}
+
+/** Agents of an organization that were online after `since`. Locks the organization's row against other registrations. */
+export async function listOnlineAgents(tx: Tx, { organizationId, since }: { organizationId: string; since: Date }) {
   await tx.selectFrom('organizations').select('id').where('id', '=', organizationId).forNoKeyUpdate().execute()
   return tx
     .selectFrom('agents as a')
@@ -65,7 +67,7 @@ export async function listAliveAgents(tx: Tx, { organizationId, since }: { organ
     .execute()
 }
 
-/** An agent of that name that is known not to run any more. */
+/** The last agent of that name that has exited or was silent since `since`. */
 export async function findGoneAgent(db: Db, { poolId, name, since }: { poolId: string; name: string; since: Date }) {
   return db
     .selectFrom('agents')

@@ -6,11 +6,12 @@ import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { transact } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { HELD_WORKSPACE_COLUMNS, type HeldRun, readHeldRun, type RunRow } from '../runs/held.ts'
-import { moveRun } from '../runs/transitions.ts'
+import { LOCKED_WORKSPACE_COLUMNS, readLockedRun } from '../runs/locked-run-store.ts'
+import { applyChange } from '../runs/advance.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { insertNotice } from './logs.ts'
 import { resolveRunVariables } from '../../workspaces/variables/resolve.ts'
+import type { LockedRun, RunRow } from '../runs/locked-run.ts'
 
 export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
 
@@ -32,7 +33,7 @@ export async function claimJob(
 ): Promise<AgentJob | undefined> {
   return transact({ ...outer, actor: SYSTEM }, async (ctx) => {
     const picked = await pickJob(ctx, agent, warmRunIds)
-    const held = picked && (await readHeldRun(ctx.db, picked, picked.run_id))
+    const held = picked && (await readLockedRun(ctx.db, picked, picked.run_id))
     if (!picked || !held?.job) return undefined
 
     const { run } = held
@@ -111,7 +112,7 @@ async function pickJob(ctx: TransactionCtx, agent: ClaimingAgent, warmRunIds: re
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
     .innerJoin('organizations as o', 'o.id', 'w.organization_id')
     .innerJoin('projects as p', 'p.id', 'w.project_id')
-    .select(HELD_WORKSPACE_COLUMNS.map((column) => `w.${column}` as const))
+    .select(LOCKED_WORKSPACE_COLUMNS.map((column) => `w.${column}` as const))
     .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
     .select(['o.name as organization_name', 'p.name as project_name'])
     .select((eb) =>
@@ -142,7 +143,7 @@ async function pickJob(ctx: TransactionCtx, agent: ClaimingAgent, warmRunIds: re
  * The variables of a run in the clear; undefined when one can't be opened, which ends the run: left in the queue, it would
  * be found first by every agent, and hold up all that stand behind it.
  */
-async function openVariables(ctx: TransactionCtx, held: HeldRun, projectId: string) {
+async function openVariables(ctx: TransactionCtx, held: LockedRun, projectId: string) {
   const { run } = held
   try {
     return await resolveRunVariables(ctx, {
@@ -159,23 +160,23 @@ async function openVariables(ctx: TransactionCtx, held: HeldRun, projectId: stri
   }
 }
 
-async function failUnstarted(ctx: TransactionCtx, held: HeldRun, error: string) {
+async function failUnstarted(ctx: TransactionCtx, held: LockedRun, error: string) {
   await insertNotice(ctx, held[held.job?.kind ?? 'plan'].id, error)
-  await moveRun(ctx, held, { job: 'running' })
-  const started = await readHeldRun(ctx.db, held.workspace, held.run.id)
-  if (started) await moveRun(ctx, started, { job: 'errored', run: { error } })
+  await applyChange(ctx, held, { job: 'running' })
+  const started = await readLockedRun(ctx.db, held.workspace, held.run.id)
+  if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
 type Lease = { agent: ClaimingAgent; token: string; jobId: string; attempt: number }
 
-async function lease(ctx: TransactionCtx, held: HeldRun, { agent, token, jobId, attempt }: Lease) {
+async function lease(ctx: TransactionCtx, held: LockedRun, { agent, token, jobId, attempt }: Lease) {
   const { run, workspace } = held
   const now = ctx.now()
   const kind = held.job?.kind ?? 'plan'
   const phaseId = held[kind].id
   const hash = tokenHash(token)
   const lifetime = timeLimit(ctx, kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS
-  await moveRun(ctx, held, {
+  await applyChange(ctx, held, {
     job: 'running',
     [kind]: { job_id: jobId },
     ...(kind === 'plan' && { run: { base_state_version_id: workspace.current_state_version_id } }),

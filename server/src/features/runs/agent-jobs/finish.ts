@@ -2,12 +2,13 @@ import type { FinishJob } from '@groundstate/contract/agent'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
-import { type HeldRun, holdRun } from '../runs/held.ts'
-import { lookAgain } from '../runs/jobs.ts'
-import { type Change, mayRetry } from '../runs/outcome.ts'
-import { moveRun } from '../runs/transitions.ts'
+import { lockRun } from '../runs/locked-run-store.ts'
+import { recheck } from '../runs/recheck-job.ts'
+import { type Change, mayRetry } from '../runs/transition.ts'
+import { applyChange } from '../runs/advance.ts'
 import type { Job } from './job.ts'
 import { insertNotice } from './logs.ts'
+import type { LockedRun } from '../runs/locked-run.ts'
 
 type JobKey = Pick<Job, 'id' | 'run_id' | 'workspace_id'>
 
@@ -21,15 +22,15 @@ const HOLD_MS = 2000
 export async function finishJob(ctx: Ctx, job: Job, body: FinishJob) {
   await withRun(ctx, job, async (ctx, held) => {
     if (body.message !== undefined) await insertNotice(ctx, held[job.kind].id, body.message, { unlessTold: true })
-    const change = job.kind === 'plan' ? planChange(body) : applyChange(ctx, held, body)
-    await moveRun(ctx, held, change)
+    const change = job.kind === 'plan' ? planEnd(body) : applyEnd(ctx, held, body)
+    await applyChange(ctx, held, change)
     const heldUntil = change.apply?.held_until
     if (heldUntil instanceof Date)
-      await ctx.jobs.enqueue(ctx.db, lookAgain, { runId: job.run_id }, { startAfter: heldUntil })
+      await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: heldUntil })
   })
 }
 
-function planChange(body: FinishJob): Change {
+function planEnd(body: FinishJob): Change {
   return {
     job: body.status,
     run: { ...resultColumns(body), has_changes: body.hasChanges ?? false },
@@ -41,10 +42,10 @@ function planChange(body: FinishJob): Change {
   }
 }
 
-function applyChange(ctx: Ctx, { run, apply }: HeldRun, body: FinishJob): Change {
+function applyEnd(ctx: Ctx, { run, apply }: LockedRun, body: FinishJob): Change {
   const holds = body.status === 'errored' && run.auto_apply && apply.log_opened_at === null
   return {
-    job: holds ? 'held' : body.status,
+    job: holds ? 'deferred' : body.status,
     run: resultColumns(body),
     apply: {
       ...countColumns(body),
@@ -74,7 +75,7 @@ function countColumns({ counts }: FinishJob) {
 /** An agent hands a job back that it has not begun: it is queued again, and that was no attempt. */
 export async function releaseJob(ctx: Ctx, job: JobKey) {
   await withRun(ctx, job, async (ctx, held) => {
-    await moveRun(ctx, held, { job: 'retry', isHandedBack: true })
+    await applyChange(ctx, held, { job: 'retry', isHandedBack: true })
   })
 }
 
@@ -94,7 +95,7 @@ export async function loseJob(ctx: Ctx, job: JobKey) {
     const agent = `the agent ${row.agent_name ?? ''}`.trim()
     if (mayRetry(row)) {
       await insertNotice(ctx, held.plan.id, `${agent} gave no sign of life any more: the plan starts again on another`)
-      await moveRun(ctx, held, { job: 'retry' })
+      await applyChange(ctx, held, { job: 'retry' })
       return
     }
     const error =
@@ -104,13 +105,13 @@ export async function loseJob(ctx: Ctx, job: JobKey) {
           'the server was kept. See whether the engine still runs there, compare the state with what really exists, and ' +
           'import or remove what differs before the next apply'
     await insertNotice(ctx, held[row.kind].id, error)
-    await moveRun(ctx, held, { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] })
+    await applyChange(ctx, held, { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] })
   })
 }
 
-async function withRun(ctx: Ctx, job: JobKey, work: (ctx: TransactionCtx, held: HeldRun) => Promise<void>) {
+async function withRun(ctx: Ctx, job: JobKey, work: (ctx: TransactionCtx, held: LockedRun) => Promise<void>) {
   await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
-    const held = await holdRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
+    const held = await lockRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
     if (held?.job?.id === job.id && held.job.status === 'running') await work(ctx, held)
   })
 }

@@ -15,7 +15,7 @@ import { invalidParameter, notFound } from '../../../errors.ts'
 import { bytes, json, noContent } from '../../../http/answers.ts'
 import { closingSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requireAgent } from '../../agents/agents/service.ts'
+import { requireClaimingAgent } from '../../agents/agents/access.ts'
 import { openJobConfiguration } from '../configuration-versions/service.ts'
 import { MAX_ARTIFACT_BYTES, openArtifact, putArtifact } from './artifacts.ts'
 import { finishJob, releaseJob } from './finish.ts'
@@ -37,7 +37,7 @@ export const agentJobRoutes: Routes = (http) => {
   const byJob = { access: 'public', prefix } as const
 
   http.post('/agents/:agentId/claim', { prefix, body: claimBody }, async (req) => {
-    const agent = await requireAgent(req.ctx, req.params.agentId)
+    const agent = await requireClaimingAgent(req.ctx, req.params.agentId)
     const signal = waitSignal(req.raw, req.reply)
     const job = await waitForJob(req.ctx, agent, { ...req.body, signal })
     if (!job) return noContent()

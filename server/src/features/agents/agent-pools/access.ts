@@ -1,0 +1,46 @@
+import type { Ctx } from '../../../app.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import { readFacts } from '../../../auth/facts.ts'
+import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import { AppError, notFound } from '../../../errors.ts'
+import { onlineSince } from '../agents/status.ts'
+import * as store from './store.ts'
+
+export type AgentPool = store.AgentPoolRow & { can: ReadonlySet<OrganizationPermission> }
+
+/** Loads the pool and checks `permission` in its organization, in one query; `noun` is what the caller asked for. */
+export async function requireAgentPool(
+  ctx: Ctx,
+  id: string,
+  permission: OrganizationPermission,
+  noun = 'agent pool',
+): Promise<AgentPool> {
+  const row = await store.findAgentPool(ctx.db, ctx.actor, { id, since: onlineSince(ctx.now()) })
+  if (!row) throw notFound(noun)
+  const { facts: column, ...pool } = row
+  const facts = readFacts(ctx.actor, { organizationId: row.organization_key, facts: column })
+  const can = organizationPermissions(facts)
+  if (can.has('organization:read')) checkDemands(facts)
+  if (!can.has('agent-pools:read')) throw notFound(noun)
+  if (!can.has(permission)) throw refusal(permission, `in the organization ${row.organization_name}`)
+  return { ...pool, can }
+}
+
+/** The pools that the actor may see, for includes. */
+export async function listReadableAgentPools(ctx: Ctx, ids: readonly string[]): Promise<AgentPool[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findAgentPools(ctx.db, ctx.actor, { ids, since: onlineSince(ctx.now()) })
+  return rows.flatMap(({ facts: column, ...pool }) => {
+    const can = organizationPermissions(readFacts(ctx.actor, { organizationId: pool.organization_key, facts: column }))
+    return can.has('agent-pools:read') ? { ...pool, can } : []
+  })
+}
+
+/** A pool whose tokens the actor may manage; `not-found` for an actor without that permission (INTERFACE §5.2.1). */
+export async function requireTokenPool(ctx: Ctx, poolId: string): Promise<AgentPool> {
+  return requireAgentPool(ctx, poolId, 'agent-pools:manage').catch((error: unknown) => {
+    if (error instanceof AppError && error.kind === 'forbidden') throw notFound('agent pool')
+    throw error
+  })
+}

@@ -1,0 +1,32 @@
+import type { CreateAgentPool } from '@groundstate/contract/agent-pools'
+import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { transact } from '../../../db/db.ts'
+import { type AgentPool, requireAgentPool } from './access.ts'
+import { agentPoolAudit } from './audit.ts'
+import { withUniqueName } from './name.ts'
+import { replaceScope } from './replace-scope.ts'
+import * as store from './store.ts'
+
+export async function createAgentPool(
+  ctx: Ctx,
+  organization: { id: string },
+  { attributes, relationships }: CreateAgentPool,
+): Promise<AgentPool> {
+  const { name, 'organization-scoped': scoped } = attributes
+  const pool = { id: ctx.newId('apool'), organizationId: organization.id }
+  return withUniqueName(name, () =>
+    transact(ctx, async (ctx) => {
+      await store.insertAgentPool(ctx.db, {
+        id: pool.id,
+        organization_id: pool.organizationId,
+        name,
+        organization_scoped: scoped ?? true,
+        created_at: ctx.now(),
+      })
+      await replaceScope(ctx, pool, relationships)
+      await recordAudit(ctx, agentPoolAudit(pool, 'create', { name }))
+      return requireAgentPool(ctx, pool.id, 'agent-pools:read')
+    }),
+  )
+}

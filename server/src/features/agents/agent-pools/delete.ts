@@ -1,0 +1,17 @@
+import type { Ctx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
+import { conflict } from '../../../errors.ts'
+import { requireAgentPool } from './access.ts'
+import { agentPoolAudit } from './audit.ts'
+import * as store from './store.ts'
+
+/** Throws `conflict` while the pool is in use: runs would wait for its agents for ever. */
+export async function deleteAgentPool(ctx: Ctx, id: string) {
+  const pool = await requireAgentPool(ctx, id, 'agent-pools:manage')
+  const event = agentPoolAudit({ id, organizationId: pool.organization_key }, 'destroy', { name: pool.name })
+  await audited(ctx, event, async (ctx) => {
+    const users = await store.listUsers(ctx.db, ctx.actor, id)
+    if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
+    await store.deleteAgentPool(ctx.db, id)
+  })
+}

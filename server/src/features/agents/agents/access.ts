@@ -1,0 +1,42 @@
+import type { Ctx } from '../../../app.ts'
+import type { OrganizationPermission } from '../../../auth/permissions.ts'
+import { conflict, notFound, unauthorized } from '../../../errors.ts'
+import { requireAgentPool } from '../agent-pools/access.ts'
+import * as store from './store.ts'
+
+/** The sign of life of an agent is stored at most this often, in ms. */
+const PING_INTERVAL_MS = 10_000
+
+/** An agent, for somebody with `permission` in the organization of its pool. */
+export async function requireAgent(ctx: Ctx, id: string, permission: OrganizationPermission) {
+  const agent = await store.findAgent(ctx.db, id)
+  if (!agent) throw notFound('agent')
+  const pool = await requireAgentPool(ctx, agent.agent_pool_id, permission, 'agent')
+  return { agent, pool }
+}
+
+/** The actor of a request with the token of an agent. */
+export function requireAgentActor(ctx: Ctx) {
+  if (ctx.actor.kind === 'agent') return ctx.actor
+  throw unauthorized('this takes the token of an agent')
+}
+
+/** An agent of the token's pool. */
+export async function requireOwnAgent(ctx: Ctx, id: string) {
+  const actor = requireAgentActor(ctx)
+  const agent = await store.findAgent(ctx.db, id)
+  if (agent?.agent_pool_id !== actor.agentPoolId) throw notFound('agent')
+  return agent
+}
+
+/** The agent that asks for work; notes the sign of life. Throws `conflict` for one that has exited. */
+export async function requireClaimingAgent(ctx: Ctx, id: string) {
+  const actor = requireAgentActor(ctx)
+  const agent = await store.findClaimingAgent(ctx.db, { id, poolId: actor.agentPoolId })
+  if (!agent) throw notFound('agent')
+  if (agent.exited_at !== null)
+    throw conflict(`the agent ${agent.name} has said goodbye, or was replaced: register it again`)
+  const now = ctx.now()
+  if (now.getTime() - agent.last_ping_at.getTime() >= PING_INTERVAL_MS) await store.touchAgent(ctx.db, id, now)
+  return agent
+}

@@ -1,0 +1,15 @@
+import type { Ctx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import { raise } from '../../../events/reaction.ts'
+import { requireOwnAgent } from './access.ts'
+import { agentGone } from './events.ts'
+import * as store from './store.ts'
+
+/** The agent takes no more jobs; its running jobs keep their leases. */
+export async function deregisterAgent(ctx: Ctx, id: string) {
+  const agent = await requireOwnAgent(ctx, id)
+  await transact(ctx, async (ctx) => {
+    await store.markExited(ctx.db, agent.id, ctx.now())
+    await raise(ctx, agentGone, { agentId: agent.id })
+  })
+}

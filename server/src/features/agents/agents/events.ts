@@ -1,0 +1,4 @@
+import { domainEvent } from '../../../events/events.ts'
+
+/** An agent has deregistered or was deleted: it takes no more jobs. */
+export const agentGone = domainEvent<{ agentId: string }>('agent.gone')

@@ -1,0 +1,52 @@
+import type { RegisterAgent, RegisteredAgent } from '@groundstate/contract/agent'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import type { Actor } from '../../../auth/actor.ts'
+import { transact } from '../../../db/db.ts'
+import { invalid } from '../../../errors.ts'
+import { onlineSince } from './status.ts'
+import * as store from './store.ts'
+
+/** An organization on the free plan has this many self-hosted agents (INTERFACE §6.3). */
+const FREE_AGENTS = 1
+
+type AgentActor = Extract<Actor, { kind: 'agent' }>
+type NewAgent = { name: string; ip_address: string | null; agent_pool_id: string }
+
+/**
+ * Registers an agent in the pool of its token. An agent that returns after it has gone keeps its id. Throws `invalid` when
+ * the plan of the organization has no room for another agent.
+ */
+export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
+  const agent = {
+    ...input,
+    agent_pool_id: actor.agentPoolId,
+    ip_address: ctx.request?.address ?? null,
+    last_ping_at: ctx.now(),
+  }
+  return transact(ctx, async (ctx) => {
+    if (actor.organizationId !== null) await checkQuota(ctx, actor.organizationId, agent)
+    const since = onlineSince(ctx.now())
+    const known = await store.findGoneAgent(ctx.db, { poolId: actor.agentPoolId, name: input.name, since })
+    const id = known?.id ?? ctx.newId('agent')
+    if (known) await store.reviveAgent(ctx.db, { id, ...agent })
+    else await store.insertAgent(ctx.db, { id, ...agent, created_at: ctx.now() })
+    return { agentId: id, poolId: actor.agentPoolId }
+  })
+}
+
+async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: NewAgent) {
+  const organization = await store.findOrganizationPlan(ctx.db, organizationId)
+  if (organization?.plan !== 'free') return
+  const online = await store.listOnlineAgents(ctx.db, { organizationId, since: onlineSince(ctx.now()) })
+  // The same agent, restarted before it was noticed to be gone.
+  const replaced = online.filter(
+    ({ name, ip_address, agent_pool_id }) =>
+      name === agent.name && ip_address === agent.ip_address && agent_pool_id === agent.agent_pool_id,
+  )
+  for (const { id } of replaced) await store.markExited(ctx.db, id, ctx.now())
+  if (online.length - replaced.length < FREE_AGENTS) return
+  const names = online.map(({ name }) => name).join(', ')
+  throw invalid(
+    `the organization ${organization.name} has the free plan, with ${FREE_AGENTS} self-hosted agent: ${names} is online`,
+  )
+}
