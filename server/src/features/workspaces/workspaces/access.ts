@@ -1,11 +1,12 @@
 import type { Ctx } from '../../../app.ts'
 import { readFacts } from '../../../auth/facts.ts'
 import { type WorkspacePermission, refusal } from '../../../auth/permissions.ts'
-import { notFound } from '../../../errors.ts'
+import { notFound, invalid } from '../../../errors.ts'
 import * as store from './store.ts'
 import { checkDemands } from '../../../auth/demands.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { FoundWorkspace, Workspace } from './workspace.ts'
+import type { Identifier } from '@groundstate/contract/json-api'
 
 /**
  * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what the
@@ -55,4 +56,22 @@ export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): 
     const workspace = readableWorkspace(ctx, row)
     return workspace && !workspace.facts.demands ? workspace : []
   })
+}
+
+/**
+ * The ids of the workspaces that a body names. Throws `invalid` for a workspace that does not exist, that the actor may
+ * not see, or that belongs to another organization, always in the same words.
+ */
+export async function requireVisibleWorkspaces(
+  ctx: Ctx,
+  organizationId: string,
+  identifiers: readonly Identifier[],
+  pointer = '/data',
+) {
+  const ids = identifiers.map(({ id }) => id)
+  const visible = await store.findVisibleWorkspaceIds(ctx.db, ctx.actor, organizationId, ids)
+  const missing = ids.findIndex((id) => !visible.has(id))
+  if (missing >= 0)
+    throw invalid(`there is no workspace ${ids[missing]} in the organization`, `${pointer}/${missing}/id`)
+  return ids
 }

@@ -1,13 +1,9 @@
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { listPage, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import {
-  addRemoteStateConsumers,
-  listRemoteStateConsumers,
-  removeRemoteStateConsumers,
-  replaceRemoteStateConsumers,
-} from './consumers.ts'
+import { addRemoteStateConsumers, removeRemoteStateConsumers, replaceRemoteStateConsumers } from './change-consumers.ts'
 import { workspaceResource } from './resource.ts'
+import { listRemoteStateConsumers } from './list-consumers.ts'
 
 const PATH = '/workspaces/:id/relationships/remote-state-consumers'
 const BODY = { body: identifiersBody('workspaces') }

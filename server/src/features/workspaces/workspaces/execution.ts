@@ -16,6 +16,25 @@ export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
   return { mode, agentPoolId: mode === 'agent' ? pool : null }
 }
 
+export const POOL_POINTER = '/data/attributes/agent-pool-id'
+
+type ProjectDefaults = {
+  default_execution_mode: ExecutionMode | null
+  default_agent_pool_id: string | null
+  organization_execution_mode: ExecutionMode
+  organization_agent_pool_id: string | null
+}
+
+/** What the workspaces of a project inherit. */
+export function defaultsOf(project: ProjectDefaults) {
+  return {
+    project_execution_mode: project.default_execution_mode,
+    project_agent_pool_id: project.default_agent_pool_id,
+    organization_execution_mode: project.organization_execution_mode,
+    organization_agent_pool_id: project.organization_agent_pool_id,
+  }
+}
+
 type Input = {
   'execution-mode'?: ExecutionMode | null | undefined
   operations?: boolean | null | undefined
@@ -32,24 +51,22 @@ type Input = {
  */
 export function changeExecution(current: ExecutionSettings, defaults: Defaults, input: Input): ExecutionSettings {
   const legacy = input.operations === true ? 'remote' : input.operations === false ? 'local' : undefined
-  const asked = input['execution-mode'] ?? legacy
+  const requested = input['execution-mode'] ?? legacy
   const overwrites = input['setting-overwrites']
-  const inherits = overwrites?.['execution-mode'] === false || (asked === undefined && input['execution-mode'] === null)
-  const mode = inherits ? null : (asked ?? current.execution_mode)
+  const inherits =
+    overwrites?.['execution-mode'] === false || (requested === undefined && input['execution-mode'] === null)
+  const mode = inherits ? null : (requested ?? current.execution_mode)
 
   const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
   const named = input['agent-pool-id'] === '' ? null : input['agent-pool-id']
   if (named && effectiveMode !== 'agent') {
-    throw invalid(
-      "agent-pool-id must not be specified unless using 'agent' execution mode",
-      '/data/attributes/agent-pool-id',
-    )
+    throw invalid("agent-pool-id must not be specified unless using 'agent' execution mode", POOL_POINTER)
   }
   const follows = overwrites?.['agent-pool'] === false || inherits
   const pool =
     effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
   if (mode === 'agent' && pool === null) {
-    throw invalid("agent-pool-id must be specified when using 'agent' execution mode", '/data/attributes/agent-pool-id')
+    throw invalid("agent-pool-id must be specified when using 'agent' execution mode", POOL_POINTER)
   }
   return { execution_mode: mode, agent_pool_id: pool }
 }

@@ -2,11 +2,12 @@ import type { Resource } from '@groundstate/contract/json-api'
 import type { Loader } from '../../../http/loaders.ts'
 import { listCurrentOutputsOf } from '../../states/state-version-outputs/service.ts'
 import { listEffectiveTagBindings } from '../workspace-tags/list-bindings.ts'
-import { type permissionsBlock, workspaceOutputResource, workspaceResource } from './resource.ts'
+import { workspaceOutputResource, workspaceResource } from './resource.ts'
 import { listReadableWorkspaces } from './access.ts'
 import { effectiveTagBindingResource } from '../../organizations/tags/resource.ts'
 import { listVariablesOfWorkspaces } from '../variables/store.ts'
 import { variableResource } from '../variables/resource.ts'
+import type { permissionsBlock } from './permissions.ts'
 
 export const workspaceLoaders: readonly Loader[] = [
   {

@@ -1,38 +1,17 @@
 import type { Ctx } from '../../../app.ts'
-import type { Actor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
 import { raise } from '../../../events/reaction.ts'
-import { findOwnersTeamId } from '../../organizations/teams/service.ts'
+import { findOwnersTeamId } from '../../organizations/teams/access.ts'
 import { requireWorkspace } from './access.ts'
 import * as store from './store.ts'
 import { auditedStatement, auditRow, recordAudit } from '../../../audit/record.ts'
 import { workspaceUnlocked } from './events.ts'
 import { checkNoPendingStateVersion } from './pending-state.ts'
 import type { Workspace } from './workspace.ts'
+import { type LockHolder, lockHolder, UNLOCKED } from './lock-holder.ts'
 
-type Holder = { type: 'user' | 'team' | 'run'; id: string }
-type Locked = Pick<store.WorkspaceRow, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
-
-const UNLOCKED = { locked_by_type: null, locked_by_id: null, locked_reason: null, locked_at: null }
-
-/**
- * As whom the actor holds a lock: clients know users, teams and runs. Undefined for an organization's token, which locks
- * as its owners team, and for those who lock nothing.
- */
-export function lockHolder(actor: Actor): Holder | undefined {
-  if (actor.kind === 'run') return { type: 'run', id: actor.runId }
-  if (actor.kind !== 'user') return undefined
-  return actor.teamId === undefined ? { type: 'user', id: actor.userId } : { type: 'team', id: actor.teamId }
-}
-
-/** Whether the actor itself holds the lock of the workspace. */
-export function isLockedBy(workspace: Pick<Locked, 'locked_by_type' | 'locked_by_id'>, actor: Actor) {
-  const holder = lockHolder(actor)
-  return holder !== undefined && workspace.locked_by_type === holder.type && workspace.locked_by_id === holder.id
-}
-
-/** Locks the workspace for the caller. Throws `conflict` when it is locked already, by whomever. */
+/** Locks the workspace for the caller. Throws `conflict` when it is locked already, also by the caller. */
 export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')
   const holder = await requireHolder(ctx, workspace)
@@ -49,14 +28,14 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
   )
   if (!locked) {
     const now = await requireWorkspace(ctx, id, 'lock')
-    throw conflict(`the workspace ${now.name} ${await lockedBy(ctx, now)}`)
+    throw conflict(`the workspace ${now.name} ${await describeLock(ctx, now)}`)
   }
   return { ...workspace, ...lock }
 }
 
 /**
- * Releases the caller's own lock. Throws `conflict` when the workspace is not locked or somebody else holds the lock, in
- * the words that clients look for.
+ * Releases the caller's own lock. Throws `conflict`, in the words that clients look for, when the workspace is not locked
+ * or somebody else holds the lock.
  */
 export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')
@@ -66,19 +45,19 @@ export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> 
   if (unlocked) return { ...workspace, ...UNLOCKED }
   return releaseLock(ctx, { workspace, action: 'unlock' }, async (ctx, locked) => {
     if (locked.locked_by_type !== holder.type || locked.locked_by_id !== holder.id) {
-      throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; only they can unlock it`)
+      throw conflict(`the workspace ${locked.name} ${await describeLock(ctx, locked)}; only they can unlock it`)
     }
     checkNoPendingStateVersion(locked)
   })
 }
 
-/** Releases whatever lock there is, also while a state version is pending. */
+/** Releases the lock of any holder but a run, also while a state version is pending. */
 export async function forceUnlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'force-unlock')
   return releaseLock(ctx, { workspace, action: 'force_unlock' }, async (ctx, locked) => {
     // A run holds the lock to protect the state that it writes. A 409 here reads as already unlocked to clients.
     if (locked.locked_by_type === 'run') {
-      throw forbidden(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}; cancel the run to release it`)
+      throw forbidden(`the workspace ${locked.name} ${await describeLock(ctx, locked)}; cancel the run to release it`)
     }
   })
 }
@@ -107,7 +86,7 @@ function lockAudit(workspace: Workspace, action: LockAction) {
   return { organizationId, action, resource: { type: 'workspace', id }, meta: { name } }
 }
 
-async function requireHolder(ctx: Ctx, workspace: Workspace): Promise<Holder> {
+async function requireHolder(ctx: Ctx, workspace: Workspace): Promise<LockHolder> {
   const holder = lockHolder(ctx.actor)
   if (holder) return holder
   if (ctx.actor.kind === 'organization') {
@@ -117,7 +96,7 @@ async function requireHolder(ctx: Ctx, workspace: Workspace): Promise<Holder> {
 }
 
 /** `is locked by User alice since 2026-01-02T03:04:05.000Z: a reason`, for messages. */
-export async function lockedBy(ctx: Ctx, workspace: Locked) {
+export async function describeLock(ctx: Ctx, workspace: store.Lock) {
   const { locked_by_type: type, locked_by_id: id } = workspace
   if (type === null || id === null) return 'is not locked'
   const noun = { user: 'User', team: 'Team', run: 'Run' }[type]

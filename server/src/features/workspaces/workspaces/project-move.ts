@@ -1,6 +1,6 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
-import { requireProject } from '../../organizations/projects/service.ts'
+import { requireProject } from '../../organizations/projects/access.ts'
 import { moveWorkspacesTo } from './move.ts'
 
 /** Moves workspaces of the same organization into the project, all of them or none. */

@@ -4,7 +4,8 @@ import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { policyColumn } from '../../organizations/organizations/retention-policy.ts'
+import { policyColumn } from '../../organizations/organizations/retention-policy-store.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
 
@@ -67,7 +68,7 @@ const findForUserByName = lookup(['userId', 'organization', 'name'], (db, { user
   selectWorkspace(db, userInSql(userId), { organization, name }),
 )
 
-/** Those of the workspaces that there are, whoever may see them. */
+/** The workspaces that exist, each with the facts for the actor: the caller leaves out those that it may not see. */
 export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {
   return selectWorkspacesFor(db, actor)
     .where(sql<boolean>`w.id = any(${ids})`)
@@ -76,7 +77,7 @@ export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[
     .execute()
 }
 
-/** Takes the rows of both sides in the order of their ids first, so that two moves never wait for each other. */
+/** Locks workspaces and then projects in the order of their ids, so that two moves never wait for each other. */
 export async function moveWorkspaces(
   tx: Tx,
   ids: readonly string[],
@@ -93,7 +94,7 @@ export async function moveWorkspaces(
     .execute()
 }
 
-/** Takes the row lock that orders everything which changes a workspace's lock, queue or state. */
+/** Takes the row lock under which a workspace's lock, queue and state change. */
 export async function lockWorkspaceRow(tx: Tx, id: string) {
   return tx.selectFrom('workspaces').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
@@ -110,16 +111,17 @@ export async function deleteWorkspace(db: Db, id: string) {
   await db.deleteFrom('workspaces').where('id', '=', id).execute()
 }
 
-type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
+/** The columns that describe the lock of a workspace. The holder is null while nobody locks it. */
+export type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 
-/** The statement that locks the workspace if nobody holds its lock; it returns no row when somebody does. */
+/** The statement that locks an unlocked workspace. It returns no row when somebody holds the lock. */
 export function insertLock(db: Db, id: string, lock: Lock) {
   return db.updateTable('workspaces').set(lock).where('id', '=', id).where('locked_by_type', 'is', null).returning('id')
 }
 
 /**
- * The statement that releases that holder's lock when there is nothing else to do: no upload is awaited, no snapshot
- * becomes current, and no run waits. It returns no row when something is in the way.
+ * The statement that releases the holder's lock when nothing else has to be done: no upload is awaited, no snapshot
+ * becomes current, and no run waits. It returns no row otherwise.
  */
 export function deleteIdleLock(db: Db, id: string, holder: { type: 'user' | 'team' | 'run'; id: string }) {
   return db
@@ -142,7 +144,7 @@ export async function deleteLock(tx: Tx, id: string) {
     .execute()
 }
 
-/** The name to show for whoever holds a lock; undefined when they are gone. */
+/** The name to show for the holder of a lock; undefined when it no longer exists. */
 export async function findLockHolderName(db: Db, type: 'user' | 'team' | 'run', id: string) {
   if (type === 'run') return id
   const row =
@@ -150,4 +152,16 @@ export async function findLockHolderName(db: Db, type: 'user' | 'team' | 'run', 
       ? await db.selectFrom('users').select('username as name').where('id', '=', id).executeTakeFirst()
       : await db.selectFrom('teams').select('name').where('id', '=', id).executeTakeFirst()
   return row?.name
+}
+
+/** Those of the ids that are workspaces of the organization and visible to the actor. */
+export async function findVisibleWorkspaceIds(db: Db, actor: Actor, organizationId: string, ids: readonly string[]) {
+  const rows = await db
+    .selectFrom('workspaces as w')
+    .select('w.id')
+    .where('w.organization_id', '=', organizationId)
+    .where(sql<boolean>`w.id = any(${ids})`)
+    .where(visibleWorkspace(actor))
+    .execute()
+  return new Set(rows.map((row) => row.id))
 }

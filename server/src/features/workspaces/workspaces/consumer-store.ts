@@ -30,18 +30,6 @@ export async function listConsumers(
   return { rows, total: count.total }
 }
 
-/** Those of the ids that are workspaces of the organization and visible to the actor. */
-export async function findVisibleIds(db: Db, actor: Actor, organizationId: string, ids: readonly string[]) {
-  const rows = await db
-    .selectFrom('workspaces as w')
-    .select('w.id')
-    .where('w.organization_id', '=', organizationId)
-    .where(sql<boolean>`w.id = any(${ids})`)
-    .where(visibleWorkspace(actor))
-    .execute()
-  return new Set(rows.map((row) => row.id))
-}
-
 export async function insertConsumers(db: Db, id: string, consumerIds: readonly string[]) {
   await sql`insert into remote_state_consumers (workspace_id, consumer_id)
     select ${id}, consumer from unnest(${consumerIds}::text[]) as t(consumer) on conflict do nothing`.execute(db)

@@ -1,0 +1,13 @@
+import type { Ctx } from '../../../app.ts'
+import * as store from './consumer-store.ts'
+import { readableWorkspace, requireWorkspace } from './access.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import type { Workspace } from './workspace.ts'
+
+/** The workspaces whose runs may read this one's state because they are listed, as far as the actor sees them. */
+export async function listRemoteStateConsumers(ctx: Ctx, id: string, page: Page): Promise<Paged<Workspace>> {
+  await requireWorkspace(ctx, id, 'workspace:read')
+  const window = { limit: page.size, offset: pageOffset(page) }
+  const { rows, total } = await store.listConsumers(ctx.db, ctx.actor, id, window)
+  return { rows: rows.flatMap((row) => readableWorkspace(ctx, row) ?? []), total }
+}

@@ -1,0 +1,70 @@
+import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
+import type { Ctx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import { forbidden } from '../../../errors.ts'
+import { requireProjectIn } from '../../organizations/projects/service.ts'
+import { changeExecution, defaultsOf, POOL_POINTER } from './execution.ts'
+import { requireWorkspace, requireWorkspaceBy } from './access.ts'
+import { settingColumns } from './settings.ts'
+import * as store from './store.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import type { Workspace } from './workspace.ts'
+import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
+import { changeTags } from './change-tags.ts'
+import { refuseTakenName } from './name.ts'
+
+/** Changes settings, moves the workspace to another project, and replaces its tags, as far as the body says. */
+export async function updateWorkspace(
+  ctx: Ctx,
+  key: store.WorkspaceKey,
+  { input, clientEngine }: { input: UpdateWorkspace; clientEngine?: string | undefined },
+): Promise<Workspace> {
+  const workspace = await requireWorkspaceBy(ctx, key, 'workspace:update')
+  const projectId = input.relationships.project?.data.id
+  const moves = projectId !== undefined && projectId !== workspace.project_id
+  if (moves && !workspace.can.has('workspace:move')) {
+    throw forbidden(`this needs the permission workspace:move on the workspace ${workspace.name}`)
+  }
+  const project = moves
+    ? await requireProjectIn(ctx, workspace.organization_id, {
+        id: projectId,
+        permission: 'workspaces:create',
+        pointer: '/data/relationships/project/data/id',
+      })
+    : undefined
+  const defaults = project ? defaultsOf(project) : workspace
+  const execution = changeExecution(workspace, defaults, input.attributes)
+  if (execution.agent_pool_id !== null && execution.agent_pool_id !== workspace.agent_pool_id) {
+    const place = {
+      organizationId: workspace.organization_id,
+      workspaceId: workspace.id,
+      projectId: project?.id ?? workspace.project_id,
+    }
+    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: POOL_POINTER })
+  }
+  return transact(ctx, async (ctx) => {
+    await refuseTakenName(input.attributes.name ?? workspace.name, () =>
+      store.updateWorkspace(ctx.db, workspace.id, {
+        ...settingColumns(input.attributes, clientEngine),
+        ...execution,
+        project_id: project?.id,
+        updated_at: ctx.now(),
+      }),
+    )
+    await changeTags(ctx, { organizationId: workspace.organization_id, workspaceId: workspace.id }, input)
+    await recordAudit(ctx, {
+      organizationId: workspace.organization_id,
+      action: 'update',
+      resource: { type: 'workspace', id: workspace.id },
+      meta: { name: workspace.name, changes: { ...input.attributes, project: project?.id, ...changedTags(input) } },
+    })
+    return requireWorkspace(ctx, workspace.id, 'workspace:read')
+  })
+}
+
+function changedTags({ relationships }: UpdateWorkspace) {
+  return {
+    'tag-bindings': relationships['tag-bindings']?.data.map((tag) => tag.attributes),
+    tags: relationships.tags?.data,
+  }
+}
