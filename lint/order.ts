@@ -15,6 +15,7 @@ const ROLES: Readonly<Record<string, Kind>> = {
   routes: 'door',
   jobs: 'door',
   reactions: 'door',
+  loop: 'door',
   includes: 'includes',
   access: 'access',
   resource: 'noun',

@@ -1,5 +1,5 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
-import { startTaskDeliveries } from '../features/tasks/task-results/loop.ts'
+import { startTaskDeliveries } from '../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp, TestResponse } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
 import { createFakeAgent, type FakeAgent } from './fake-agent.ts'

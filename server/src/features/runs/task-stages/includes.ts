@@ -1,6 +1,6 @@
 import type { Loader } from '../../../http/loaders.ts'
+import { listReadableTaskStages } from './access.ts'
 import { taskStageResource } from './resource.ts'
-import { listReadableTaskStages } from './service.ts'
 
 export const taskStageLoaders: readonly Loader[] = [
   { type: 'task-stages', load: async (ctx, ids) => (await listReadableTaskStages(ctx, ids)).map(taskStageResource) },

@@ -1,6 +1,6 @@
 import type { TaskStageResource } from '@groundstate/contract/task-stages'
-import type { TaskStage } from './service.ts'
 import { timestamps } from '../../tasks/task-results/resource.ts'
+import type { TaskStage } from './task-stage.ts'
 
 export function taskStageResource(stage: TaskStage): TaskStageResource {
   const mayOverride = stage.can.has('policy-overrides')
@@ -11,7 +11,7 @@ export function taskStageResource(stage: TaskStage): TaskStageResource {
       stage: stage.stage,
       status: stage.status,
       'status-timestamps': timestamps(stage.status_timestamps as Record<string, string>),
-      // Ours: which task decided, and why.
+      // Our own: which task decided, and why.
       message: stage.message,
       'created-at': stage.created_at,
       'updated-at': stage.updated_at,
@@ -25,7 +25,7 @@ export function taskStageResource(stage: TaskStage): TaskStageResource {
     relationships: {
       run: { data: { id: stage.run_id, type: 'runs' } },
       'task-results': { data: stage.results.map(({ id }) => ({ id, type: 'task-results' })) },
-      // Policies are not evaluated here; clients look whether there are any.
+      // Clients expect the relation, although policies are not evaluated here.
       'policy-evaluations': { data: [] },
     },
     links: { self: `/api/v2/task-stages/${stage.id}` },

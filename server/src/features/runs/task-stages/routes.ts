@@ -1,58 +1,47 @@
-import { commentBody, type Resource } from '@groundstate/contract/json-api'
-import type { Ctx } from '../../../app.ts'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { taskStageIncludes } from '@groundstate/contract/includes'
+import { commentBody } from '@groundstate/contract/json-api'
+import { policyEvaluationSchema } from '@groundstate/contract/policy-evaluations'
+import { taskStageSchema } from '@groundstate/contract/task-stages'
 import { listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requireRun } from '../runs/service.ts'
-import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
-import { listRunStages, overrideTaskStage, requireTaskStage, showTaskStage, type TaskStage } from './service.ts'
-import { runResource } from '../runs/resource.ts'
-import { taskResultResource } from '../../tasks/task-results/resource.ts'
-import { workspaceResource } from '../../workspaces/workspaces/resource.ts'
+import { listRunStages, requireTaskStage } from './access.ts'
+import { overrideTaskStage } from './override.ts'
 import { taskStageResource } from './resource.ts'
+import { showTaskStage } from './show.ts'
 
-/** What clients ask for; there are no policies and costs to be included. */
-const include = ['run', 'run.workspace', 'task_results', 'policy_evaluations', 'cost_estimate']
+const list = {
+  summary: 'List the task stages of a run',
+  answers: { 200: pageOf(taskStageSchema) },
+  include: taskStageIncludes,
+}
+const show = {
+  summary: 'Show a task stage',
+  answers: { 200: documentOf(taskStageSchema) },
+  include: taskStageIncludes,
+}
+const policyEvaluations = {
+  summary: 'List the policy evaluations of a task stage',
+  answers: { 200: wholeListOf(policyEvaluationSchema) },
+}
+const override = {
+  summary: 'Override a task stage',
+  answers: { 200: documentOf(taskStageSchema) },
+  body: commentBody,
+}
 
 export const taskStageRoutes: Routes = (http) => {
-  http.get('/runs/:runId/task-stages', { include }, async (req) => {
+  http.get('/runs/:runId/task-stages', list, async (req) => {
     const page = req.page()
-    const stages = await listRunStages(req.ctx, req.params.runId)
-    const start = (page.number - 1) * page.size
-    const shown = stages.slice(start, start + page.size)
-    const included = await includedWith(req.ctx, shown, req.includes)
-    return listPage({ url: req.url, page }, { rows: shown.map(taskStageResource), total: stages.length }, included)
+    const { rows, total } = await listRunStages(req.ctx, req.params.runId, page)
+    return listPage({ url: req.url, page }, { rows: rows.map(taskStageResource), total })
   })
-  http.get('/task-stages/:id', { include }, async (req) => {
-    const stage = await showTaskStage(req.ctx, req.params.id)
-    return ok(taskStageResource(stage), await includedWith(req.ctx, [stage], req.includes))
+  http.get('/task-stages/:id', show, async (req) => {
+    return ok(taskStageResource(await showTaskStage(req.ctx, req.params.id)))
   })
-  http.get('/task-stages/:id/policy-evaluations', async (req) => {
+  http.get('/task-stages/:id/policy-evaluations', policyEvaluations, async (req) => {
     await requireTaskStage(req.ctx, req.params.id, 'runs:read')
     return listAll([])
   })
-  http.post('/task-stages/:id/actions/override', { body: commentBody }, async (req) =>
-    overrideTaskStage(req.ctx, req.params.id),
-  )
-}
-
-async function includedWith(
-  ctx: Ctx,
-  stages: readonly TaskStage[],
-  includes: ReadonlySet<string>,
-): Promise<Resource[] | undefined> {
-  if (includes.size === 0) return undefined
-  const included: Resource[] = []
-  if (includes.has('task_results')) {
-    included.push(...stages.flatMap((stage) => stage.results.map(taskResultResource)))
-  }
-  const runId = stages[0]?.run_id
-  if (runId !== undefined && (includes.has('run') || includes.has('run.workspace'))) {
-    const run = await requireRun(ctx, runId, 'runs:read')
-    included.push(runResource(ctx, run))
-    if (includes.has('run.workspace')) {
-      const workspaces = await listReadableWorkspaces(ctx, [run.workspace_id])
-      included.push(...workspaces.map((workspace) => workspaceResource(workspace)))
-    }
-  }
-  return included
+  http.post('/task-stages/:id/actions/override', override, async (req) => overrideTaskStage(req.ctx, req.params.id))
 }

@@ -53,7 +53,7 @@ export async function insertStages(db: Db, rows: readonly Insertable<Schema['tas
     .execute()
 }
 
-/** Begins a stage that is pending; undefined when it is not. */
+/** Starts a pending stage; undefined when it is not pending. */
 export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; name: string; now: Date }) {
   const { rows } = await sql<{ id: string }>`update task_stages
        set status = 'running', updated_at = ${now}, status_timestamps = status_timestamps || ${stamp('running', now)}
@@ -64,7 +64,7 @@ export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; 
 
 type StageEnd = { status: 'passed' | 'failed' | 'errored'; message: string | null; now: Date }
 
-/** Ends a stage that runs; undefined when it has ended already. */
+/** Ends a running stage; undefined when it has ended already. */
 export async function endStage(tx: Tx, id: string, { status, message, now }: StageEnd) {
   const { rows } = await sql<EndedStage>`update task_stages
        set status = ${status}, message = ${message}, updated_at = ${now},
@@ -76,12 +76,12 @@ export async function endStage(tx: Tx, id: string, { status, message, now }: Sta
 
 type EndedStage = { run_id: string; stage: string; started_at: Date }
 
-/** Keeps what a stage has decided from its run until a moment. */
-export async function holdVerdict(tx: Tx, id: string, heldUntil: Date) {
-  await tx.updateTable('task_stages').set({ held_until: heldUntil }).where('id', '=', id).execute()
+/** Defers the verdict of a stage: its run gets it at that time. */
+export async function deferVerdict(tx: Tx, id: string, deferredUntil: Date) {
+  await tx.updateTable('task_stages').set({ held_until: deferredUntil }).where('id', '=', id).execute()
 }
 
-/** Lets go of what a stage has decided; undefined when nothing is held. */
+/** Ends the deferral of a verdict; undefined when none is deferred. */
 export async function releaseVerdict(tx: Tx, id: string) {
   return tx
     .updateTable('task_stages')
@@ -92,13 +92,13 @@ export async function releaseVerdict(tx: Tx, id: string) {
     .executeTakeFirst()
 }
 
-/** The run of a stage; undefined when it is gone. */
+/** The run of a stage; undefined when the stage is deleted. */
 export async function findRunId(db: Db, id: string) {
   const row = await db.selectFrom('task_stages').select('run_id').where('id', '=', id).executeTakeFirst()
   return row?.run_id
 }
 
-/** A stage that runs is canceled, one that was never reached stays so, and nothing is held back any more. */
+/** Cancels a stage that is under way, makes pending ones unreachable, and drops a deferred verdict. */
 export async function cancelStages(tx: Tx, runId: string, now: Date) {
   await sql`update task_stages set held_until = null where run_id = ${runId} and held_until is not null`.execute(tx)
   await sql`update task_stages

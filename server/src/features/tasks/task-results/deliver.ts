@@ -3,19 +3,19 @@ import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
 import { backoff } from './backoff.ts'
-import { endResults } from './deadlines.ts'
+import { endResults } from './end.ts'
 import * as store from './deliveries-store.ts'
 import { redactBytes, redactHeaders, redactText } from './redact.ts'
-import { tokenContext } from './service.ts'
+import { tokenContext } from './access-token.ts'
 import { taskHeaders, taskRequest, taskSignature } from '../run-tasks/request.ts'
-import { holdWorkspaceOfRun } from './store.ts'
+import { lockWorkspaceOfRun } from './store.ts'
 
-/** Receivers may do their work before they answer; a longer silence than this counts as none at all, in ms. */
+/** Receivers may do their work before they answer. After this time without an answer an attempt has failed, in ms. */
 const ANSWER_TIMEOUT_MS = 60_000
 
 /**
- * Sends the request of a claim once and records what came of it: 200 means delivered, anything else is tried again after
- * a pause, as long as the deadline allows. Nothing is locked meanwhile, so the callback may come at any time.
+ * Sends the request of a claim once and records the exchange. 200 means delivered; otherwise the request is sent again
+ * after a pause, until the deadline. No transaction is open meanwhile, so the callback may come at any time.
  */
 export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: AbortSignal) {
   const { task_id, url: taskUrl } = claim
@@ -28,7 +28,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     hmac_key: claim.hmac_key,
     ca_certificates: claim.ca_certificates,
   })
-  // Serialised once: what is signed is what is sent.
+  // Serialised once: the signature is over the very bytes that are sent.
   const body = Buffer.from(JSON.stringify(taskRequest(ctx.baseUrl, subject(claim, token))))
   const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
   const left = claim.deadline_at.getTime() - ctx.now().getTime()
@@ -54,15 +54,15 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     },
   })
   await recorded.catch((error: unknown) => {
-    // The result has gone with its workspace while the request was on its way: there is nothing left to record it for.
+    // The workspace was deleted while the request was on its way, and the result with it: there is nothing to record.
     if (!isForeignKeyViolation(error)) throw error
   })
 }
 
-/** The task is gone, and its URL with it: only a receiver that has been asked already can still give a verdict. */
+/** The task is deleted, and its URL with it: only a receiver that has been asked already can still call back. */
 async function giveUp(ctx: Ctx, claim: store.ClaimedRequest) {
   await transact(ctx, async (ctx) => {
-    await holdWorkspaceOfRun(ctx.db, claim.run_id)
+    await lockWorkspaceOfRun(ctx.db, claim.run_id)
     const withdrawn = await store.withdrawDelivery(ctx.db, claim)
     if (!withdrawn || withdrawn.is_asked) return
     const message = `the task ${claim.task_name} was deleted before its request was delivered`
@@ -91,7 +91,7 @@ function subject(claim: store.ClaimedRequest, accessToken: string) {
   }
 }
 
-/** Why a request has not arrived, in words; null when it has. */
+/** Why a request was not delivered; null when it was. */
 function deliveryError({ answer, error }: Exchange) {
   if (!answer) return error
   if (answer.status === 200) return null
@@ -99,14 +99,14 @@ function deliveryError({ answer, error }: Exchange) {
   return `it was answered with ${answer.status}: only 200 says that the request has arrived${redirect}`
 }
 
-/** When the request goes out again; null when it need not, or when the deadline comes first. */
+/** When the request is sent again; null when it was delivered, or when the deadline comes first. */
 function nextAttempt(
   ctx: Ctx,
   { attempt }: store.Claim,
   { exchange, deadline, stopped }: { exchange: Exchange; deadline: Date; stopped: boolean },
 ) {
   if (exchange.answer?.status === 200) return null
-  // Whoever goes on in this one's place sends at once.
+  // Another process takes over from one that was stopped, and sends at once.
   const pause = stopped && !exchange.answer ? 0 : backoff(attempt, Math.random())
   const next = new Date(ctx.now().getTime() + pause)
   return next < deadline ? next : null

@@ -4,10 +4,10 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
-/** One attempt at a request, leased to this process: `attempt` tells whether the lease is still its own. */
+/** One attempt at a request, leased to this process. Another process that takes the lease over has a higher `attempt`. */
 export type Claim = { id: string; attempt: number }
 
-/** Everything that a request tells, and where it goes; `task_id` is null when the task is gone. */
+/** The content of a request and its destination; `task_id` is null when the task is deleted. */
 export type ClaimedRequest = Claim & {
   stage: Stage
   access_token: Buffer
@@ -33,8 +33,8 @@ export type ClaimedRequest = Claim & {
 }
 
 /**
- * Leases requests that are due, so that each is sent by one process; those of a process that died fall due again. One
- * statement brings all that is needed to send them.
+ * Leases requests that are due, so that each is sent by one process. When a process dies, its requests become due again.
+ * One statement loads everything that sending them needs.
  */
 export async function claimDeliveries(
   db: Db,
@@ -79,8 +79,8 @@ export type NewDelivery = Omit<
 }
 
 /**
- * Records an attempt and frees its lease. The request is due again at `next_attempt_at`, unless it has been delivered, a
- * callback has come, or another process has taken the request over in between.
+ * Records an attempt and releases its lease. The request is due again at `next_attempt_at`, unless it has been delivered, a
+ * callback has come, or another process has taken the request over meanwhile.
  */
 export async function recordDelivery(
   db: Db,
@@ -103,8 +103,8 @@ export async function recordDelivery(
 }
 
 /**
- * Takes back a claim whose request was not sent, and does not count it; undefined when another process has taken it over.
- * `is_asked` tells whether the receiver knows of the request all the same, from an earlier attempt.
+ * Withdraws a claim whose request was not sent; it does not count as an attempt. Undefined when another process has taken
+ * the request over. `is_asked` says whether the receiver knows the request from an earlier attempt.
  */
 export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   const { rows } = await sql<{ is_asked: boolean }>`update task_results
@@ -114,7 +114,7 @@ export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   return rows[0]
 }
 
-/** Puts a request up once more; undefined when the result is not open, an attempt is on its way, or the task is gone. */
+/** Makes a request due now; undefined when the result is not open, an attempt is under way, or the task is deleted. */
 export async function requeueDelivery(db: Db, id: string, now: Date) {
   const { rows } = await sql<{ id: string }>`update task_results set delivery_due_at = ${now}
      where id = ${id} and status = 'running' and exists (select from tasks t where t.id = task_id)
@@ -139,6 +139,8 @@ export async function listDeliveries(db: Db, resultId: string, window: { limit: 
     .executeTakeFirstOrThrow()
   return { rows, total: count }
 }
+
+export type LastDelivery = Awaited<ReturnType<typeof listLastDeliveries>>[number]
 
 /** The last attempt of each result. */
 export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {

@@ -14,7 +14,7 @@ import {
   work,
 } from '../../../testing/task-runs.ts'
 import { backoff } from './backoff.ts'
-import { TOPIC } from './service.ts'
+import { TOPIC } from './topic.ts'
 
 const app = await createTestApp()
 startDeliveries(app)

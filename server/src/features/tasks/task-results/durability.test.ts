@@ -18,7 +18,7 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 import { claimDeliveries } from './deliveries-store.ts'
-import { startTaskDeliveries } from './loop.ts'
+import { startTaskDeliveries } from './delivery-loop.ts'
 
 /** Processes that share nothing but the database: each is an app of its own, with its own loop. */
 

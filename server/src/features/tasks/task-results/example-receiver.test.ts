@@ -108,7 +108,7 @@ describe('the receiver in examples/', () => {
   })
 
   test('has less than 150 lines and needs nothing but Node', async () => {
-    const path = join(import.meta.dirname, '../../../../examples/run-task-receiver/receiver.mjs')
+    const path = join(import.meta.dirname, '../../../../../examples/run-task-receiver/receiver.mjs')
     const source = await readFile(path, 'utf8')
 
     const imports = [...source.matchAll(/^import .* from '(.+)'$/gm)].map(([, name]) => name)

@@ -15,7 +15,7 @@ export type NewOutcome = {
   body: string | null
 }
 
-/** Adds outcomes to a result; one that it has already, by `outcome_id`, takes on what is new and keeps the rest. */
+/** Adds outcomes to a result. An outcome whose `outcome_id` it has already takes the new values and keeps the others. */
 export async function mergeOutcomes(
   tx: Tx,
   resultId: string,

@@ -30,7 +30,7 @@ export function taskResultResource(row: TaskResultRow & { plan_only: boolean }):
       'workspace-task-enforcement-level': row.enforcement_level,
       'agent-pool-id': row.agent_pool_id,
       'task-result-outcomes-count': row.outcomes_count,
-      // Ours: how the request fares.
+      // Our own: how the delivery of the request is going.
       'delivery-attempts': row.attempts,
       'delivered-at': row.delivered_at,
       'next-delivery-at': row.delivery_due_at,

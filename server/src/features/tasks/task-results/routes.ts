@@ -1,58 +1,72 @@
 import { Readable } from 'node:stream'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { OUTCOME_BODY_BYTES, taskCallbackBody } from '@groundstate/contract/run-tasks'
+import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from '@groundstate/contract/task-results'
+import type { Ctx } from '../../../app.ts'
 import { invalid, tooLarge } from '../../../errors.ts'
-import { bytes, listPage, ok } from '../../../http/answers.ts'
+import { binary, bytes, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { parseBody } from '../../../http/validation.ts'
-import { callBack, checkCallbackToken } from './callback.ts'
-import { listDeliveries, redeliver } from './deliveries.ts'
-import { listOutcomes, openResultBody, readOutcomeBody, requireOutcome } from './outcomes.ts'
+import { requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
+import { listDeliveries, listOutcomes } from './list.ts'
+import { readOutcomeBody, readResultBody } from './read-body.ts'
+import { recordCallback } from './record-callback.ts'
+import { redeliver } from './redeliver.ts'
 import { taskDeliveryResource, taskOutcomeResource, taskResultResource } from './resource.ts'
-import { requireTaskResult } from './service.ts'
 
 /** Several outcomes of the largest size, as JSON escapes them. */
 const MAX_CALLBACK_BYTES = 5 * OUTCOME_BODY_BYTES
 const MARKDOWN = 'text/markdown; charset=utf-8'
 
+const showResult = { summary: 'Show a task result', answers: { 200: documentOf(taskResultSchema) } }
+const callback = {
+  summary: 'Report the verdict on a task result',
+  answers: { 200: null },
+  forTask: true,
+  // A stream, since only the handler knows which errors of the body are invalid payloads.
+  upload: true,
+  maxBytes: MAX_CALLBACK_BYTES,
+  authorise: async (ctx: Ctx, { id }: { id: string }) => requireReceiver(ctx, id),
+} as const
+const outcomes = { summary: 'List the outcomes of a task result', answers: { 200: pageOf(taskResultOutcomeSchema) } }
+const showOutcome = { summary: 'Show an outcome', answers: { 200: documentOf(taskResultOutcomeSchema) } }
+const outcomeBody = { summary: 'Show the body of an outcome', answers: { 200: binary(MARKDOWN) } }
+const resultBody = { summary: 'Show the bodies of all outcomes of a task result', answers: { 200: binary(MARKDOWN) } }
+const deliveries = { summary: 'List the deliveries of a task result', answers: { 200: pageOf(taskDeliverySchema) } }
+const redelivery = { summary: 'Redeliver the request of a task result', answers: { 200: documentOf(taskResultSchema) } }
+
 export const taskResultRoutes: Routes = (http) => {
-  http.get('/task-results/:id', async (req) => {
+  http.get('/task-results/:id', showResult, async (req) => {
     return ok(taskResultResource(await requireTaskResult(req.ctx, req.params.id, 'runs:read')))
   })
+  http.patch('/task-results/:id/callback', callback, async (req) => {
+    const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
+    await recordCallback(req.ctx, req.params.id, body.data)
+    return { status: 200 }
+  })
 
-  // Read as a stream, so that nobody without a token makes the server take in megabytes.
-  http.patch(
-    '/task-results/:id/callback',
-    { forTask: true, upload: true, maxBytes: MAX_CALLBACK_BYTES },
-    async (req) => {
-      checkCallbackToken(req.ctx, req.params.id)
-      const body = parseBody(taskCallbackBody, parseJson(await readAll(req.raw.body)))
-      await callBack(req.ctx, req.params.id, body.data)
-      return { status: 200 }
-    },
-  )
-
-  http.get('/task-results/:id/outcomes', async (req) => {
+  http.get('/task-results/:id/outcomes', outcomes, async (req) => {
     const page = req.page()
     const { rows, total } = await listOutcomes(req.ctx, req.params.id, page)
     return listPage({ url: req.url, page }, { rows: rows.map(taskOutcomeResource), total })
   })
-  http.get('/task-result-outcomes/:id', async (req) => {
+  http.get('/task-result-outcomes/:id', showOutcome, async (req) => {
     return ok(taskOutcomeResource(await requireOutcome(req.ctx, req.params.id)))
   })
-  http.get('/task-result-outcomes/:id/body', async (req) => {
+  http.get('/task-result-outcomes/:id/body', outcomeBody, async (req) => {
     return bytes(Buffer.from(await readOutcomeBody(req.ctx, req.params.id)), MARKDOWN)
   })
-  http.get('/task-results/:id/body', async (req) => {
-    return bytes(Readable.from(await openResultBody(req.ctx, req.params.id), { objectMode: false }), MARKDOWN)
+  http.get('/task-results/:id/body', resultBody, async (req) => {
+    return bytes(Readable.from(await readResultBody(req.ctx, req.params.id), { objectMode: false }), MARKDOWN)
   })
 
-  // Our own: what was sent and what came back.
-  http.get('/task-results/:id/deliveries', async (req) => {
+  // Our own: the exchanges with the receiver.
+  http.get('/task-results/:id/deliveries', deliveries, async (req) => {
     const page = req.page()
     const { rows, total } = await listDeliveries(req.ctx, req.params.id, page)
     return listPage({ url: req.url, page }, { rows: rows.map(taskDeliveryResource), total })
   })
-  http.post('/task-results/:id/actions/redeliver', async (req) => {
+  http.post('/task-results/:id/actions/redeliver', redelivery, async (req) => {
     return ok(taskResultResource(await redeliver(req.ctx, req.params.id)))
   })
 }
@@ -69,7 +83,7 @@ async function readAll(stream: unknown) {
   return Buffer.concat(pieces)
 }
 
-/** What is no JSON is an invalid payload here (INTERFACE §2.6.6), and nothing at all is a missing one, as on other routes. */
+/** A body that is not JSON is an invalid payload (INTERFACE §2.6.6). An empty body is a missing one, as on other routes. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   try {

@@ -36,8 +36,8 @@ const COLUMNS = [
   'r.updated_at',
 ] as const
 
-/** A result, its run's workspace, and the facts about that for `actor`. */
-export async function findTaskResult(db: Db, actor: Actor, id: string) {
+/** Results with their run's workspace, and the facts about it for `actor`. */
+function selectResults(db: Db, actor: Actor) {
   return db
     .selectFrom('task_results as r')
     .innerJoin('runs', 'runs.id', 'r.run_id')
@@ -45,8 +45,16 @@ export async function findTaskResult(db: Db, actor: Actor, id: string) {
     .select(COLUMNS)
     .select(['runs.plan_only', 'w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
     .select(workspaceFactsColumn(actor).as('facts'))
-    .where('r.id', '=', id)
-    .executeTakeFirst()
+}
+
+export async function findTaskResult(db: Db, actor: Actor, id: string) {
+  return selectResults(db, actor).where('r.id', '=', id).executeTakeFirst()
+}
+
+export async function findTaskResults(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectResults(db, actor)
+    .where(sql<boolean>`r.id = any(${ids})`)
+    .execute()
 }
 
 /** The results of stages, in the order of the tasks' names. The caller has authorised the runs. */
@@ -86,7 +94,7 @@ export async function insertResults(db: Db, runId: string, { rows, now }: { rows
   )
 }
 
-/** The results of a stage that is about to begin, and whether their tasks are still to be asked. */
+/** The results of a stage that is about to start, with what tells whether their tasks are still to be asked. */
 export async function listResultsToStart(tx: Tx, stageId: string) {
   return tx
     .selectFrom('task_results as r')
@@ -104,7 +112,7 @@ export async function listResultsToStart(tx: Tx, stageId: string) {
 
 export type Start = { id: string; tokenId: string; hash: Buffer; sealed: Buffer }
 
-/** Gives each result its token, puts its request up for delivery, and announces that. */
+/** Gives each result its token, makes its request due for delivery, and publishes that. */
 export async function startResults(
   tx: Tx,
   starts: readonly Start[],
@@ -126,7 +134,7 @@ export async function startResults(
     ${publishing([topic])}`.execute(tx)
 }
 
-/** Tasks that are no longer to be asked: their results decide nothing. */
+/** Cancels the results of tasks that are no longer to be asked, as advisory ones: they decide nothing. */
 export async function skipResults(tx: Tx, skips: readonly { id: string; message: string }[], now: Date) {
   await sql`update task_results r
        set status = 'canceled', enforcement_level = 'advisory', message = x.message, updated_at = ${now},
@@ -143,8 +151,8 @@ export type Ending = {
 }
 
 /**
- * Ends a result that is open and lets its token die; undefined when it has ended already. `open` counts the others of its
- * stage that have not: right as long as the caller holds the run's workspace.
+ * Ends an open result and deletes its token; undefined when it has ended already. `open` counts the other open results of
+ * its stage, which stays true while the caller holds the lock on the run's workspace.
  */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
   const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
@@ -162,7 +170,7 @@ export async function endResult(tx: Tx, id: string, { status, message, url, now 
   return rows[0]
 }
 
-/** Ends results that are open as errored and lets their tokens die; returns the stages of those that had not ended. */
+/** Ends open results as errored and deletes their tokens; returns the stages of theirs that have no open result any more. */
 export async function endErrored(tx: Tx, ends: readonly { id: string; message: string }[], now: Date) {
   const { rows } = await sql<{ task_stage_id: string }>`with ended as (
       update task_results r
@@ -172,11 +180,13 @@ export async function endErrored(tx: Tx, ends: readonly { id: string; message: s
        where r.id = x.id and r.status = 'running'
       returning r.id, r.task_stage_id),
     dead as (delete from tokens where task_result_id in (select id from ended))
-    select distinct task_stage_id from ended`.execute(tx)
+    select distinct task_stage_id from ended
+     where not exists (select from task_results r where r.task_stage_id = ended.task_stage_id
+                        and r.status in ('pending', 'running') and r.id not in (select id from ended))`.execute(tx)
   return rows.map((row) => row.task_stage_id)
 }
 
-/** `timeoutMs` from now on there is time for the next callback, and `longestMs` from the start for all of them. */
+/** The next callback is due within `timeoutMs` from now, and the last one within `longestMs` from the start. */
 type Progress = {
   message?: string | null
   url?: string | null
@@ -185,8 +195,8 @@ type Progress = {
   longestMs: number
 }
 
-/** Notes that a receiver is at work; undefined when the result has ended. Its request needs no further delivery. */
-export async function noteProgress(tx: Tx, id: string, { message, url, now, timeoutMs, longestMs }: Progress) {
+/** Records that a receiver is at work, so its request needs no further delivery; undefined when the result has ended. */
+export async function recordProgress(tx: Tx, id: string, { message, url, now, timeoutMs, longestMs }: Progress) {
   const { rows } = await sql<{ id: string }>`update task_results
        set message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url), called_back_at = ${now},
            delivery_due_at = null, updated_at = ${now},
@@ -196,7 +206,7 @@ export async function noteProgress(tx: Tx, id: string, { message, url, now, time
   return rows[0]
 }
 
-/** What is open ends as canceled with the message, what never began as unreachable; tokens die. */
+/** Ends running results as canceled with the message and pending ones as unreachable, and deletes their tokens. */
 export async function cancelResults(tx: Tx, runId: string, { message, now }: { message: string; now: Date }) {
   await sql`with ended as (
       update task_results
@@ -210,8 +220,8 @@ export async function cancelResults(tx: Tx, runId: string, { message, now }: { m
     delete from tokens where task_result_id in (select id from ended)`.execute(tx)
 }
 
-/** Takes the row that whoever changes a run holds. */
-export async function holdWorkspaceOfRun(tx: Tx, runId: string) {
+/** Locks the row that every change of a run locks. */
+export async function lockWorkspaceOfRun(tx: Tx, runId: string) {
   await sql`select from workspaces where id = (select workspace_id from runs where id = ${runId})
      for no key update`.execute(tx)
 }
@@ -225,6 +235,8 @@ export async function findStatus(db: Db, id: string) {
     .executeTakeFirst()
 }
 
+export type OverdueResult = Awaited<ReturnType<typeof listOverdue>>[number]
+
 /** Open results whose deadline has passed, the oldest first. */
 export async function listOverdue(db: Db, now: Date, limit: number) {
   return db
@@ -237,7 +249,7 @@ export async function listOverdue(db: Db, now: Date, limit: number) {
     .execute()
 }
 
-/** When something has to be done next; null when nothing waits. */
+/** When the next delivery or deadline is due; null when nothing waits. */
 export async function findNextDue(db: Db) {
   const { rows } = await sql<{ next: Date | null }>`select least(
       (select greatest(delivery_due_at, lease_expires_at) from task_results where delivery_due_at is not null
@@ -246,7 +258,7 @@ export async function findNextDue(db: Db) {
   return rows[0]?.next ?? null
 }
 
-/** A JSON object with one status and its moment, as SQL. */
+/** A JSON object with one status and its time, as SQL. */
 function stamp(status: TaskResultStatus, now: Date) {
   return sql`${JSON.stringify({ [status]: now.toISOString() })}::jsonb`
 }

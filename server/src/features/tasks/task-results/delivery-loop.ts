@@ -1,20 +1,20 @@
 import type { Ctx } from '../../../app.ts'
-import { endOverdueResults } from './deadlines.ts'
 import { deliver } from './deliver.ts'
 import { claimDeliveries, renewLeases } from './deliveries-store.ts'
-import { TOPIC } from './service.ts'
+import { endOverdueResults } from './end.ts'
 import { findNextDue } from './store.ts'
+import { TOPIC } from './topic.ts'
 
-/** A process that dies gives its requests up to the others after this long. */
+/** When a process dies, the others take over its requests after this time. */
 const LEASE_MS = 10_000
 const RENEW_MS = 3000
-/** A signal that was lost delays a request by at most this long. */
+/** A lost signal delays a request by at most this time. */
 const POLL_MS = 1000
 const MAX_IN_FLIGHT = 1000
 
 /**
- * Sends the requests of run tasks and ends what is overdue, until it is disposed. What is due stands in the rows of the
- * results; any number of processes may do this side by side.
+ * Sends the requests of run tasks and ends overdue results until it is disposed. The rows of the results say what is due,
+ * so any number of processes may do this at the same time.
  */
 export function startTaskDeliveries(ctx: Ctx): AsyncDisposable {
   const abort = new AbortController()
@@ -39,7 +39,7 @@ async function work(ctx: Ctx, signal: AbortSignal) {
 
   try {
     while (!signal.aborted) {
-      const timeoutMs = await lookAround(ctx, inFlight, signal).catch((error: unknown) => {
+      const timeoutMs = await doDueWork(ctx, inFlight, signal).catch((error: unknown) => {
         ctx.log.error({ err: error }, 'run tasks')
         return POLL_MS
       })
@@ -52,7 +52,7 @@ async function work(ctx: Ctx, signal: AbortSignal) {
 }
 
 /** Does what is due; returns how long to wait for more, in ms. */
-async function lookAround(ctx: Ctx, inFlight: Map<string, Promise<void>>, signal: AbortSignal) {
+async function doDueWork(ctx: Ctx, inFlight: Map<string, Promise<void>>, signal: AbortSignal) {
   const now = ctx.now()
   const claims = await claimDeliveries(ctx.db, {
     now,
@@ -62,7 +62,7 @@ async function lookAround(ctx: Ctx, inFlight: Map<string, Promise<void>>, signal
   for (const claim of claims) {
     const sent = deliver(ctx, claim, signal)
       .catch((error: unknown) => {
-        // The lease runs out and the request is taken up again.
+        // The lease expires, and the request is claimed again.
         ctx.log.error({ err: error, result: claim.id }, 'request of a run task')
       })
       .finally(() => inFlight.delete(claim.id))

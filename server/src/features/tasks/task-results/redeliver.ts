@@ -1,26 +1,20 @@
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { type Db, transact } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
-import * as store from './deliveries-store.ts'
-import { requireTaskResult, TOPIC } from './service.ts'
+import { requireTaskResult } from './access.ts'
+import { requeueDelivery } from './deliveries-store.ts'
 import { findStatus } from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
-import { type Page, pageOffset } from '../../../db/page.ts'
-
-/** What was sent for a result and what came back, the last attempt first. */
-export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {
-  const result = await requireTaskResult(ctx, resultId, 'runs:read')
-  return store.listDeliveries(ctx.db, result.id, { limit: page.size, offset: pageOffset(page) })
-}
+import { TOPIC } from './topic.ts'
 
 /**
- * Sends the request of an open result once more, now. Throws `conflict` when it has ended, is on its way, or has lost its
- * task, without which nobody knows where to send it.
+ * Sends the request of an open result once more, now. Throws `conflict` when the result has ended, when its request is on
+ * its way, or when its task is deleted: the URL is deleted with it.
  */
 export async function redeliver(ctx: Ctx, resultId: string) {
   const result = await requireTaskResult(ctx, resultId, 'runs:apply')
   await transact(ctx, async (ctx) => {
-    if (!(await store.requeueDelivery(ctx.db, result.id, ctx.now()))) throw conflict(await refusal(ctx.db, result))
+    if (!(await requeueDelivery(ctx.db, result.id, ctx.now()))) throw conflict(await refusal(ctx.db, result))
     await ctx.signals.publish(ctx.db, TOPIC)
     await recordAudit(ctx, {
       organizationId: result.organization_id,

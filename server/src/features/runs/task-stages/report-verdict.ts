@@ -1,0 +1,17 @@
+import type { Ctx } from '../../../app.ts'
+import { SYSTEM } from '../../../auth/actor.ts'
+import { transact } from '../../../db/db.ts'
+import { lockWorkspaceOfRun } from '../../tasks/task-results/store.ts'
+import { advanceRun } from '../runs/advance.ts'
+import * as store from './store.ts'
+
+/** Reports a deferred verdict to its run, which ends by it. Does nothing when that is done, or the run has ended otherwise. */
+export async function reportVerdict(ctx: Ctx, stageId: string) {
+  await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
+    const runId = await store.findRunId(ctx.db, stageId)
+    if (runId === undefined) return
+    await lockWorkspaceOfRun(ctx.db, runId)
+    const released = await store.releaseVerdict(ctx.db, stageId)
+    if (released) await advanceRun(ctx, released.run_id, { run: { error: released.message } })
+  })
+}

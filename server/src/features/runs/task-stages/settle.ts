@@ -1,0 +1,29 @@
+import type { TransactionCtx } from '../../../app.ts'
+import { listResults } from '../../tasks/task-results/store.ts'
+import type { Change } from '../runs/transition.ts'
+import { DEFERRAL_MS, reportVerdictJob } from './deferred-verdict.ts'
+import * as store from './store.ts'
+import { stageVerdict } from './verdict.ts'
+
+/**
+ * Ends a stage whose results have all ended, and returns what changes in its run: the caller applies it. Undefined when the
+ * run does not change: a result is still open, the stage has ended already, or its verdict is deferred, and a job reports
+ * it. The transaction has locked the run's workspace.
+ */
+export async function settleStage(ctx: TransactionCtx, stageId: string): Promise<Change | undefined> {
+  const verdict = stageVerdict(await listResults(ctx.db, [stageId]))
+  if (!verdict) return undefined
+  const ended = await store.endStage(ctx.db, stageId, { ...verdict, now: ctx.now() })
+  if (!ended) return undefined
+  // Nothing stops a run that has been applied.
+  const stops = verdict.status !== 'passed' && ended.stage !== 'post_apply'
+  if (!stops) return {}
+
+  const deferredUntil = new Date(ended.started_at.getTime() + DEFERRAL_MS)
+  if (ended.stage === 'pre_plan' || deferredUntil <= ctx.now()) {
+    return { run: { error: verdict.message } }
+  }
+  await store.deferVerdict(ctx.db, stageId, deferredUntil)
+  await ctx.jobs.enqueue(ctx.db, reportVerdictJob, { stageId }, { startAfter: deferredUntil })
+  return undefined
+}
