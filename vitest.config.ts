@@ -15,7 +15,7 @@ export default defineConfig({
           // Loading the server again for each of over a hundred files would take a third of the time.
           isolate: false,
           setupFiles: ['server/src/testing/setup-file.ts'],
-          include: ['{contract,server,agent,scripts}/**/*.test.ts'],
+          include: ['{contract,server,agent,scripts,lint}/**/*.test.ts'],
           globalSetup: ['server/src/testing/global-setup.ts'],
           testTimeout: 20_000,
           hookTimeout: 20_000,
