@@ -6,7 +6,10 @@ import { projectLoaders } from './organizations/projects/includes.ts'
 import { configurationVersionLoaders } from './runs/configuration-versions/includes.ts'
 import { phaseLoaders } from './runs/plans/includes.ts'
 import { runLoaders } from './runs/runs/includes.ts'
+import { taskStageReactions } from './runs/task-stages/reactions.ts'
+import { taskResultLoaders } from './tasks/task-results/includes.ts'
 import { taskStageLoaders } from './runs/task-stages/includes.ts'
+import { stateVersionOutputLoaders } from './states/state-version-outputs/includes.ts'
 import { stateVersionLoaders } from './states/state-versions/includes.ts'
 import { workspaceLoaders } from './workspaces/workspaces/includes.ts'
 import type { Reaction } from '../events/events.ts'
@@ -16,6 +19,7 @@ import { accountRoutes } from './identity/account/routes.ts'
 import { twoFactorRoutes } from './identity/account/two-factor-routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
 import { agentJobReactions } from './runs/agent-jobs/reactions.ts'
+import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
 import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { agentPoolRoutes } from './agents/agent-pools/routes.ts'
 import { agentTokenRoutes } from './agents/agent-pools/token-routes.ts'
@@ -26,6 +30,7 @@ import { auditTrailRoutes } from './site/audit-trail/routes.ts'
 import { avatarRoutes } from './identity/avatars/routes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
 import { configurationVersionRoutes } from './runs/configuration-versions/routes.ts'
+import { backingDataRoutes } from './states/backing-data/routes.ts'
 import { dataRetentionJobs } from './states/data-retention/jobs.ts'
 import { dataRetentionRoutes } from './states/data-retention/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
@@ -44,15 +49,20 @@ import { workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
 import { taskReactions } from './tasks/run-tasks/reactions.ts'
 import { stateVersionReactions } from './states/state-versions/reactions.ts'
 import { runReactions } from './runs/runs/reactions.ts'
-import { runEventRoutes } from './runs/runs/event-routes.ts'
+import { commentLoaders } from './runs/comments/includes.ts'
+import { commentRoutes } from './runs/comments/routes.ts'
+import { runEventRoutes } from './runs/run-events/routes.ts'
 import { runJobs } from './runs/runs/jobs.ts'
 import { runRoutes } from './runs/runs/routes.ts'
 import { sessionJobs } from './identity/sessions/jobs.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
+import { stateVersionDiffRoutes } from './states/state-version-diffs/routes.ts'
 import { stateVersionOutputRoutes } from './states/state-version-outputs/routes.ts'
+import { stateContentRoutes } from './states/state-versions/content-routes.ts'
 import { stateVersionJobs } from './states/state-versions/jobs.ts'
 import { stateVersionRoutes } from './states/state-versions/routes.ts'
+import { workspaceResourceRoutes } from './states/workspace-resources/routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/reserved-key-routes.ts'
 import { projectTagBindingRoutes } from './organizations/tags/routes.ts'
 import { tagRoutes, workspaceTagBindingRoutes, workspaceTagRoutes } from './workspaces/workspace-tags/routes.ts'
@@ -73,6 +83,8 @@ import {
 } from './workspaces/variable-sets/routes.ts'
 import { variableRoutes } from './workspaces/variables/routes.ts'
 import { consumerRoutes } from './workspaces/workspaces/consumer-routes.ts'
+import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
+import { workspaceLockRoutes } from './workspaces/workspaces/lock-routes.ts'
 import { workspaceRoutes } from './workspaces/workspaces/routes.ts'
 
 /** Every route of the server, a line for each feature. */
@@ -83,6 +95,7 @@ export const ROUTES: readonly Routes[] = [
   adminOrganizationRoutes,
   adminUserRoutes,
   agentJobRoutes,
+  jobContentRoutes,
   agentPoolRoutes,
   agentRoutes,
   agentTokenRoutes,
@@ -90,6 +103,8 @@ export const ROUTES: readonly Routes[] = [
   applyRoutes,
   auditTrailRoutes,
   avatarRoutes,
+  backingDataRoutes,
+  commentRoutes,
   configurationVersionRoutes,
   consumerRoutes,
   dataRetentionRoutes,
@@ -106,6 +121,8 @@ export const ROUTES: readonly Routes[] = [
   runRoutes,
   sessionRoutes,
   ssoRoutes,
+  stateContentRoutes,
+  stateVersionDiffRoutes,
   stateVersionOutputRoutes,
   stateVersionRoutes,
   tagRoutes,
@@ -122,6 +139,9 @@ export const ROUTES: readonly Routes[] = [
   variableSetRoutes,
   variableSetScopeRoutes,
   variableSetVariableRoutes,
+  workspaceDeletionRoutes,
+  workspaceLockRoutes,
+  workspaceResourceRoutes,
   workspaceRoutes,
   workspaceTagBindingRoutes,
   workspaceTagRoutes,
@@ -133,18 +153,22 @@ export const REACTIONS: readonly Reaction[] = [
   ...taskReactions,
   ...stateVersionReactions,
   ...runReactions,
+  ...taskStageReactions,
   ...agentJobReactions,
 ]
 
 /** How resources get into the documents that include them. */
 export const LOADERS: readonly Loader[] = [
   ...agentPoolLoaders,
+  ...commentLoaders,
   ...configurationVersionLoaders,
   ...organizationLoaders,
   ...phaseLoaders,
   ...projectLoaders,
   ...runLoaders,
   ...stateVersionLoaders,
+  ...stateVersionOutputLoaders,
+  ...taskResultLoaders,
   ...taskStageLoaders,
   ...userLoaders,
   ...workspaceLoaders,

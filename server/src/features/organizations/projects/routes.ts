@@ -1,11 +1,13 @@
-import { identifiersBody } from '@groundstate/contract/json-api'
 import { createProjectBody, updateProjectBody } from '@groundstate/contract/projects'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readBoolean, readList, readSort, readText } from '../../../http/query.ts'
-import { moveWorkspaces } from '../../workspaces/workspaces/project-move.ts'
 import { projectResource } from './resource.ts'
-import { createProject, deleteProject, listProjects, requireProject, updateProject } from './service.ts'
+import { createProject } from './create.ts'
+import { deleteProject } from './delete.ts'
+import { listProjects } from './list.ts'
+import { requireProject } from './access.ts'
+import { updateProject } from './update.ts'
 
 const INCLUDES = ['effective_tag_bindings'] as const
 
@@ -35,10 +37,6 @@ export const projectRoutes: Routes = (http) => {
   })
   http.delete('/projects/:id', async (req) => {
     await deleteProject(req.ctx, req.params.id)
-    return noContent()
-  })
-  http.post('/projects/:id/relationships/workspaces', { body: identifiersBody('workspaces') }, async (req) => {
-    await moveWorkspaces(req.ctx, req.params.id, req.body.data)
     return noContent()
   })
 }

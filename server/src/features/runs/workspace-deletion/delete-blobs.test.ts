@@ -5,7 +5,7 @@ import { createRun, createRunSetting, type RunSetting } from '../../../testing/r
 import { rawState, stateClient } from '../../../testing/state-versions.ts'
 import { sweepArchives } from '../configuration-versions/jobs.ts'
 import { sweepRunBlobs } from '../plans/upkeep.ts'
-import { sweepOrphans } from '../../states/state-versions/upkeep.ts'
+import { sweepOrphans } from '../../states/state-versions/sweep.ts'
 import { compactLogs } from '../plans/logs.ts'
 
 const DAY_MS = 86_400_000

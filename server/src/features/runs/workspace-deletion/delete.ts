@@ -2,12 +2,13 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
 import { abandonJobs } from '../agent-jobs/abandon.ts'
-import { lockedBy } from '../../workspaces/workspaces/lock.ts'
-import { mayForceDelete } from '../../workspaces/workspaces/resource.ts'
-import { requireWorkspaceBy, type Workspace } from '../../workspaces/workspaces/service.ts'
+import { describeLock } from '../../workspaces/workspaces/lock.ts'
+import { requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
 import * as store from '../../workspaces/workspaces/store.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { countManaged } from '../../states/state-versions/extract-job.ts'
+import { countManaged } from '../../states/state-versions/extract.ts'
+import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import { mayForceDelete } from '../../workspaces/workspaces/permissions.ts'
 
 /**
  * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
@@ -40,7 +41,8 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
-    if (locked.locked_by_type !== null) throw conflict(`the workspace ${locked.name} ${await lockedBy(ctx, locked)}`)
+    if (locked.locked_by_type !== null)
+      throw conflict(`the workspace ${locked.name} ${await describeLock(ctx, locked)}`)
     if (locked.pending_state_version_id !== null) throw stillProcessed(locked)
     checkSameState(workspace, locked)
     if (managed === undefined) {

@@ -1,28 +1,31 @@
+import { pageOf } from '@groundstate/contract/answers'
 import { identifiersBody } from '@groundstate/contract/json-api'
+import { workspaceSchema } from '@groundstate/contract/workspaces'
 import { listPage, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { addRemoteStateConsumers, removeRemoteStateConsumers, replaceRemoteStateConsumers } from './change-consumers.ts'
-import { workspaceResource } from './resource.ts'
 import { listRemoteStateConsumers } from './list-consumers.ts'
+import { workspaceResource } from './resource.ts'
 
 const PATH = '/workspaces/:id/relationships/remote-state-consumers'
-const BODY = { body: identifiersBody('workspaces') }
+const LIST = { summary: 'List the remote state consumers of a workspace', answers: { 200: pageOf(workspaceSchema) } }
+const CHANGE = { body: identifiersBody('workspaces'), answers: { 204: null } }
 
 export const consumerRoutes: Routes = (http) => {
-  http.get(PATH, async (req) => {
+  http.get(PATH, LIST, async (req) => {
     const page = req.page()
     const { rows, total } = await listRemoteStateConsumers(req.ctx, req.params.id, page)
     return listPage({ url: req.url, page }, { rows: rows.map((row) => workspaceResource(row)), total })
   })
-  http.post(PATH, BODY, async (req) => {
+  http.post(PATH, { ...CHANGE, summary: 'Add remote state consumers to a workspace' }, async (req) => {
     await addRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
     return noContent()
   })
-  http.patch(PATH, BODY, async (req) => {
+  http.patch(PATH, { ...CHANGE, summary: 'Replace the remote state consumers of a workspace' }, async (req) => {
     await replaceRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
     return noContent()
   })
-  http.delete(PATH, BODY, async (req) => {
+  http.delete(PATH, { ...CHANGE, summary: 'Remove remote state consumers from a workspace' }, async (req) => {
     await removeRemoteStateConsumers(req.ctx, req.params.id, req.body.data)
     return noContent()
   })

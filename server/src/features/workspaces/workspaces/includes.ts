@@ -1,8 +1,7 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Loader } from '../../../http/loaders.ts'
-import { listCurrentOutputsOf } from '../../states/state-version-outputs/service.ts'
 import { listEffectiveTagBindings } from '../workspace-tags/list-bindings.ts'
-import { workspaceOutputResource, workspaceResource } from './resource.ts'
+import { workspaceResource } from './resource.ts'
 import { listReadableWorkspaces } from './access.ts'
 import { effectiveTagBindingResource } from '../../organizations/tags/resource.ts'
 import { listVariablesOfWorkspaces } from '../variables/store.ts'
@@ -13,14 +12,6 @@ export const workspaceLoaders: readonly Loader[] = [
   {
     type: 'workspaces',
     load: async (ctx, ids) => (await listReadableWorkspaces(ctx, ids)).map((workspace) => workspaceResource(workspace)),
-  },
-  {
-    of: 'workspaces',
-    relation: 'outputs',
-    load: async (ctx, workspaces) => {
-      const outputs = await listCurrentOutputsOf(ctx, permitting(workspaces, 'can-read-state-outputs'))
-      return forEach(workspaces, (id) => (outputs.get(id) ?? []).map(workspaceOutputResource))
-    },
   },
   {
     of: 'workspaces',

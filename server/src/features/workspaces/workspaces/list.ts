@@ -3,7 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { type Facts, type GrantsColumn, dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { Db } from '../../../db/db.ts'
-import { findGrants } from './read-grants.ts'
+import { readGrants } from './read-grants.ts'
 import type { Grants } from './list-store.ts'
 import * as store from './list-store.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
@@ -25,7 +25,7 @@ export async function listWorkspaces(
   const query = { organizationId: organization.id, filter, facts: organization.facts }
   const { rows, total } =
     actor.kind === 'user' && !seesEveryWorkspace(organization.facts)
-      ? await listGranted(ctx, { ...query, grants: await findGrants(ctx, actor, organization) }, window)
+      ? await listGranted(ctx, { ...query, grants: await readGrants(ctx, actor, organization) }, window)
       : await listEvery(ctx, query, window)
   return { rows: rows.map(({ grants, ...row }) => present(row, organization.facts, grants)), total }
 }

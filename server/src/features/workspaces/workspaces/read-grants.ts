@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Ctx } from '../../../app.ts'
 import type { UserActor } from '../../../auth/actor.ts'
-import { findGrants as find, type Grants } from './list-store.ts'
+import { findGrants, type Grants } from './list-store.ts'
 
 /**
  * Counting what a hundred teams grant takes milliseconds, so it is remembered as long as the organization's
@@ -11,7 +11,7 @@ import { findGrants as find, type Grants } from './list-store.ts'
 const remembered = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000 })
 
 /** What the teams of the actor grant in the organization, by project and by workspace. */
-export async function findGrants(
+export async function readGrants(
   ctx: Ctx,
   actor: UserActor,
   organization: { id: string; access_revision: number },
@@ -19,7 +19,7 @@ export async function findGrants(
   const key = `${organization.id}/${actor.userId}`
   const known = remembered.get(key)
   if (known?.revision === organization.access_revision) return known.grants
-  const grants = await find(ctx.db, actor, organization.id)
+  const grants = await findGrants(ctx.db, actor, organization.id)
   remembered.set(key, { revision: organization.access_revision, grants })
   return grants
 }

@@ -1,4 +1,3 @@
-import type { WorkspaceOutputResource } from '@groundstate/contract/workspace-outputs'
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { effectiveExecution } from './execution.ts'
 import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
@@ -100,22 +99,6 @@ export function workspaceResource(
       self: `/api/v2/organizations/${workspace.organization_name}/workspaces/${workspace.name}`,
       'self-html': `/app/${workspace.organization_name}/workspaces/${workspace.name}`,
     },
-  }
-}
-
-/** An output of the current state as workspaces include it: the value of a sensitive one is withheld. */
-export function workspaceOutputResource(output: {
-  id: string
-  name: string
-  sensitive: boolean
-  type: string
-  value: unknown
-}): WorkspaceOutputResource {
-  const { id, name, sensitive, type, value } = output
-  return {
-    id,
-    type: 'workspace-outputs',
-    attributes: { name, sensitive, 'output-type': type, value: sensitive ? null : value },
   }
 }
 

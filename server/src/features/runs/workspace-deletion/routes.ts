@@ -1,0 +1,19 @@
+import { noContent } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { deleteWorkspace, safeDeleteWorkspace } from './delete.ts'
+
+const DELETE = { summary: 'Delete a workspace with everything in it', answers: { 204: null } }
+const SAFE_DELETE = { summary: 'Delete a workspace that manages no resources', answers: { 204: null } }
+
+export const workspaceDeletionRoutes: Routes = (http) => {
+  for (const path of ['/workspaces/:id', '/organizations/:organization/workspaces/:name'] as const) {
+    http.delete(path, DELETE, async (req) => {
+      await deleteWorkspace(req.ctx, req.params)
+      return noContent()
+    })
+    http.post(`${path}/actions/safe-delete`, SAFE_DELETE, async (req) => {
+      await safeDeleteWorkspace(req.ctx, req.params)
+      return noContent()
+    })
+  }
+}

@@ -1,0 +1,25 @@
+import { documentOf } from '@groundstate/contract/answers'
+import { workspaceIncludes } from '@groundstate/contract/includes'
+import { lockBody, workspaceSchema } from '@groundstate/contract/workspaces'
+import { ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { forceUnlockWorkspace, lockWorkspace, unlockWorkspace } from './lock.ts'
+import { showWorkspace } from './show.ts'
+
+const ACTION = { answers: { 200: documentOf(workspaceSchema) }, include: workspaceIncludes }
+
+export const workspaceLockRoutes: Routes = (http) => {
+  const lock = { ...ACTION, summary: 'Lock a workspace', body: lockBody }
+  http.post('/workspaces/:id/actions/lock', lock, async (req) => {
+    const workspace = await lockWorkspace(req.ctx, req.params.id, req.body)
+    return ok(await showWorkspace(req.ctx, workspace))
+  })
+  http.post('/workspaces/:id/actions/unlock', { ...ACTION, summary: 'Unlock a workspace' }, async (req) => {
+    const workspace = await unlockWorkspace(req.ctx, req.params.id)
+    return ok(await showWorkspace(req.ctx, workspace))
+  })
+  http.post('/workspaces/:id/actions/force-unlock', { ...ACTION, summary: 'Force-unlock a workspace' }, async (req) => {
+    const workspace = await forceUnlockWorkspace(req.ctx, req.params.id)
+    return ok(await showWorkspace(req.ctx, workspace))
+  })
+}
