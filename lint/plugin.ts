@@ -53,7 +53,7 @@ const BUILDERS = new Set(['selectFrom', 'insertInto', 'updateTable', 'deleteFrom
 
 /** SQL stands in stores. */
 const sqlInStores: Rule = {
-  create(context) {
+  create(context): Record<string, (node: never) => void> {
     if (mayHoldSql(fromRoot(context.filename))) return {}
     const message = 'SQL stands in a store (store.ts, <noun>-store.ts): give this statement a name there'
     return {
