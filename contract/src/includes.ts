@@ -140,3 +140,6 @@ export const ownMembershipIncludes = {
   ...membershipIncludes,
   organization: organizationSchema,
 } as const satisfies IncludeTable
+
+/** The answers of one session bring the user without being asked. */
+export const sessionIncludes = { user: userSchema } as const satisfies IncludeTable

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { connectDatabase, databaseName } from '../db/connect.ts'
 import { createDb } from '../db/db.ts'
-import { createTokenOnCommandLine } from '../features/identity/tokens/command-line.ts'
+import { createTokenOnCommandLine } from '../features/identity/tokens/create-on-command-line.ts'
 import { findPostgres } from '../postgres/find.ts'
 import { hasDatabase } from '../postgres/folders.ts'
 import { StartError } from '../start-error.ts'

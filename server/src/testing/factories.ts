@@ -1,13 +1,13 @@
 import { createProjectBody } from '@groundstate/contract/projects'
 import { createWorkspaceBody } from '@groundstate/contract/workspaces'
 import type { UserActor } from '../auth/actor.ts'
-import { createProject as createProjectIn } from '../features/organizations/projects/service.ts'
-import { insertUser } from '../features/identity/users/service.ts'
+import { createProject as createProjectIn } from '../features/organizations/projects/create.ts'
+import { createUser as createUserIn } from '../features/identity/users/create.ts'
 import { hashPassword } from '../secrets/passwords.ts'
 import type { TestApp } from './app.ts'
-import { createOrganization as create } from '../features/organizations/organizations/changes.ts'
-import { createUserToken } from '../features/identity/tokens/user-tokens.ts'
+import { createUserToken } from '../features/identity/tokens/create.ts'
 import { createWorkspace as createWorkspaceIn } from '../features/workspaces/workspaces/create.ts'
+import { createOrganization as create } from '../features/organizations/organizations/create.ts'
 
 /** A person with an API token; `actor` is for services. */
 export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }
@@ -24,7 +24,7 @@ export async function createUser(
   count += 1
   const username = input.username ?? `user-${count}`
   const email = input.email ?? `${username}@example.com`
-  const user = await insertUser(app.as(), {
+  const user = await createUserIn(app.as(), {
     username,
     email,
     passwordHash: input.password === undefined ? null : await hashOnce(input.password),

@@ -2,7 +2,7 @@ import type { AccountResource } from '@groundstate/contract/account'
 import type { UserRow } from '../users/store.ts'
 import { userPermissions, userResource } from '../users/resource.ts'
 
-/** The account of whoever asks: what others see of it, and what only they may know. */
+/** The actor's own account: the user as others see them, with private attributes. */
 export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: AccountFacts): AccountResource {
   const resource = userResource(row, baseUrl)
   const isPassword = row.auth_method === 'password'

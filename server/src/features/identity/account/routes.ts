@@ -1,43 +1,50 @@
+import { accountSchema } from '@groundstate/contract/account'
+import { documentOf, wholeListOf } from '@groundstate/contract/answers'
+import { sessionSchema } from '@groundstate/contract/sessions'
 import { changePasswordBody, updateAccountBody } from '@groundstate/contract/users'
 import { listAll, noContent, ok } from '../../../http/answers.ts'
 import type { Request, Routes } from '../../../http/http.ts'
-import { accountResource } from './resource.ts'
-import {
-  type Account,
-  changePassword,
-  currentSessionId,
-  endOwnSession,
-  endOwnSessions,
-  listOwnSessions,
-  showAccount,
-  updateAccount,
-} from './service.ts'
+import { currentSessionId } from '../sessions/access.ts'
 import { endedCookieHeader } from '../sessions/cookie.ts'
 import { sessionResource } from '../sessions/resource.ts'
+import { type Account, requireAccount } from './access.ts'
+import { changePassword } from './change-password.ts'
+import { endOwnSession, endOwnSessions } from './end-sessions.ts'
+import { listOwnSessions } from './list-sessions.ts'
+import { accountResource } from './resource.ts'
+import { updateAccount } from './update.ts'
+
+const ACCOUNT = { 200: documentOf(accountSchema) }
+const SHOW = { summary: 'Show your account', answers: ACCOUNT }
+const UPDATE = { summary: 'Update your account', body: updateAccountBody, answers: ACCOUNT }
+const CHANGE_PASSWORD = { summary: 'Change your password', body: changePasswordBody, answers: ACCOUNT }
+const LIST_SESSIONS = { summary: 'List your sessions', answers: { 200: wholeListOf(sessionSchema) } }
+const END_SESSIONS = { summary: 'Sign out everywhere', answers: { 204: null } }
+const END_SESSION = { summary: 'End one of your sessions', answers: { 204: null } }
 
 export const accountRoutes: Routes = (http) => {
-  http.get('/account/details', async (req) => presented(req, await showAccount(req.ctx)))
+  http.get('/account/details', SHOW, async (req) => presented(req, await requireAccount(req.ctx)))
 
-  http.patch('/account/update', { body: updateAccountBody }, async (req) =>
+  http.patch('/account/update', UPDATE, async (req) =>
     presented(req, await updateAccount(req.ctx, req.body.data.attributes)),
   )
 
-  http.patch('/account/password', { body: changePasswordBody }, async (req) =>
+  http.patch('/account/password', CHANGE_PASSWORD, async (req) =>
     presented(req, await changePassword(req.ctx, req.body.data.attributes)),
   )
 
-  http.get('/account/sessions', async (req) => {
+  http.get('/account/sessions', LIST_SESSIONS, async (req) => {
     const sessions = await listOwnSessions(req.ctx)
     const current = currentSessionId(req.ctx)
     return listAll(sessions.map((session) => sessionResource(session, current)))
   })
 
-  http.delete('/account/sessions', async (req) => {
+  http.delete('/account/sessions', END_SESSIONS, async (req) => {
     await endOwnSessions(req.ctx)
     return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }
   })
 
-  http.delete('/account/sessions/:sessionId', async (req) => {
+  http.delete('/account/sessions/:sessionId', END_SESSION, async (req) => {
     await endOwnSession(req.ctx, req.params.sessionId)
     return noContent()
   })

@@ -1,14 +1,30 @@
-import type { RecoveryCodesResource, TwoFactorEnrollmentResource } from '@groundstate/contract/account'
+import {
+  type RecoveryCodesResource,
+  recoveryCodesSchema,
+  type TwoFactorEnrollmentResource,
+  twoFactorEnrollmentSchema,
+} from '@groundstate/contract/account'
+import { documentOf } from '@groundstate/contract/answers'
 import { confirmPasswordBody, confirmTwoFactorBody, verifyTwoFactorBody } from '@groundstate/contract/users'
 import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { disableTwoFactor, finishTwoFactor, renewRecoveryCodes, startTwoFactor } from './service.ts'
+import { disableTwoFactor, enrollTwoFactor, renewRecoveryCodes, verifyTwoFactor } from './manage-two-factor.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
 
+const ENROLL = {
+  summary: 'Start to set up a second factor',
+  body: confirmPasswordBody,
+  answers: { 200: documentOf(twoFactorEnrollmentSchema) },
+}
+const RECOVERY_CODES = { 200: documentOf(recoveryCodesSchema) }
+const VERIFY = { summary: 'Switch the second factor on', body: verifyTwoFactorBody, answers: RECOVERY_CODES }
+const RENEW = { summary: 'Replace the recovery codes', body: confirmTwoFactorBody, answers: RECOVERY_CODES }
+const DISABLE = { summary: 'Switch the second factor off', body: confirmTwoFactorBody, answers: { 204: null } }
+
 export const twoFactorRoutes: Routes = (http) => {
-  http.post('/account/two-factor/actions/enroll', { body: confirmPasswordBody }, async (req) => {
-    const { secret, uri } = await startTwoFactor(req.ctx, req.body.data.attributes.password)
+  http.post('/account/two-factor/actions/enroll', ENROLL, async (req) => {
+    const { secret, uri } = await enrollTwoFactor(req.ctx, req.body.data.attributes.password)
     const resource = {
       id: 'enrollment',
       type: 'two-factor',
@@ -17,15 +33,15 @@ export const twoFactorRoutes: Routes = (http) => {
     return { ...ok(resource), headers: NO_STORE }
   })
 
-  http.post('/account/two-factor/actions/verify', { body: verifyTwoFactorBody }, async (req) =>
-    recoveryCodes(await finishTwoFactor(req.ctx, req.body.data.attributes.otp)),
+  http.post('/account/two-factor/actions/verify', VERIFY, async (req) =>
+    recoveryCodes(await verifyTwoFactor(req.ctx, req.body.data.attributes.otp)),
   )
 
-  http.post('/account/two-factor/actions/renew-recovery-codes', { body: confirmTwoFactorBody }, async (req) =>
+  http.post('/account/two-factor/actions/renew-recovery-codes', RENEW, async (req) =>
     recoveryCodes(await renewRecoveryCodes(req.ctx, req.body.data.attributes)),
   )
 
-  http.post('/account/two-factor/actions/disable', { body: confirmTwoFactorBody }, async (req) => {
+  http.post('/account/two-factor/actions/disable', DISABLE, async (req) => {
     await disableTwoFactor(req.ctx, req.body.data.attributes)
     return noContent()
   })

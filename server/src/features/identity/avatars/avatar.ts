@@ -4,8 +4,8 @@ const CELL = 16
 const CELLS = 5
 
 /**
- * A picture drawn from the id alone: five by five cells, mirrored, in a colour of its own. It says nothing of the user,
- * and an id that nobody has gets one too, so that asking tells no one who exists.
+ * A picture that is derived from the id alone: five by five cells, mirrored, in one colour. It reveals nothing about the user. An
+ * unknown id has a picture too, so that nobody learns from it which users exist.
  */
 export function avatarSvg(id: string) {
   const hash = createHash('sha256').update(`avatar:${id}`).digest()

@@ -1,8 +1,16 @@
+import { binary } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { avatarSvg } from './avatar.ts'
 
+const SHOW = {
+  summary: 'Show the picture of a user',
+  access: 'public',
+  prefix: '',
+  answers: { 200: binary('image/svg+xml') },
+} as const
+
 export const avatarRoutes: Routes = (http) => {
-  http.get('/avatars/:file', { access: 'public', prefix: '' }, async (req) => ({
+  http.get('/avatars/:file', SHOW, async (req) => ({
     status: 200,
     headers: {
       'cache-control': 'public, max-age=31536000, immutable',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { sweepCodes } from './service.ts'
+import { sweepCodes } from './sweep.ts'
 
 export const sweepJob = jobKind('oauth.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 

@@ -36,12 +36,12 @@ button.link { flex: none; padding: 0; border: 0; color: var(--accent); font-weig
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 `
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
-/** Whole, since the hash counts every space between the tags. */
+/** One string, since the hash covers every space between the tags. */
 const STYLE_ELEMENT = { markup: `<style>${STYLE}</style>` }
 
 export type PageOptions = { status?: number; error?: string; headers?: Record<string, string> }
 
-/** Offers the ways to sign in, on the way to `request`. */
+/** Offers the ways to sign in. The request continues afterwards. */
 export function signInPage(
   request: AuthorizeRequest,
   methods: SignInMethods,
@@ -88,7 +88,7 @@ function passwordForm(request: AuthorizeRequest, username: string | undefined) {
   </form>`
 }
 
-/** Asks for a code of the second factor; `pending` says whose password was right. */
+/** Asks for a code of the second factor. `pending` is the proof of the password, as `startSignIn` returns it. */
 export function codePage(request: AuthorizeRequest, pending: string, options: PageOptions = {}): Answer {
   return page('Enter a code', options, [
     html`<h1>Enter a code</h1>
@@ -112,12 +112,12 @@ export function codePage(request: AuthorizeRequest, pending: string, options: Pa
   ])
 }
 
-/** Names what will be granted, and to whom. */
+/** Shows what the user grants, and to whom. */
 export function consentPage(
   request: AuthorizeRequest,
   { username, avatar, csrf }: { username: string; avatar: string; csrf: string },
 ): Answer {
-  // A form's target counts for the redirect that answers it, too.
+  // The policy on a form's target applies to the redirect that answers the form, too.
   const target = new URL(request.redirectUri).origin
   return page('Allow Terraform', { formTarget: target }, [
     html`<h1>Allow Terraform to use your account?</h1>
@@ -198,7 +198,7 @@ function page(title: string, options: PageOptions & { formTarget?: string }, par
       'content-security-policy': policy.join('; '),
       'x-frame-options': 'DENY',
       'cache-control': 'no-store',
-      // A form of a page that tells no referrer is sent with the origin `null`, which could be anybody's.
+      // Without a referrer the browser sends forms with the origin `null`, which our check of the origin refuses.
       'referrer-policy': 'same-origin',
       ...options.headers,
     },

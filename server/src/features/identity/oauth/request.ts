@@ -1,23 +1,23 @@
-/** The one client there is: the command lines, which have no secret and prove themselves by PKCE. */
+/** The only client: the command lines. They have no secret and use PKCE instead. */
 export const CLI_CLIENT = {
   id: 'terraform-cli',
-  /** The command line picks a port below the upper bound at random: the range must hold more than one. */
+  /** The command line picks a random port below the upper bound, so the range must hold more than one port. */
   ports: [10_000, 10_010],
 } as const
 
-/** A request to sign a command line in, once everything in it has been checked. */
+/** A valid request to sign a command line in. */
 export type AuthorizeRequest = {
   redirectUri: string
   codeChallenge: string
-  /** Echoed exactly, when there is one. */
+  /** Returned unchanged. */
   state: string | undefined
 }
 
 export type ReadRequest =
   | { request: AuthorizeRequest }
-  /** Where the answer would go is not to be trusted, so the person is told and nothing is sent (RFC 6749 §4.1.2.1). */
+  /** The redirect_uri cannot be trusted, so a page shows the error and nothing is redirected (RFC 6749 §4.1.2.1). */
   | { refusal: string }
-  /** The client is told, by way of the browser. */
+  /** The browser is redirected to the client with the error. */
   | { redirect: string }
 
 /** Reads the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.3). */
@@ -46,7 +46,7 @@ export function readAuthorizeRequest(params: Record<string, unknown>): ReadReque
   return { request: { redirectUri, codeChallenge, state } }
 }
 
-/** The request as the query it was read from, to carry it through forms. */
+/** The request as a query again, for the forms of the pages. */
 export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeRequest) {
   return new URLSearchParams({
     client_id: CLI_CLIENT.id,
@@ -58,7 +58,7 @@ export function authorizeQuery({ redirectUri, codeChallenge, state }: AuthorizeR
   }).toString()
 }
 
-/** Where the browser goes with the answer to a request. */
+/** The URL that carries the answer to the client. */
 export function answerUrl(
   { redirectUri, state }: Pick<AuthorizeRequest, 'redirectUri' | 'state'>,
   answer: Record<string, string>,
@@ -66,7 +66,7 @@ export function answerUrl(
   return `${redirectUri}?${new URLSearchParams({ ...answer, ...(state !== undefined && { state }) }).toString()}`
 }
 
-/** A program on the person's own machine, in the range of ports that discovery names. */
+/** Only the user's own machine, with a port in the range that discovery names. */
 function isRedirectUri(text: string) {
   const port = Number(/^http:\/\/(?:localhost|127\.0\.0\.1):(\d{1,5})\/login$/.exec(text)?.[1])
   return port >= CLI_CLIENT.ports[0] && port <= CLI_CLIENT.ports[1]

@@ -1,24 +1,26 @@
-import { accessTokenAnswer, oauthErrorAnswer } from '@groundstate/contract/oauth'
-import { createHash, timingSafeEqual } from 'node:crypto'
-import type { AccessTokenAnswer, OAuthErrorAnswer } from '@groundstate/contract/oauth'
-import type { FastifyRequest } from 'fastify'
+import {
+  type AccessTokenAnswer,
+  accessTokenAnswer,
+  type OAuthErrorAnswer,
+  oauthErrorAnswer,
+} from '@groundstate/contract/oauth'
 import { z } from 'zod'
-import type { Ctx } from '../../../app.ts'
-import { checkOwnPages, checkSameOrigin, findSessionActor, sessionCookie } from '../../../auth/authenticate.ts'
-import { AppError, badRequest, forbidden } from '../../../errors.ts'
-import { type Answer, json, redirect } from '../../../http/answers.ts'
+import { checkOwnPages } from '../../../auth/authenticate.ts'
+import { AppError, badRequest } from '../../../errors.ts'
+import { type Answer, binary, json, redirect } from '../../../http/answers.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
-import { deleteCurrentSession } from '../sessions/service.ts'
-import { codePage, consentPage, refusalPage, signInPage } from './pages.ts'
-import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
-import { approve, deny, exchangeCode, OAuthError } from './service.ts'
-import { finishSignIn, startSignIn } from './sign-in.ts'
 import { endedCookieHeader } from '../sessions/cookie.ts'
+import { endCurrentSession } from '../sessions/end.ts'
 import { signInMethods } from '../sessions/methods.ts'
 import { avatarPath } from '../users/resource.ts'
-
-const PUBLIC = { access: 'public', prefix: '' } as const
+import { findBrowser, requireBrowser } from './access.ts'
+import { approve, deny } from './approve.ts'
+import { exchangeCode } from './exchange-code.ts'
+import { OAuthError } from './oauth-error.ts'
+import { codePage, consentPage, refusalPage, signInPage } from './pages.ts'
+import { type AuthorizeRequest, authorizeQuery, CLI_CLIENT, readAuthorizeRequest } from './request.ts'
+import { finishSignIn, startSignIn } from './sign-in.ts'
 
 const text = z.string().max(1000)
 const signInForm = z.object({
@@ -31,8 +33,46 @@ const signInForm = z.object({
 const consentForm = z.object({ query: z.string().max(4000), csrf: text, decision: z.enum(['approve', 'deny']) })
 const signOutForm = consentForm.omit({ decision: true })
 
+const PUBLIC = { access: 'public', prefix: '' } as const
+const PAGE = binary('text/html')
+
+const SHOW_CONSENT = {
+  ...PUBLIC,
+  summary: 'Ask the user to sign a command line in',
+  query: {
+    client_id: z.literal(CLI_CLIENT.id).describe('the command lines, which are the only client'),
+    redirect_uri: z
+      .string()
+      .describe('required: http://localhost:PORT/login, where the command line waits for its code'),
+    response_type: z.literal('code').describe('required'),
+    code_challenge: z.string().describe('required: the SHA-256 of the code verifier, in base64url (RFC 7636)'),
+    code_challenge_method: z.literal('S256').describe('required'),
+    state: z.string().optional().describe('returned to the client unchanged'),
+  },
+  answers: { 200: PAGE, 302: null, 400: PAGE },
+}
+const SIGN_IN = {
+  ...PUBLIC,
+  summary: 'Sign in on the page for command lines',
+  body: signInForm,
+  answers: { 200: PAGE, 303: null, 401: PAGE },
+}
+const DECIDE = { ...PUBLIC, summary: 'Allow or deny a command line', body: consentForm, answers: { 303: null } }
+const SIGN_OUT = {
+  ...PUBLIC,
+  summary: 'Sign out on the page for command lines',
+  body: signOutForm,
+  answers: { 303: null },
+}
+// The body has no schema here, since errors have the form of RFC 6749 and not ours.
+const EXCHANGE = {
+  ...PUBLIC,
+  summary: 'Exchange a code for an API token',
+  answers: { 200: accessTokenAnswer, 400: oauthErrorAnswer },
+}
+
 export const oauthRoutes: Routes = (http) => {
-  http.get('/oauth/authorize', PUBLIC, async (req) => {
+  http.get('/oauth/authorize', SHOW_CONSENT, async (req) => {
     const read = readAuthorizeRequest(req.query)
     if ('refusal' in read) return refusalPage(400, 'This sign-in can’t work', read.refusal)
     if ('redirect' in read) return { ...redirect(read.redirect), headers: answerHeaders(read.redirect) }
@@ -42,7 +82,7 @@ export const oauthRoutes: Routes = (http) => {
     return consentPage(read.request, { username, avatar: avatarPath(userId), csrf: browser.csrf })
   })
 
-  http.post('/oauth/sign-in', { ...PUBLIC, body: signInForm }, async (req) => {
+  http.post('/oauth/sign-in', SIGN_IN, async (req) => {
     checkOwnPages(req.ctx, req.raw)
     const request = readForm(req.body.query)
     const { username, password, pending, otp } = req.body
@@ -63,22 +103,20 @@ export const oauthRoutes: Routes = (http) => {
     }
   })
 
-  http.post('/oauth/authorize', { ...PUBLIC, body: consentForm }, async (req) => {
+  http.post('/oauth/authorize', DECIDE, async (req) => {
     const request = readForm(req.body.query)
     const ctx = await requireBrowser(req.ctx, req.raw, req.body.csrf)
     const url = req.body.decision === 'approve' ? await approve(ctx, request) : deny(request)
     return seeOther(url)
   })
 
-  http.post('/oauth/sign-out', { ...PUBLIC, body: signOutForm }, async (req) => {
+  http.post('/oauth/sign-out', SIGN_OUT, async (req) => {
     const request = readForm(req.body.query)
-    await deleteCurrentSession(await requireBrowser(req.ctx, req.raw, req.body.csrf))
+    await endCurrentSession(await requireBrowser(req.ctx, req.raw, req.body.csrf))
     return seeOther(`/oauth/authorize?${authorizeQuery(request)}`, { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) })
   })
 
-  // Its body has no schema here, since errors have the form of RFC 6749 and not ours.
-  const answers = { 200: accessTokenAnswer, 400: oauthErrorAnswer }
-  http.post('/oauth/token', { ...PUBLIC, answers }, async (req) => {
+  http.post('/oauth/token', EXCHANGE, async (req) => {
     const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
     try {
       const isForm = req.header('content-type')?.startsWith('application/x-www-form-urlencoded')
@@ -94,26 +132,7 @@ export const oauthRoutes: Routes = (http) => {
   })
 }
 
-/** Who is signed in, and the proof that a form was made for them: a text that only our page and the cookie can tell. */
-async function findBrowser(ctx: Ctx, request: FastifyRequest) {
-  const cookie = sessionCookie(request)
-  const actor = cookie === undefined ? undefined : await findSessionActor(ctx, cookie)
-  if (cookie === undefined || !actor) return undefined
-  return { actor, csrf: createHash('sha256').update(`consent:${cookie}`).digest('base64url') }
-}
-
-async function requireBrowser(ctx: Ctx, request: FastifyRequest, csrf: string): Promise<Ctx> {
-  checkSameOrigin(ctx, request)
-  const browser = await findBrowser(ctx, request)
-  if (!browser || !isSame(csrf, browser.csrf)) throw forbidden('the page is out of date, run the command again')
-  return { ...ctx, actor: browser.actor }
-}
-
-function isSame(given: string, wanted: string) {
-  return given.length === wanted.length && timingSafeEqual(Buffer.from(given), Buffer.from(wanted))
-}
-
-/** The request that a form carries; our pages only carry good ones. */
+/** The request that a form carries. Our pages put valid requests into their forms. */
 function readForm(query: string): AuthorizeRequest {
   const read = readAuthorizeRequest(Object.fromEntries(new URLSearchParams(query)))
   if (!('request' in read)) throw badRequest('the form carries no valid request')

@@ -1,18 +1,18 @@
 import type { Ctx } from '../../../app.ts'
-import { AppError, unauthorized } from '../../../errors.ts'
-import { openSession } from '../sessions/service.ts'
-import { checkPassword, recordFailedSignIn, takeCode } from '../sessions/methods.ts'
+import { unauthorized } from '../../../errors.ts'
+import { checkCode, checkPassword } from '../sessions/check-credentials.ts'
+import { openSession } from '../sessions/create.ts'
 import { hasSecondFactor } from '../sessions/second-factor-store.ts'
 import { findUser } from '../users/store.ts'
 
-/** How long a right password is remembered while the code is looked up. */
+/** How long the user may take from the password to the code. */
 const PENDING_MS = 5 * 60_000
 const PURPOSE = 'sign-in/second-factor'
 
-/** Either signed in, or a text that stands for the right password until the code comes. */
+/** Either signed in, or a signed text that proves the right password until the code comes. */
 export type SignInStep = { setCookie: string } | { pending: string }
 
-/** First step of signing in by a page: the password. Throws as `checkPassword`. */
+/** First step of signing in on a page: the password. Throws as `checkPassword`. */
 export async function startSignIn(ctx: Ctx, input: { username: string; password: string }): Promise<SignInStep> {
   const user = await checkPassword(ctx, input.username, input.password)
   if (!(await hasSecondFactor(ctx.db, user.id))) return openSession(ctx, user)
@@ -20,16 +20,11 @@ export async function startSignIn(ctx: Ctx, input: { username: string; password:
   return { pending: ctx.secrets.signPath({ purpose: PURPOSE, id: user.id, expiresAt }) }
 }
 
-/** Second step: the code. Throws `unauthorized` whose source points at `otp` when the code is wrong. */
+/** Second step: the code. Throws `unauthorized` with a source that points at `otp` when the code is wrong. */
 export async function finishSignIn(ctx: Ctx, input: { pending: string; otp: string }): Promise<SignInStep> {
   const pending = ctx.secrets.verifyPath(input.pending, PURPOSE, ctx.now())
   const user = 'id' in pending ? await findUser(ctx.db, pending.id) : undefined
   if (!user || user.suspended_at) throw unauthorized('the sign-in took too long, start again')
-  if (!(await takeCode(ctx, user.id, input.otp))) {
-    await recordFailedSignIn(ctx, user, 'second factor')
-    throw new AppError('unauthorized', [
-      { detail: 'the code is wrong, or was used before', source: { pointer: '/data/attributes/otp' } },
-    ])
-  }
+  await checkCode(ctx, user, input.otp)
   return openSession(ctx, user)
 }

@@ -6,7 +6,7 @@ export async function insertCode(db: Db, row: Insertable<Schema['oauth_codes']>)
   await db.insertInto('oauth_codes').values(row).execute()
 }
 
-/** The code, held until the transaction ends: of two exchanges side by side one is the second. */
+/** Locks the row of a code: of two concurrent exchanges one waits, and then sees that the code is used. */
 export async function lockCode(tx: Tx, hash: Buffer) {
   return tx.selectFrom('oauth_codes').selectAll().where('hash', '=', hash).forUpdate().executeTakeFirst()
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { sweepSessions } from './service.ts'
+import { sweepSessions } from './sweep.ts'
 
 export const sweepJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 

@@ -2,7 +2,7 @@ import type { SessionResource, SignInMethodsResource } from '@groundstate/contra
 import type { SignInMethods } from './methods.ts'
 import type { SessionRow } from './store.ts'
 
-/** A browser's session, which ends at `expires-at` unless it is used before; `currentId` is the one that the request came with. */
+/** A browser's session. Using it postpones `expires-at`. `currentId` is the session that the request came with. */
 export function sessionResource(row: SessionRow, currentId: string | undefined): SessionResource {
   const idleEnd = new Date(row.last_used_at.getTime() + row.idle_minutes * 60_000)
   return {

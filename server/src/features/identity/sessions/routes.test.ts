@@ -9,7 +9,7 @@ import {
   type TestUser,
 } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { updateUser } from '../users/service.ts'
+import { updateUser } from '../users/update.ts'
 import { updateOrganization } from '../../organizations/organizations/store.ts'
 
 const PASSWORD = 'a good password'

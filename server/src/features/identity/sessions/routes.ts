@@ -1,31 +1,53 @@
-import { createSessionBody } from '@groundstate/contract/sessions'
+import { documentOf } from '@groundstate/contract/answers'
+import { sessionIncludes } from '@groundstate/contract/includes'
+import { createSessionBody, sessionSchema, signInMethodsSchema } from '@groundstate/contract/sessions'
 import { checkOwnPages } from '../../../auth/authenticate.ts'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { includedUsers } from '../users/service.ts'
-import { endedCookieHeader } from './cookie.ts'
-import { sessionResource, signInMethodsResource } from './resource.ts'
-import { createSession, deleteCurrentSession, requireCurrentSession } from './service.ts'
+import { includedUsers } from '../users/includes.ts'
 import { userResource } from '../users/resource.ts'
+import { requireCurrentSession } from './access.ts'
+import { endedCookieHeader } from './cookie.ts'
+import { createSession } from './create.ts'
+import { endCurrentSession } from './end.ts'
 import { signInMethods } from './methods.ts'
+import { sessionResource, signInMethodsResource } from './resource.ts'
+
+const CREATE = {
+  summary: 'Sign in',
+  access: 'public',
+  body: createSessionBody,
+  include: sessionIncludes,
+  answers: { 201: documentOf(sessionSchema) },
+} as const
+const SHOW_METHODS = {
+  summary: 'Show the ways to sign in',
+  access: 'public',
+  answers: { 200: documentOf(signInMethodsSchema) },
+} as const
+const SHOW = {
+  summary: 'Show the current session',
+  include: sessionIncludes,
+  answers: { 200: documentOf(sessionSchema) },
+} as const
 
 export const sessionRoutes: Routes = (http) => {
-  http.post('/sessions', { access: 'public', body: createSessionBody }, async (req) => {
+  http.post('/sessions', CREATE, async (req) => {
     checkOwnPages(req.ctx, req.raw)
     const { session, user, setCookie } = await createSession(req.ctx, req.body.data.attributes)
     const answer = created(sessionResource(session, session.id), [userResource(user, req.ctx.baseUrl)])
     return { ...answer, headers: { 'set-cookie': setCookie, 'cache-control': 'no-store' } }
   })
 
-  http.get('/sessions/methods', { access: 'public' }, async (req) => ok(signInMethodsResource(signInMethods(req.ctx))))
+  http.get('/sessions/methods', SHOW_METHODS, async (req) => ok(signInMethodsResource(signInMethods(req.ctx))))
 
-  http.get('/sessions/current', async (req) => {
+  http.get('/sessions/current', SHOW, async (req) => {
     const session = await requireCurrentSession(req.ctx)
     return ok(sessionResource(session, session.id), await includedUsers(req.ctx, [session.user_id]))
   })
 
-  http.delete('/sessions/current', async (req) => {
-    await deleteCurrentSession(req.ctx)
+  http.delete('/sessions/current', { summary: 'Sign out', answers: { 204: null } }, async (req) => {
+    await endCurrentSession(req.ctx)
     return { ...noContent(), headers: { 'set-cookie': endedCookieHeader(req.ctx.baseUrl) } }
   })
 }

@@ -6,7 +6,7 @@ export async function findSecondFactor(db: Db, userId: string) {
   return db.selectFrom('second_factors').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-/** Whether a code is asked for at sign-in; a factor that was never verified does not count. */
+/** Whether signing in takes a code. A factor that was never verified does not count. */
 export async function hasSecondFactor(db: Db, userId: string) {
   return Boolean((await findSecondFactor(db, userId))?.verified_at)
 }
@@ -15,7 +15,7 @@ export async function lockSecondFactor(tx: Tx, userId: string) {
   return tx.selectFrom('second_factors').selectAll().where('user_id', '=', userId).forUpdate().executeTakeFirst()
 }
 
-/** Leaves a verified factor alone: it is switched off first. */
+/** Starts an enrollment over. It does not change a verified factor, which must be switched off first. */
 export async function upsertSecondFactor(
   db: Db,
   { userId, secret, now }: { userId: string; secret: Buffer; now: Date },
@@ -48,7 +48,7 @@ export async function replaceRecoveryCodes(db: Db, userId: string, hashes: reado
     .execute()
 }
 
-/** Whether the code was there. */
+/** Returns whether the code existed. */
 export async function deleteRecoveryCode(db: Db, userId: string, hash: Buffer) {
   const result = await db
     .deleteFrom('recovery_codes')

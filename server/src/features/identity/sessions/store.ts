@@ -12,7 +12,7 @@ export async function findSession(db: Db, id: string) {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The sessions of a user that are still good, the one used last first. A user has few. */
+/** The valid sessions of a user, the most recently used first. A user has few, so the list has no pages. */
 export async function listSessions(db: Db, userId: string, now: Date) {
   return db
     .selectFrom('sessions')
@@ -25,7 +25,7 @@ export async function listSessions(db: Db, userId: string, now: Date) {
     .execute()
 }
 
-/** Ends a user's sessions: one, all, or all but one. Says how many there were. */
+/** Deletes sessions of a user: one, all, or all but one. Returns how many. */
 export async function deleteSessions(db: Db, userId: string, which: { id?: string; except?: string | undefined } = {}) {
   let query = db.deleteFrom('sessions').where('user_id', '=', userId)
   if (which.id !== undefined) query = query.where('id', '=', which.id)
@@ -34,7 +34,7 @@ export async function deleteSessions(db: Db, userId: string, which: { id?: strin
   return Number(result.numDeletedRows)
 }
 
-/** Adds one to a counter, which starts again when its window has passed. */
+/** Adds one to a counter. The counter starts over when its window has passed. */
 export async function countAttempt(db: Db, { key, now, windowMs }: { key: string; now: Date; windowMs: number }) {
   const passed = new Date(now.getTime() - windowMs)
   const row = await db
@@ -64,7 +64,7 @@ export async function deleteAttempts(db: Db, key: string) {
   await db.deleteFrom('sign_in_attempts').where('key', '=', key).execute()
 }
 
-/** Removes what has ended: sessions, and counters whose window passed before `before`. */
+/** Deletes expired sessions, and counters whose window began before `before`. */
 export async function deleteEnded(db: Db, { now, before }: { now: Date; before: Date }) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
   await db.deleteFrom('sign_in_attempts').where('started_at', '<', before).execute()

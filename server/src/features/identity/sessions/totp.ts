@@ -2,24 +2,24 @@ import { randomInt } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 
 const PERIOD_SECONDS = 30
-/** Codes of the step before and after are taken too, for clocks that are off and fingers that are slow. */
+/** Codes of the step before and after are accepted too, for inexact clocks and slow typing. */
 const WINDOW = 1
 const RECOVERY_CODES = 10
-/** No letters or digits that are mistaken for one another; 32 of them, so that 12 characters hold 60 bits. */
+/** 32 letters and digits that are not mistaken for one another, so that 12 characters hold 60 bits. */
 const RECOVERY_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 export function newTotpSecret() {
   return new Secret({ size: 20 }).base32
 }
 
-/** The `otpauth://` address of a secret, which an authenticator reads from a picture. */
+/** The `otpauth://` address of a secret, for the QR code that an authenticator reads. */
 export function totpUri(secret: string, username: string) {
   return totp(secret, username).toString()
 }
 
 /**
- * The time step whose code `code` is, when that step is above `lastStep`: a code works once. Undefined when the code is
- * wrong, too old or used.
+ * The time step that `code` belongs to. It must be above `lastStep`, so that a code works once. Undefined when the code is wrong,
+ * too old or used.
  */
 export function acceptedStep(secret: string, code: string, { now, lastStep }: { now: Date; lastStep: number }) {
   const digits = code.replaceAll(/\s/g, '')
@@ -31,7 +31,7 @@ export function acceptedStep(secret: string, code: string, { now, lastStep }: { 
   return step > lastStep ? step : undefined
 }
 
-/** The code of a secret at a moment, as an authenticator shows it. */
+/** The code that an authenticator shows at a moment. */
 export function totpCode(secret: string, now: Date) {
   return totp(secret, '').generate({ timestamp: now.getTime() })
 }
@@ -56,7 +56,7 @@ export function newRecoveryCodes() {
   )
 }
 
-/** A recovery code as it was hashed, whatever case and dashes were typed. */
+/** The form of a recovery code that is hashed: lower case, without dashes and spaces. */
 export function canonicalRecoveryCode(text: string) {
   return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }

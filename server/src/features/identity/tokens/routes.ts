@@ -1,17 +1,26 @@
-import { createTokenBody } from '@groundstate/contract/tokens'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import { created, listPage } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { createUserToken } from './create.ts'
+import { listUserTokens } from './list.ts'
 import { tokenResource } from './resource.ts'
-import { createUserToken, listUserTokens } from './user-tokens.ts'
+
+const LIST = { summary: "List a user's API tokens", answers: { 200: pageOf(tokenSchema) } }
+const CREATE = {
+  summary: 'Create an API token of a user',
+  body: createTokenBody,
+  answers: { 201: documentOf(tokenSchema) },
+}
 
 export const userTokenRoutes: Routes = (http) => {
-  http.get('/users/:userId/authentication-tokens', async (req) => {
+  http.get('/users/:userId/authentication-tokens', LIST, async (req) => {
     const page = req.page()
     const { rows, total } = await listUserTokens(req.ctx, req.params.userId, page)
     return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
   })
 
-  http.post('/users/:userId/authentication-tokens', { body: createTokenBody }, async (req) => {
+  http.post('/users/:userId/authentication-tokens', CREATE, async (req) => {
     const { token, text } = await createUserToken(req.ctx, req.params.userId, req.body)
     return created(tokenResource(token, text))
   })

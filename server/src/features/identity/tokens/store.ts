@@ -11,8 +11,8 @@ export async function insertToken(db: Db, row: NewToken) {
 }
 
 /**
- * Puts a token in the place of the one that there can be: an organization's of its kind, or a team's legacy one. One
- * statement, so that of two callers at once the later one wins and the other's secret is dead.
+ * Inserts a token and replaces the old one where there can be one only: an organization's token of each kind, and a team's legacy
+ * token. It is one statement: of two concurrent callers the later one wins, and the secret of the other is void.
  */
 export async function replaceToken(db: Db, row: NewToken) {
   return db
@@ -62,7 +62,7 @@ export async function findOrganizationToken(db: Db, organizationId: string, kind
     .executeTakeFirst()
 }
 
-/** Answers with what was deleted, as the others do; undefined when there was none. */
+/** Returns the deleted token; undefined when there was none. */
 export async function deleteOrganizationToken(db: Db, organizationId: string, kind: OrganizationKind) {
   return db
     .deleteFrom('tokens')

@@ -6,7 +6,7 @@ export function avatarPath(userId: string) {
   return `/avatars/${userId}.svg`
 }
 
-/** What others see of a user: no more than a name and a picture (INTERFACE §3.1). `baseUrl` is the server's own address. */
+/** A user as others see them: a name and a picture (INTERFACE §3.1). `baseUrl` is the server's own address. */
 export function userResource(row: UserRow, baseUrl: string): UserResource {
   return {
     id: row.id,
@@ -26,7 +26,7 @@ export function userResource(row: UserRow, baseUrl: string): UserResource {
   }
 }
 
-/** What the user may do with their own account: whoever signs in elsewhere is named there, and a team's account nowhere. */
+/** What users may do with their own accounts. With single sign-on the provider sets name and address; teams have neither. */
 export function userPermissions(row: UserRow) {
   return {
     'can-create-organizations': !row.is_service_account,

@@ -1,10 +1,12 @@
+import { documentOf } from '@groundstate/contract/answers'
+import { userSchema } from '@groundstate/contract/users'
 import { ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requireUser } from './service.ts'
+import { requireUser } from './access.ts'
 import { userResource } from './resource.ts'
 
 export const userRoutes: Routes = (http) => {
-  http.get('/users/:userId', async (req) => {
+  http.get('/users/:userId', { summary: 'Show a user', answers: { 200: documentOf(userSchema) } }, async (req) => {
     const user = await requireUser(req.ctx, req.params.userId)
     return ok(userResource(user, req.ctx.baseUrl))
   })

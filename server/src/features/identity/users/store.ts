@@ -13,7 +13,7 @@ export async function updateUser(db: Db, id: string, changes: Updateable<Schema[
   return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-/** Takes an address from all who only said that it is theirs. */
+/** Removes an address from all accounts that claim it without confirmation. */
 export async function clearUnconfirmed(db: Db, email: string) {
   await db
     .updateTable('users')
@@ -27,8 +27,8 @@ export async function findUser(db: Db, id: string) {
 }
 
 /**
- * The account of that username or e-mail address, in any case; service accounts have neither password nor address. An
- * address that its person only claims finds nobody.
+ * Finds the account with that username or e-mail address, case-insensitively. Service accounts are not found, since nobody signs
+ * in with them. An unconfirmed address finds nobody.
  */
 export async function findUserByLogin(db: Db, login: string) {
   const text = login.toLowerCase()
@@ -50,10 +50,10 @@ export async function listUsersByIds(db: Db, ids: readonly string[]) {
     .execute()
 }
 
-/** As whom the engine writes state while it works for a run (INTERFACE §3.3). It belongs to no organization. */
+/** The account with which the engine of a run writes state (INTERFACE §3.3). It belongs to no organization. */
 export const RUNS_USER_ID = 'user-GroundstateRuns1'
 
-/** SQL of the ids of the organizations that a user belongs to, as a member or through one of their teams. */
+/** SQL of the ids of a user's organizations, by membership or by team. */
 function organizationsOf(userId: RawBuilder<unknown>) {
   return sql`(select m.organization_id from organization_memberships m where m.user_id = ${userId} and m.status = 'active'
     union all

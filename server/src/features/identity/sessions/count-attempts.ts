@@ -4,13 +4,13 @@ import type { Ctx } from '../../../app.ts'
 import { tooManyRequests } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/** How many wrong passwords or codes are taken within `windowMs`, for one account and from one address. */
+/** How many failed attempts to sign in are allowed within `windowMs`, for one account and from one address. */
 export const ATTEMPT_LIMITS = { account: 10, address: 100, windowMs: 15 * 60_000 }
 
 /**
- * Counts a sign-in attempt before it is looked at, so that attempts side by side can't slip under the limit, and hashing
- * passwords can't be made to take all of the machine. `account` is a user's id, or the text that no account was found for.
- * The counters are in the database: every replica sees the same ones. Throws `too-many-requests` above a limit.
+ * Counts an attempt to sign in before the password is checked, so that concurrent attempts cannot exceed the limit, and hashing
+ * passwords cannot occupy the machine. `account` is the id of a user, or the login when no user has it. The counters are in the
+ * database, so that all replicas share them. Throws `too-many-requests` above a limit.
  */
 export async function countAttempt(ctx: Ctx, account: string) {
   for (const { key, limit } of counters(ctx, account)) {
@@ -27,7 +27,7 @@ export async function countAttempt(ctx: Ctx, account: string) {
   }
 }
 
-/** After a success: the account starts afresh, and the address, which others may share, gets this attempt back. */
+/** After a success, resets the counter of the account. Others may share the address, so its counter goes down by one only. */
 export async function forgiveAttempt(ctx: Ctx, account: string) {
   const [forAccount, forAddress] = counters(ctx, account)
   await store.deleteAttempts(ctx.db, forAccount.key)
@@ -37,14 +37,14 @@ export async function forgiveAttempt(ctx: Ctx, account: string) {
 type Counter = { key: string; limit: number }
 
 function counters(ctx: Ctx, account: string): [Counter, ...Counter[]] {
-  // Someone may have typed a password into the field of the name: what is kept of it is a hash.
+  // People sometimes type a password into the field of the name, so only a hash is stored.
   const digest = createHash('sha256').update(account.toLowerCase()).digest('hex')
   const forAccount = { key: `account:${digest}`, limit: ATTEMPT_LIMITS.account }
   if (ctx.request === undefined) return [forAccount]
   return [forAccount, { key: `address:${network(ctx.request.address)}`, limit: ATTEMPT_LIMITS.address }]
 }
 
-/** An IPv6 address is counted by its /64: whoever has one of those addresses has all of them. */
+/** IPv6 addresses are counted by their /64, since one client usually has all addresses of one. */
 function network(address: string) {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

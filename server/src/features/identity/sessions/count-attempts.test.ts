@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { ATTEMPT_LIMITS, countAttempt } from './attempts.ts'
+import { ATTEMPT_LIMITS, countAttempt } from './count-attempts.ts'
 import { sweepJob } from './jobs.ts'
 
 const PASSWORD = 'a good password'

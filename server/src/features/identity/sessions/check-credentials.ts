@@ -1,0 +1,65 @@
+import type { CreateSession } from '@groundstate/contract/sessions'
+import type { Ctx } from '../../../app.ts'
+import { AppError, forbidden, invalid, unauthorized } from '../../../errors.ts'
+import { verifyPassword } from '../../../secrets/passwords.ts'
+import { findUserByLogin, type UserRow } from '../users/store.ts'
+import { consumeCode } from './check-second-factor.ts'
+import { countAttempt, forgiveAttempt } from './count-attempts.ts'
+import { signInMethods } from './methods.ts'
+import { recordFailedSignIn } from './record-failed-sign-in.ts'
+import { hasSecondFactor } from './second-factor-store.ts'
+
+/**
+ * Finds the account of a login and its password, before any second factor. It counts the attempt, and takes as long for a login
+ * that nobody has. Throws `unauthorized` without saying which of the two was wrong, `too-many-requests` after too many attempts.
+ */
+export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
+  if (!signInMethods(ctx).password) throw forbidden('signing in with a password is switched off on this server')
+  const user = await findUserByLogin(ctx.db, login)
+  const account = user?.id ?? login
+  await countAttempt(ctx, account)
+  const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
+  if (!user || !isRight) {
+    await recordFailedSignIn(ctx, user, 'password')
+    throw unauthorized('the username or the password is wrong')
+  }
+  if (user.suspended_at) {
+    await recordFailedSignIn(ctx, user, 'suspended')
+    throw forbidden('this account is suspended, ask an administrator of this server')
+  }
+  await forgiveAttempt(ctx, account)
+  return user
+}
+
+/**
+ * Finds the account of a login, its password and, when it has a second factor, a code. When the password is right and the code
+ * is missing or wrong, it throws `unauthorized` with a source that points at `otp`.
+ */
+export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<UserRow> {
+  const user = await checkPassword(ctx, input.username ?? input.email ?? '', input.password)
+  if (!(await hasSecondFactor(ctx.db, user.id))) return user
+  if (input.otp === undefined || input.otp === '') throw codeError('a code of your authenticator is needed')
+  await checkCode(ctx, user, input.otp)
+  return user
+}
+
+/** Throws `unauthorized` with a source that points at `otp` when the code is wrong, and records the failure. */
+export async function checkCode(ctx: Ctx, user: UserRow, code: string) {
+  if (await consumeCode(ctx, user.id, code)) return
+  await recordFailedSignIn(ctx, user, 'second factor')
+  throw codeError('the code is wrong, or was used before')
+}
+
+/** Asks a user who is signed in for the password again. Throws `invalid` at `pointer`, or `too-many-requests`. */
+export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string, pointer: string) {
+  await countAttempt(ctx, user.id)
+  if (user.password_hash === null || !(await verifyPassword(password, user.password_hash))) {
+    await recordFailedSignIn(ctx, user, 'current password')
+    throw invalid('the current password is wrong', pointer)
+  }
+  await forgiveAttempt(ctx, user.id)
+}
+
+function codeError(detail: string) {
+  return new AppError('unauthorized', [{ detail, source: { pointer: '/data/attributes/otp' } }])
+}
