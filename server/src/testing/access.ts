@@ -3,7 +3,7 @@ import { transact } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
-import { insertTeam } from '../features/organizations/teams/changes.ts'
+import { insertTeam } from '../features/organizations/teams/insert.ts'
 
 let count = 0
 

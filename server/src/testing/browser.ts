@@ -1,4 +1,4 @@
-import { openSession } from '../features/identity/sessions/service.ts'
+import { openSession } from '../features/identity/sessions/create.ts'
 import type { TestApp, TestRequest, TestResponse } from './app.ts'
 import { findUser } from '../features/identity/users/store.ts'
 

@@ -1,9 +1,9 @@
 import { transact } from '../db/db.ts'
-import { insertMembership } from '../features/organizations/organization-memberships/service.ts'
+import { insertMembership } from '../features/organizations/organization-memberships/insert.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
-import { createLegacyTeamToken } from '../features/organizations/team-tokens/team-tokens.ts'
-import { insertTeam } from '../features/organizations/teams/changes.ts'
+import { createLegacyTeamToken } from '../features/organizations/team-tokens/manage-legacy-token.ts'
+import { insertTeam } from '../features/organizations/teams/insert.ts'
 import { insertTeamMembers } from '../features/organizations/teams/members-store.ts'
 
 type NewTeam = {

@@ -3,9 +3,9 @@ import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
 import { issueToken } from '../../identity/tokens/issue.ts'
-import { createOrganizationToken } from '../organization-tokens/organization-tokens.ts'
-import { createTeamToken } from '../team-tokens/team-tokens.ts'
-import { createUserToken } from '../../identity/tokens/user-tokens.ts'
+import { createOrganizationToken } from '../organization-tokens/manage.ts'
+import { createTeamToken } from '../team-tokens/create.ts'
+import { createUserToken } from '../../identity/tokens/create.ts'
 
 let app: TestApp
 let owner: TestUser

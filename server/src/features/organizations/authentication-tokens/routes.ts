@@ -1,6 +1,7 @@
 import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { deleteToken, requireToken } from './any-token.ts'
+import { deleteToken } from './delete.ts'
+import { requireToken } from './access.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 
 export const anyTokenRoutes: Routes = (http) => {

@@ -1,13 +1,14 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
-import { listReadableOrganizations } from '../organizations/service.ts'
-import { listReadableTeams } from '../teams/service.ts'
-import { includedUsers } from '../../identity/users/service.ts'
+import { listReadableTeams } from '../teams/access.ts'
+import { includedUsers } from '../../identity/users/includes.ts'
 import { invitedUserResource, membershipResource } from './resource.ts'
-import { listReadableMemberships, type Membership } from './service.ts'
+import { listReadableMemberships } from './access.ts'
+import type { Membership } from './membership.ts'
 import { organizationResource } from '../organizations/resource.ts'
-import { listVisibleTeams } from '../teams/members.ts'
+import { listVisibleTeams } from '../teams/list-of-memberships.ts'
 import { teamDocuments } from '../teams/documents.ts'
+import { listReadableOrganizations } from '../organizations/access.ts'
 
 export const MEMBERSHIP_INCLUDES = ['user', 'teams'] as const
 export const OWN_MEMBERSHIP_INCLUDES = ['user', 'teams', 'organization'] as const

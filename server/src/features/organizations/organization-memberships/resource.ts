@@ -1,6 +1,6 @@
 import type { MembershipResource } from '@groundstate/contract/memberships'
 import type { InvitedUserResource } from '@groundstate/contract/users'
-import type { Membership } from './service.ts'
+import type { Membership } from './membership.ts'
 
 type Shown = Membership & { hidesEmail?: boolean }
 type Teams = MembershipResource['relationships']['teams']['data']

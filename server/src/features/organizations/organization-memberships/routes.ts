@@ -3,9 +3,11 @@ import { invalidParameter } from '../../../errors.ts'
 import { type Answer, created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readBoolean, readList, readSort, readText } from '../../../http/query.ts'
-import { createMembership, deleteMembership } from './changes.ts'
+import { createMembership } from './create.ts'
+import { deleteMembership } from './delete.ts'
 import { MEMBERSHIP_INCLUDES, membershipDocument, membershipDocuments, OWN_MEMBERSHIP_INCLUDES } from './documents.ts'
-import { listMemberships, listOwnMemberships, listTeamMemberships, requireMembership } from './service.ts'
+import { listMemberships, listOwnMemberships, listTeamMemberships } from './list.ts'
+import { requireMembership } from './access.ts'
 
 export const membershipRoutes: Routes = (http) => {
   http.get('/organizations/:organization/organization-memberships', { include: MEMBERSHIP_INCLUDES }, async (req) => {

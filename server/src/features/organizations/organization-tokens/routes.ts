@@ -2,12 +2,8 @@ import { createTokenBody } from '@groundstate/contract/tokens'
 import { invalidParameter } from '../../../errors.ts'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import {
-  createOrganizationToken,
-  deleteOrganizationToken,
-  type OrganizationTokenKind,
-  showOrganizationToken,
-} from './organization-tokens.ts'
+import { createOrganizationToken, deleteOrganizationToken, showOrganizationToken } from './manage.ts'
+import type { OrganizationTokenKind } from './organization-token.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 
 const PATH = '/organizations/:organizationName/authentication-token'

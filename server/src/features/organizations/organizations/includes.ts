@@ -1,6 +1,6 @@
 import type { Loader } from '../../../http/loaders.ts'
 import { organizationResource } from './resource.ts'
-import { listReadableOrganizationsNamed } from './service.ts'
+import { listReadableOrganizationsNamed } from './access.ts'
 
 export const organizationLoaders: readonly Loader[] = [
   {

@@ -4,11 +4,15 @@ import type { Ctx } from '../../../app.ts'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
-import { listReadableProjects } from '../projects/service.ts'
-import { createOrganization, deleteOrganization, updateOrganization } from './changes.ts'
+import { listReadableProjects } from '../projects/access.ts'
 import { entitlementSetResource, organizationResource } from './resource.ts'
-import { listOrganizations, type Organization, requireOrganization } from './service.ts'
 import { projectResource } from '../projects/resource.ts'
+import type { Organization } from './organization.ts'
+import { listOrganizations } from './list.ts'
+import { requireOrganization } from './access.ts'
+import { createOrganization } from './create.ts'
+import { deleteOrganization } from './delete.ts'
+import { updateOrganization } from './update.ts'
 
 // Subscriptions are among what clients may ask for; none is sold here.
 const INCLUDES = ['entitlement_set', 'default-project', 'subscription'] as const

@@ -1,11 +1,11 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { type Asker, factsColumn, userInSql } from '../../../auth/facts.ts'
+import { type ActorInSql, factsColumn, userInSql } from '../../../auth/facts-sql.ts'
 import { containing } from '../../../db/like.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { policyColumn } from './retention-policy.ts'
+import { policyColumn } from './retention-policy-store.ts'
 
 export type OrganizationRow = Selectable<Schema['organizations']>
 
@@ -17,7 +17,7 @@ export async function findOrganization(db: Db, actor: Actor, key: OrganizationKe
   return selectOrganization(db, actor, lower).executeTakeFirst()
 }
 
-function selectOrganization(db: Db, actor: Asker, lower: { id: string } | { name: string | RawBuilder<string> }) {
+function selectOrganization(db: Db, actor: ActorInSql, lower: { id: string } | { name: string | RawBuilder<string> }) {
   return selectOrganizations(db, actor).where((eb) =>
     'id' in lower ? eb('o.id', '=', lower.id) : eb(sql`lower(o.name)`, '=', lower.name),
   )
@@ -49,7 +49,7 @@ function visible(actor: Actor) {
   }
 }
 
-function selectOrganizations(db: Db, actor: Asker) {
+function selectOrganizations(db: Db, actor: ActorInSql) {
   return db
     .selectFrom('organizations as o')
     .selectAll('o')

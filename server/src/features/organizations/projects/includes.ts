@@ -1,7 +1,7 @@
 import type { Loader } from '../../../http/loaders.ts'
 import { listEffectiveProjectTagBindings } from '../tags/list-project-tags.ts'
 import { projectResource } from './resource.ts'
-import { listReadableProjects } from './service.ts'
+import { listReadableProjects } from './access.ts'
 import { effectiveTagBindingResource } from '../tags/resource.ts'
 
 export const projectLoaders: readonly Loader[] = [

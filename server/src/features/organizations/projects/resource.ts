@@ -1,5 +1,5 @@
 import type { ProjectResource } from '@groundstate/contract/projects'
-import type { Project } from './service.ts'
+import type { Project } from './project.ts'
 
 export function projectResource(project: Project): ProjectResource {
   const { can } = project

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { requireProject } from '../projects/service.ts'
+import { requireProject } from '../projects/access.ts'
 import { changeTagBindings, type TagChange } from './bind.ts'
 
 export async function changeProjectTagBindings(ctx: Ctx, projectId: string, change: TagChange) {

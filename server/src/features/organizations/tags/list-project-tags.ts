@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { requireProject } from '../projects/service.ts'
+import { requireProject } from '../projects/access.ts'
 import * as store from './store.ts'
 
 export async function listProjectTagBindings(ctx: Ctx, projectId: string) {

@@ -2,10 +2,10 @@ import type { CreateReservedTagKey, UpdateReservedTagKey } from '@groundstate/co
 import type { Ctx } from '../../../app.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
-import { listReadableOrganizations, requireOrganization } from '../organizations/service.ts'
 import * as store from './reserved-key-store.ts'
 import { audited } from '../../../audit/record.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import { listReadableOrganizations, requireOrganization } from '../organizations/access.ts'
 
 export async function listReservedTagKeys(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
@@ -23,13 +23,13 @@ export async function createReservedTagKey(ctx: Ctx, organizationName: string, i
     created_at: now,
     updated_at: now,
   }
-  return unique(() => audited(ctx, keyAudit('create', row), (ctx) => store.insertReservedTagKey(ctx.db, row)))
+  return uniqueKey(() => audited(ctx, keyAudit('create', row), (ctx) => store.insertReservedTagKey(ctx.db, row)))
 }
 
 export async function updateReservedTagKey(ctx: Ctx, id: string, input: UpdateReservedTagKey) {
   const key = await requireReservedTagKey(ctx, id)
   const changes = { key: input.key, disable_overrides: input['disable-overrides'], updated_at: ctx.now() }
-  return unique(() =>
+  return uniqueKey(() =>
     audited(ctx, keyAudit('update', key, input), (ctx) => store.updateReservedTagKey(ctx.db, id, changes)),
   )
 }
@@ -55,7 +55,7 @@ async function requireReservedTagKey(ctx: Ctx, id: string) {
   return key
 }
 
-async function unique<T>(work: () => Promise<T>) {
+async function uniqueKey<T>(work: () => Promise<T>) {
   try {
     return await work()
   } catch (error) {

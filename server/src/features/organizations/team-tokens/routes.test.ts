@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { createTeam as createTeamIn } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../organization-tokens/organization-tokens.ts'
+import { createOrganizationToken } from '../organization-tokens/manage.ts'
 
 let app: TestApp
 let owner: TestUser

@@ -3,16 +3,10 @@ import { invalidParameter } from '../../../errors.ts'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
-import {
-  createLegacyTeamToken,
-  createTeamToken,
-  deleteLegacyTeamToken,
-  deleteTeamTokens,
-  type ListTeamTokens,
-  listTeamTokens,
-  listTokensOfTeam,
-  showLegacyTeamToken,
-} from './team-tokens.ts'
+import { createLegacyTeamToken, deleteLegacyTeamToken, showLegacyTeamToken } from './manage-legacy-token.ts'
+import { createTeamToken } from './create.ts'
+import { deleteTeamTokens } from './delete.ts'
+import { type ListTeamTokens, listTeamTokens, listTokensOfTeam } from './list.ts'
 import { TEAM_TOKEN_SORTS, type TeamTokenSort } from './store.ts'
 import type { Page } from '../../../db/page.ts'
 

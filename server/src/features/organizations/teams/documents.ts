@@ -1,9 +1,9 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
-import { includedUsers } from '../../identity/users/service.ts'
+import { includedUsers } from '../../identity/users/includes.ts'
 import { listMembers, type TeamMember } from './members-store.ts'
 import { teamResource, type TeamRelations } from './resource.ts'
-import type { Team } from './service.ts'
+import type { Team } from './team.ts'
 import { includedMemberships } from '../organization-memberships/documents.ts'
 
 export const TEAM_INCLUDES = ['users', 'organization-memberships'] as const

@@ -1,5 +1,5 @@
 import type { OrganizationAccessInput } from '@groundstate/contract/teams'
-import { ORGANIZATION_ACCESS, type OrganizationAccess } from '../../../auth/permissions.ts'
+import { ORGANIZATION_ACCESS, type OrganizationAccess } from '../../../auth/grants.ts'
 import { invalid } from '../../../errors.ts'
 
 type Access = Record<OrganizationAccess, boolean>

@@ -1,8 +1,8 @@
 import type { TeamResource } from '@groundstate/contract/teams'
-import { ORGANIZATION_ACCESS } from '../../../auth/permissions.ts'
+import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import { missingAccess } from '../../../auth/team-permissions.ts'
 import { attributeName } from './organization-access.ts'
-import type { Team } from './service.ts'
+import type { Team } from './team.ts'
 
 type Relations = TeamResource['relationships']
 export type TeamRelations = {

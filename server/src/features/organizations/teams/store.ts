@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { factsColumn } from '../../../auth/facts.ts'
+import { factsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import type { Schema } from '../../../db/schema.gen.ts'

@@ -1,14 +1,13 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
-import { requireOrganization } from '../organizations/service.ts'
-import { reissueToken, tokenAudit } from '../../identity/tokens/issue.ts'
+import { tokenAudit } from '../../identity/tokens/audit.ts'
+import { reissueToken } from '../../identity/tokens/issue.ts'
 import * as store from '../../identity/tokens/store.ts'
-import { recordAudit } from '../../../audit/record.ts'
-
-/** An organization has one token to set itself up with, and one that reads its audit trail. */
-export type OrganizationTokenKind = 'organization' | 'audit-trails'
+import { requireOrganization } from '../organizations/access.ts'
+import type { OrganizationTokenKind } from './organization-token.ts'
 
 export async function showOrganizationToken(ctx: Ctx, name: string, kind: OrganizationTokenKind) {
   const organization = await requireOrganization(ctx, name, 'organization:read')

@@ -1,13 +1,13 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { actorUserId } from '../../../auth/actor.ts'
-import type { Facts } from '../../../auth/permissions.ts'
-import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
-import { transact } from '../../../db/db.ts'
-import { forbidden, invalid } from '../../../errors.ts'
-import * as store from './members-store.ts'
-import { requireTeam, type Team, teamFacts } from './service.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
+import { transact } from '../../../db/db.ts'
+import { invalid } from '../../../errors.ts'
+import { requireTeam } from './access.ts'
+import { checkOwnerRemains } from './check-owners.ts'
+import * as store from './members-store.ts'
+import type { Team } from './team.ts'
 
 /** Adds members of the organization to a team; the ids of the identifiers are usernames. */
 export async function addTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
@@ -87,52 +87,4 @@ async function recordMembers(ctx: TransactionCtx, team: Team, action: string, { 
     resource: { type: 'team', id: team.id },
     meta: { name: team.name, members: [...userIds, ...membershipIds] },
   })
-}
-
-/**
- * Checked after owners have been taken away, in the same transaction: an organization without owners could never be
- * changed again. Throws `forbidden`.
- */
-export async function checkOwnerRemains(ctx: TransactionCtx, organizationId: string) {
-  const owners = await store.lockOwnersTeam(ctx.db, organizationId)
-  if ((await store.countMembers(ctx.db, owners.id)) > 0) return
-  throw forbidden('the owners team must keep at least one member: add another owner first')
-}
-
-/** Whether the organization would be without owners if the user were none. Holds the lock that orders such changes. */
-export async function isLastOwner(ctx: TransactionCtx, organizationId: string, userId: string) {
-  const owners = await store.lockOwnersTeam(ctx.db, organizationId)
-  return !(await store.hasOtherMembers(ctx.db, owners.id, userId))
-}
-
-/** Takes a user out of the teams of those ids. */
-export async function leaveTeams(ctx: TransactionCtx, userId: string, teamIds: readonly string[]) {
-  for (const teamId of teamIds) await store.deleteTeamMembers(ctx.db, teamId, [userId])
-}
-
-/** The teams of each membership (by id) that the actor may see; `facts` are those of their organization, by its id. */
-export async function listVisibleTeams(
-  ctx: Ctx,
-  memberships: readonly { id: string; organization_id: string }[],
-  facts: (organizationId: string) => Facts | undefined,
-) {
-  const organizations = new Map(memberships.map((membership) => [membership.id, membership.organization_id]))
-  const rows = await store.listTeamsOfMemberships(ctx.db, [...organizations.keys()], actorUserId(ctx.actor))
-  const teams = new Map<string, string[]>()
-  for (const row of rows) {
-    const known = facts(organizations.get(row.membership_id) ?? '')
-    if (!known || !teamPermissions(known, teamFacts(ctx.actor, row)).has('team:read')) continue
-    teams.set(row.membership_id, [...(teams.get(row.membership_id) ?? []), row.id])
-  }
-  return teams
-}
-
-/** All teams of a membership, with what decides about its removal. */
-export async function listTeamsOfMembership(ctx: TransactionCtx, membership: { id: string; facts: Facts }) {
-  const rows = await store.listTeamsOfMemberships(ctx.db, [membership.id], actorUserId(ctx.actor))
-  return rows.map((row) => ({
-    id: row.id,
-    isOwners: row.is_owners,
-    isVisible: teamPermissions(membership.facts, teamFacts(ctx.actor, row)).has('team:read'),
-  }))
 }

@@ -1,11 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { AppError, notFound } from '../../../errors.ts'
-import { requireOrganizationById } from '../organizations/service.ts'
-import { tokenAudit } from '../../identity/tokens/issue.ts'
+import { requireTokenOwner } from '../../identity/tokens/access.ts'
 import * as store from '../../identity/tokens/store.ts'
-import { requireTeamForTokens } from '../team-tokens/team-tokens.ts'
-import { requireTokenOwner } from '../../identity/tokens/user-tokens.ts'
-import { audited } from '../../../audit/record.ts'
+import { requireOrganizationById } from '../organizations/access.ts'
+import { requireTeamForTokens } from '../team-tokens/access.ts'
 
 type Kind = store.TokenRow['kind']
 
@@ -32,10 +30,4 @@ export async function requireToken(ctx: Ctx, id: string) {
     throw error
   }
   return token
-}
-
-/** Ends a token at once, on every replica. */
-export async function deleteToken(ctx: Ctx, id: string) {
-  const token = await requireToken(ctx, id)
-  await audited(ctx, tokenAudit('destroy', token), (ctx) => store.deleteToken(ctx.db, token.id))
 }

@@ -1,0 +1,31 @@
+import type { Ctx } from '../../../app.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import { readFacts } from '../../../auth/facts.ts'
+import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+import { notFound } from '../../../errors.ts'
+import type { Membership } from './membership.ts'
+import * as store from './store.ts'
+
+/** Throws `not-found` for a membership that the actor may not see: all but its own, without the permission for members. */
+export async function requireMembership(ctx: Ctx, id: string): Promise<Membership> {
+  const row = await store.findMembership(ctx.db, ctx.actor, id)
+  const membership = row && readableMembership(ctx, row)
+  if (!membership) throw notFound('organization membership')
+  checkDemands(membership.facts)
+  return membership
+}
+
+type Found = NonNullable<Awaited<ReturnType<typeof store.findMembership>>>
+
+export function readableMembership(ctx: Ctx, row: Found): Membership | undefined {
+  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, facts: row.facts })
+  const isOwn = ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
+  return isOwn || organizationPermissions(facts).has('members:read') ? { ...row, facts } : undefined
+}
+
+/** Those of the memberships that the actor may see, for includes. */
+export async function listReadableMemberships(ctx: Ctx, ids: readonly string[]) {
+  if (ids.length === 0) return []
+  const rows = await store.findMemberships(ctx.db, ctx.actor, ids)
+  return rows.flatMap((row) => readableMembership(ctx, row) ?? [])
+}

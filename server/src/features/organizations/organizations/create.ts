@@ -1,0 +1,49 @@
+import type { CreateOrganization } from '@groundstate/contract/organizations'
+import type { Ctx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import { invalid, notFound } from '../../../errors.ts'
+import { insertDefaultProject } from '../projects/create.ts'
+import * as store from './store.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { insertOwnersTeam } from '../teams/insert.ts'
+import type { Organization } from './organization.ts'
+import { requireOrganizationById } from './access.ts'
+import { settingColumns, uniqueName } from './settings.ts'
+import { POOL } from './update.ts'
+
+/** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
+export async function createOrganization(ctx: Ctx, input: CreateOrganization): Promise<Organization> {
+  const { actor } = ctx
+  if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
+  if (input['default-execution-mode'] === 'agent') {
+    throw invalid(
+      "default-agent-pool must be specified when using 'agent' execution mode: create an agent pool first",
+      POOL,
+    )
+  }
+  return uniqueName(() =>
+    transact(ctx, async (ctx) => {
+      const now = ctx.now()
+      const id = ctx.newId('org')
+      await store.insertOrganization(ctx.db, {
+        ...settingColumns(input),
+        id,
+        name: input.name,
+        email: input.email,
+        plan: ctx.config.edition === 'hosted' ? 'free' : 'unlimited',
+        created_at: now,
+        updated_at: now,
+      })
+      const projectId = await insertDefaultProject(ctx, id)
+      await store.updateOrganization(ctx.db, id, { default_project_id: projectId })
+      await insertOwnersTeam(ctx, id, actor.userId)
+      await recordAudit(ctx, {
+        organizationId: id,
+        action: 'create',
+        resource: { type: 'organization', id },
+        meta: { name: input.name },
+      })
+      return requireOrganizationById(ctx, id, 'organization:read')
+    }),
+  )
+}

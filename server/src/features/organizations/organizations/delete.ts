@@ -1,0 +1,15 @@
+import type { Ctx } from '../../../app.ts'
+import * as store from './store.ts'
+import { audited } from '../../../audit/record.ts'
+import { requireOrganization } from './access.ts'
+
+/** Deletes the organization with everything in it. */
+export async function deleteOrganization(ctx: Ctx, name: string) {
+  await destroyOrganization(ctx, await requireOrganization(ctx, name, 'organization:delete'))
+}
+
+/** As `deleteOrganization`, for a caller that has been authorised. */
+export async function destroyOrganization(ctx: Ctx, { id, name }: { id: string; name: string }) {
+  const event = { organizationId: id, action: 'destroy', resource: { type: 'organization', id }, meta: { name } }
+  await audited(ctx, event, (ctx) => store.deleteOrganization(ctx.db, id))
+}

@@ -1,0 +1,20 @@
+import type { Ctx } from '../../../app.ts'
+import { invalid } from '../../../errors.ts'
+import * as store from './store.ts'
+
+/** Throws `invalid` at `pointer` unless the agent pool belongs to the organization. */
+export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer?: string) {
+  const pool = await store.findAgentPool(ctx.db, organizationId, poolId)
+  if (!pool) throw invalid(`there is no agent pool ${poolId} in the organization`, pointer)
+}
+
+/** As `requireOrganizationPool`, for a workspace that is to use the pool: throws `invalid` too when its scope leaves that out. */
+export async function requirePoolFor(
+  ctx: Ctx,
+  workspace: { organizationId: string; workspaceId?: string; projectId: string },
+  { poolId, pointer }: { poolId: string; pointer?: string },
+) {
+  await requireOrganizationPool(ctx, workspace.organizationId, poolId, pointer)
+  if (!(await store.isPoolOpenTo(ctx.db, poolId, workspace)))
+    throw invalid(`the agent pool ${poolId} is not for this workspace: its scope must allow it first`, pointer)
+}

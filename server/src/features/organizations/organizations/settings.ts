@@ -1,0 +1,30 @@
+import type { UpdateOrganization } from '@groundstate/contract/organizations'
+import { isUniqueViolation } from '../../../db/db.ts'
+import { invalid } from '../../../errors.ts'
+
+export function settingColumns(input: UpdateOrganization['attributes']) {
+  return {
+    collaborator_auth_policy: input['collaborator-auth-policy'],
+    session_timeout: input['session-timeout'],
+    session_remember: input['session-remember'],
+    cost_estimation_enabled: input['cost-estimation-enabled'],
+    assessments_enforced: input['assessments-enforced'],
+    allow_force_delete_workspaces: input['allow-force-delete-workspaces'],
+    send_passing_statuses: input['send-passing-statuses-for-untriggered-speculative-plans'],
+    aggregated_commit_status_enabled: input['aggregated-commit-status-enabled'],
+    speculative_plan_management_enabled: input['speculative-plan-management-enabled'],
+    owners_team_saml_role_id: input['owners-team-saml-role-id'],
+    default_execution_mode: input['default-execution-mode'],
+  }
+}
+
+export async function uniqueName<T>(work: () => Promise<T>) {
+  try {
+    return await work()
+  } catch (error) {
+    if (isUniqueViolation(error, 'organizations_name_key')) {
+      throw invalid('Name has already been taken', '/data/attributes/name')
+    }
+    throw error
+  }
+}

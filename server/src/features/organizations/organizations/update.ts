@@ -1,0 +1,43 @@
+import type { UpdateOrganization } from '@groundstate/contract/organizations'
+import type { Ctx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import { invalid } from '../../../errors.ts'
+import * as store from './store.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import type { Organization } from './organization.ts'
+import { requireOrganizationPool } from './pool-access.ts'
+import { requireOrganization, requireOrganizationById } from './access.ts'
+import { settingColumns, uniqueName } from './settings.ts'
+
+export const POOL = '/data/relationships/default-agent-pool'
+
+export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOrganization): Promise<Organization> {
+  const organization = await requireOrganization(ctx, name, 'organization:update')
+  const { attributes, relationships } = input
+  const mode = attributes['default-execution-mode'] ?? organization.default_execution_mode
+  const named = relationships['default-agent-pool']?.data?.id
+  const pool = mode === 'agent' ? (named ?? organization.default_agent_pool_id) : null
+  if (named && mode !== 'agent')
+    throw invalid("default-agent-pool must not be specified unless using 'agent' execution mode", POOL)
+  if (mode === 'agent' && !pool)
+    throw invalid("default-agent-pool must be specified when using 'agent' execution mode", POOL)
+  if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
+  return uniqueName(() =>
+    transact(ctx, async (ctx) => {
+      await store.updateOrganization(ctx.db, organization.id, {
+        ...settingColumns(attributes),
+        name: attributes.name,
+        email: attributes.email,
+        default_agent_pool_id: pool,
+        updated_at: ctx.now(),
+      })
+      await recordAudit(ctx, {
+        organizationId: organization.id,
+        action: 'update',
+        resource: { type: 'organization', id: organization.id },
+        meta: { name: organization.name, changes: attributes },
+      })
+      return requireOrganizationById(ctx, organization.id, 'organization:read')
+    }),
+  )
+}

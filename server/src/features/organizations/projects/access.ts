@@ -1,0 +1,67 @@
+import type { Ctx } from '../../../app.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import { readFacts } from '../../../auth/facts.ts'
+import { type ProjectPermission, refusal } from '../../../auth/permissions.ts'
+import { projectPermissions } from '../../../auth/project-permissions.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
+import type { FoundProject, Project } from './project.ts'
+import * as store from './store.ts'
+
+/**
+ * Loads the project and checks `permission` in one query. Throws `not-found` when the actor may not see it, `forbidden`
+ * when it sees it but lacks the permission.
+ */
+export async function requireProject(ctx: Ctx, id: string, permission: ProjectPermission): Promise<Project> {
+  const row = await store.findProject(ctx.db, ctx.actor, id)
+  const project = row && readableProject(ctx, row)
+  if (!project) throw notFound('project')
+  checkDemands(project.facts)
+  if (!project.can.has(permission)) {
+    throw refusal(permission, `on the project ${project.name}`)
+  }
+  return project
+}
+
+/**
+ * The project that a body names. What the actor may not see, or what belongs to another organization, is refused in the
+ * words for one that does not exist. Throws `invalid` at `pointer`, `forbidden` without the permission.
+ */
+export async function requireProjectIn(
+  ctx: Ctx,
+  organizationId: string,
+  reference: { id: string; permission: ProjectPermission; pointer: string },
+): Promise<Project> {
+  const project = readableProject(ctx, await store.findProject(ctx.db, ctx.actor, reference.id))
+  if (!project || project.organization_id !== organizationId) {
+    throw invalid(`there is no project ${reference.id} in the organization`, reference.pointer)
+  }
+  if (!project.can.has(reference.permission)) {
+    throw forbidden(`this needs the permission ${reference.permission} on the project ${project.name}`)
+  }
+  return project
+}
+
+/** The organization's default project, to make a workspace in. That there is one is no secret: who may not gets a 403. */
+export async function requireDefaultProject(ctx: Ctx, id: string | null): Promise<Project> {
+  const project = id === null ? undefined : readableProject(ctx, await store.findProject(ctx.db, ctx.actor, id))
+  if (project?.can.has('workspaces:create')) return project
+  throw forbidden('this needs the permission workspaces:create in the default project, or the name of another project')
+}
+
+/** Those of the projects that the actor may see, for includes. */
+export async function listReadableProjects(ctx: Ctx, ids: readonly string[]): Promise<Project[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findProjects(ctx.db, ctx.actor, ids)
+  return rows.flatMap((row) => {
+    const project = readableProject(ctx, row)
+    return project && !project.facts.demands ? project : []
+  })
+}
+
+export function readableProject(ctx: Ctx, row: FoundProject | undefined): Project | undefined {
+  if (!row) return undefined
+  const { facts: column, ...project } = row
+  const facts = readFacts(ctx.actor, { organizationId: row.organization_id, facts: column })
+  const can = projectPermissions(facts)
+  return can.has('project:read') ? { ...project, can, facts } : undefined
+}

@@ -1,0 +1,31 @@
+import type { Ctx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
+import { isForeignKeyViolation } from '../../../db/db.ts'
+import { conflict, forbidden } from '../../../errors.ts'
+import { requireProject } from './access.ts'
+import * as store from './store.ts'
+
+/** Throws `forbidden` for the default project, `conflict` while workspaces are in the project. */
+export async function deleteProject(ctx: Ctx, id: string) {
+  const project = await requireProject(ctx, id, 'project:delete')
+  if (project.id === project.default_project_id) {
+    throw forbidden(`${project.name} is the organization's default project, which can't be deleted`)
+  }
+  const refuse = (count: string) =>
+    conflict(`the project ${project.name} has ${count}: move or delete them before you delete the project`)
+  if (project.workspace_count > 0) {
+    throw refuse(project.workspace_count === 1 ? '1 workspace' : `${project.workspace_count} workspaces`)
+  }
+  const event = {
+    organizationId: project.organization_id,
+    action: 'destroy',
+    resource: { type: 'project', id },
+    meta: { name: project.name },
+  }
+  try {
+    await audited(ctx, event, (ctx) => store.deleteProject(ctx.db, id))
+  } catch (error) {
+    if (isForeignKeyViolation(error)) throw refuse('workspaces')
+    throw error
+  }
+}

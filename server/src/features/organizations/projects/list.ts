@@ -1,0 +1,44 @@
+import { requireOrganization } from '../organizations/access.ts'
+import type { Ctx } from '../../../app.ts'
+import { projectPermissions } from '../../../auth/project-permissions.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { readableProject } from './access.ts'
+import type { Project } from './project.ts'
+import * as store from './store.ts'
+
+export type ListProjects = {
+  page: Page
+  names?: string[] | undefined
+  q?: string | undefined
+  /** Only projects in which the actor may do each of these. */
+  permissions: readonly store.GrantedPermission[]
+  descending: boolean
+}
+
+export async function listProjects(ctx: Ctx, organizationName: string, query: ListProjects): Promise<Paged<Project>> {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const { role, access } = organization.facts
+  const seesAll =
+    role !== 'member' ||
+    (['manage_projects', 'manage_workspaces', 'read_projects', 'read_workspaces'] as const).some((name) =>
+      access.has(name),
+    )
+  // What holds for the whole organization needs no grant; without a user there are none.
+  const everywhere = projectPermissions(organization.facts)
+  const asked = query.permissions.filter((permission) => !everywhere.has(permission))
+  const { actor } = ctx
+  if (asked.length > 0 && actor.kind !== 'user') return { rows: [], total: 0 }
+  const { rows, total } = await store.listProjects(
+    ctx.db,
+    ctx.actor,
+    {
+      organizationId: organization.id,
+      userId: seesAll || ctx.actor.kind !== 'user' ? undefined : ctx.actor.userId,
+      granted: actor.kind === 'user' ? asked.map((permission) => ({ userId: actor.userId, permission })) : [],
+      names: query.names,
+      q: query.q,
+    },
+    { limit: query.page.size, offset: pageOffset(query.page), descending: query.descending },
+  )
+  return { rows: rows.flatMap((row) => readableProject(ctx, row) ?? []), total }
+}

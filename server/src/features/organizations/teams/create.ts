@@ -1,0 +1,46 @@
+import type { CreateTeam } from '@groundstate/contract/teams'
+import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import type { Facts } from '../../../auth/facts.ts'
+import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
+import { transact } from '../../../db/db.ts'
+import { forbidden, notFound } from '../../../errors.ts'
+import { requireOrganization } from '../organizations/access.ts'
+import { insertTeam } from './insert.ts'
+import { accessChanges } from './organization-access.ts'
+import { settingColumns, uniqueName } from './settings.ts'
+import * as store from './store.ts'
+import { type Team, teamFacts } from './team.ts'
+
+export async function createTeam(ctx: Ctx, organizationName: string, input: CreateTeam): Promise<Team> {
+  const organization = await requireOrganization(ctx, organizationName, 'teams:manage')
+  const access = accessChanges(input['organization-access'], {})
+  if (Object.values(access).includes(true) && !organization.can.has('teams:manage-access')) {
+    throw forbidden(`this needs the permission teams:manage-access in the organization ${organization.name}`)
+  }
+  checkHoldsAccess(organization.facts, access, input.name)
+  return uniqueName(() =>
+    transact(ctx, async (ctx) => {
+      const id = await insertTeam(
+        ctx,
+        { organizationId: organization.id, name: input.name },
+        { ...settingColumns(input), ...access },
+      )
+      await recordAudit(ctx, {
+        organizationId: organization.id,
+        action: 'create',
+        resource: { type: 'team', id },
+        meta: { name: input.name },
+      })
+      return showNewTeam(ctx, id, organization.facts)
+    }),
+  )
+}
+
+/** A team that was just made, which its maker sees whatever its visibility. */
+export async function showNewTeam(ctx: Ctx, id: string, facts: Facts): Promise<Team> {
+  const row = await store.findTeam(ctx.db, ctx.actor, id)
+  if (!row) throw notFound('team')
+  const { facts: _, ...team } = row
+  return { ...team, facts, can: teamPermissions(facts, { ...teamFacts(ctx.actor, row), isMember: true }) }
+}

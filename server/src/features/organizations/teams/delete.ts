@@ -1,0 +1,24 @@
+import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { transact } from '../../../db/db.ts'
+import { forbidden } from '../../../errors.ts'
+import { requireTeam } from './access.ts'
+import * as store from './store.ts'
+
+/** Deletes the team with its tokens and all that it was granted. */
+export async function deleteTeam(ctx: Ctx, id: string) {
+  const team = await requireTeam(ctx, id, 'team:read')
+  if (team.is_owners) throw forbidden("the owners team can't be deleted")
+  if (!team.can.has('team:delete')) throw forbidden(`this needs the permission team:delete on the team ${team.name}`)
+  await transact(ctx, async (ctx) => {
+    await store.deleteTeam(ctx.db, id)
+    // Runs and states name the account as their maker, so it stays; nobody acts as it any more.
+    await store.suspendServiceUser(ctx.db, team.service_user_id, ctx.now())
+    await recordAudit(ctx, {
+      organizationId: team.organization_id,
+      action: 'destroy',
+      resource: { type: 'team', id },
+      meta: { name: team.name },
+    })
+  })
+}
