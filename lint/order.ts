@@ -53,6 +53,7 @@ const VERBS: ReadonlySet<string> = new Set([
   'end',
   'enroll',
   'ensure',
+  'exchange',
   'extract',
   'fail',
   'finish',

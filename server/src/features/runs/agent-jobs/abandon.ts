@@ -1,16 +1,10 @@
 import type { TransactionCtx } from '../../../app.ts'
+import { listRunningJobs } from './store.ts'
 
 /**
- * Wakes the agents that are at work in a workspace, for whoever deletes it in this transaction: their heartbeats find the
- * job gone and end its engine, rather than hours later an engine that nobody can see any more.
+ * Wakes the agents that work in a workspace which this transaction deletes. Their heartbeats then find the job gone, and they
+ * end the engine at once. Without a signal it would run on for hours, and nobody could see it.
  */
 export async function abandonJobs(ctx: TransactionCtx, workspaceId: string) {
-  const jobs = await ctx.db
-    .selectFrom('agent_jobs as j')
-    .innerJoin('runs as r', 'r.id', 'j.run_id')
-    .select('j.id')
-    .where('r.workspace_id', '=', workspaceId)
-    .where('j.status', '=', 'running')
-    .execute()
-  for (const { id } of jobs) await ctx.signals.publish(ctx.db, `job:${id}`)
+  for (const { id } of await listRunningJobs(ctx.db, workspaceId)) await ctx.signals.publish(ctx.db, `job:${id}`)
 }

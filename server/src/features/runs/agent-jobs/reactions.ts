@@ -1,5 +1,5 @@
 import { reaction } from '../../../events/reaction.ts'
 import { agentGone } from '../../agents/agents/events.ts'
-import { endClaims } from './waiting-claims.ts'
+import { endClaims } from './wait-for-job.ts'
 
 export const agentJobReactions = [reaction(agentGone, async (ctx, { agentId }) => endClaims(ctx, agentId))]

@@ -14,7 +14,7 @@ import {
   readWorkspace,
   runStatus,
 } from '../../../testing/runs.ts'
-import { reapLostLeases } from './leases.ts'
+import { reapLostLeases } from './reap-leases.ts'
 
 const LOG_LIMIT = 3_000_000
 const app = await createTestApp({ GROUNDSTATE_LOG_LIMIT: String(LOG_LIMIT) })

@@ -1,28 +1,29 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import type { Signals } from '../../../signals.ts'
-import { claimJob, type ClaimingAgent, hasQueuedJobs } from './claim.ts'
-import { releaseJob } from './finish.ts'
+import { claimJob } from './claim.ts'
+import { releaseJob } from './release.ts'
+import { type ClaimingAgent, hasQueuedJobs } from './store.ts'
 
 /**
- * Agents that wait for work in this process, by pool. One loop serves all claims of a pool, so that a new job costs one
- * look at the queue and not one for every agent that waits.
+ * A claim that waits in this process. One loop serves all claims of a pool, so that a new job costs one query of the queue and
+ * not one for every waiting agent.
  */
 type Waiter = {
   agent: ClaimingAgent
   warmRunIds: readonly string[]
   give: (job: AgentJob | undefined) => void
-  /** The queue was found empty for it: a claim is not answered before that, however short it waits. */
-  looked: boolean
+  /** The queue was found empty for this agent. A claim is not answered before that, however short it may wait. */
+  hasLooked: boolean
   expired: boolean
 }
 type Pool = { waiters: Set<Waiter>; arrival: AbortController; ctx: Ctx }
 
 const pools = new WeakMap<Signals, Map<string, Pool>>()
 
-/** A missed signal, or a job that was kept for another agent, delays a claim by at most this long, in ms. */
+/** A missed signal, or a job that was reserved for another agent, delays a claim by at most this long, in ms. */
 const POLL_MS = 2000
-/** A job whose workspace was being changed is looked for again after this long, in ms. */
+/** After this long, in ms, the queue is queried again for a job whose workspace was locked. */
 const RETRY_MS = 50
 
 /**
@@ -46,9 +47,9 @@ export async function waitForJob(
     const onAbort = () => end(undefined)
     const onTimeout = () => {
       waiter.expired = true
-      if (waiter.looked) end(undefined)
+      if (waiter.hasLooked) end(undefined)
     }
-    const waiter: Waiter = { agent, warmRunIds, give: end, looked: false, expired: false }
+    const waiter: Waiter = { agent, warmRunIds, give: end, hasLooked: false, expired: false }
     const timer = setTimeout(onTimeout, waitMs)
     signal.addEventListener('abort', onAbort, { once: true })
     pool.waiters.add(waiter)
@@ -57,7 +58,7 @@ export async function waitForJob(
   })
 }
 
-/** The agent takes no more work: its waiting claims are answered. */
+/** Answers the waiting claims of an agent that takes no more jobs. */
 export function endClaims(ctx: Ctx, agentId: string) {
   for (const pool of pools.get(ctx.signals)?.values() ?? []) {
     for (const waiter of pool.waiters) if (waiter.agent.id === agentId) waiter.give(undefined)
@@ -81,7 +82,7 @@ async function serve(pool: Pool, poolId: string) {
   while (pool.waiters.size > 0) {
     pool.arrival = new AbortController()
     const { signal } = pool.arrival
-    const isEmpty = await lookForAll(pool, poolId).catch((error: unknown) => {
+    const isEmpty = await handOutJobs(pool, poolId).catch((error: unknown) => {
       pool.ctx.log.error({ err: error }, 'claiming a job')
       return true
     })
@@ -91,12 +92,12 @@ async function serve(pool: Pool, poolId: string) {
   return undefined
 }
 
-/** Hands out jobs until none is left that an agent here may have; whether the queue is empty then. */
-async function lookForAll(pool: Pool, poolId: string) {
+/** Hands out jobs until none is left for the agents that wait here. Returns whether the queue is empty. */
+async function handOutJobs(pool: Pool, poolId: string) {
   const empty = new Set<string>()
   for (;;) {
     if (pool.waiters.size === 0) return true
-    if (!(await hasQueuedJobs(pool.ctx, poolId))) {
+    if (!(await hasQueuedJobs(pool.ctx.db, poolId))) {
       for (const idle of pool.waiters) noteEmpty(idle)
       return true
     }
@@ -108,7 +109,7 @@ async function lookForAll(pool: Pool, poolId: string) {
       for (const idle of pool.waiters) if (idle.agent.id === waiter.agent.id) noteEmpty(idle)
       continue
     }
-    // Meanwhile it may have stopped to wait; then another claim of the same agent is as good, and else the job goes back.
+    // The claim may have ended in the meantime. Another claim of the same agent then gets the job, or the job goes back.
     const taker = pool.waiters.has(waiter)
       ? waiter
       : [...pool.waiters].find(({ agent }) => agent.id === waiter.agent.id)
@@ -118,7 +119,7 @@ async function lookForAll(pool: Pool, poolId: string) {
 }
 
 function noteEmpty(waiter: Waiter) {
-  waiter.looked = true
+  waiter.hasLooked = true
   if (waiter.expired) waiter.give(undefined)
 }
 

@@ -1,0 +1,76 @@
+import { type AgentJob, agentJob } from '@groundstate/contract/agent'
+import type { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
+import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
+import { LEASE_MS } from './lease.ts'
+import type { QueuedJob } from './store.ts'
+
+type Parts = {
+  queued: QueuedJob
+  locked: Omit<LockedRun, 'job'> & { job: LockedJob }
+  token: string
+  variables: z.input<typeof agentJob>['variables']
+}
+
+/** A job as the agent receives it. */
+export function agentJobDocument(
+  { baseUrl, config }: Pick<Ctx, 'baseUrl' | 'config'>,
+  { queued, locked, token, variables }: Parts,
+): AgentJob {
+  const { run, job, plan } = locked
+  return agentJob.parse({
+    id: queued.job_id,
+    kind: job.kind,
+    ...(job.kind === 'apply' && plan.job_id !== null && { planJobId: plan.job_id }),
+    token,
+    leaseMs: LEASE_MS,
+    runId: run.id,
+    ...pageUrl(baseUrl, queued, run),
+    organizationName: queued.organization_name,
+    hostNames: hostNames(baseUrl),
+    projectName: queued.project_name,
+    workspaceId: run.workspace_id,
+    workspaceName: queued.workspace_name,
+    configurationVersionId: run.configuration_version_id,
+    stateBytes: queued.state_bytes ?? 0,
+    workingDirectory: run.working_directory,
+    engine: {
+      product: run.engine_product,
+      version: run.engine_version,
+      required: run.engine_version_required,
+    },
+    structuredOutput: run.structured_output,
+    options: {
+      isDestroy: run.is_destroy,
+      refresh: run.refresh,
+      refreshOnly: run.refresh_only,
+      targetAddrs: run.target_addrs,
+      replaceAddrs: run.replace_addrs,
+      allowConfigGeneration: run.allow_config_generation,
+      debug: run.debugging_mode,
+    },
+    variables,
+    timeLimitMs: timeLimit(config, job.kind),
+    graceMs: config.cancelGrace,
+  } satisfies z.input<typeof agentJob>)
+}
+
+/** How long a phase may take, in ms. */
+export function timeLimit(config: Ctx['config'], kind: 'plan' | 'apply') {
+  return kind === 'plan' ? config.planTimeout : config.applyTimeout
+}
+
+/** The command line prints an https address, made of the name that a CLI configuration gives a server of plain http. */
+function pageUrl(
+  baseUrl: string,
+  { organization_name, workspace_name }: QueuedJob,
+  run: Pick<RunRow, 'id' | 'source'>,
+) {
+  if (run.source !== 'tfe-api' || !baseUrl.startsWith('http:')) return {}
+  return { pageUrl: `${baseUrl}/app/${organization_name}/${workspace_name}/runs/${run.id}` }
+}
+
+/** The server's own name, the default of `groundstate cli-config`, and the name that the engines' documentation uses. */
+function hostNames(baseUrl: string) {
+  return [new URL(baseUrl).host, 'groundstate.local', 'localterraform.com']
+}

@@ -1,0 +1,12 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { closingSignal } from '../../../http/closing.ts'
+
+/** Aborts when the client disconnects before it is answered, or when the server closes. */
+export function clientSignal(raw: FastifyRequest, reply: FastifyReply) {
+  const controller = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableEnded) controller.abort()
+  })
+  if (raw.raw.destroyed && !raw.raw.complete) controller.abort()
+  return AbortSignal.any([controller.signal, closingSignal(raw)])
+}

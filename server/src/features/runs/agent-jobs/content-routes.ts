@@ -1,0 +1,83 @@
+import { buffer } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
+import { AGENT_API, artifactKind, logAnswer, type LogAnswer } from '@groundstate/contract/agent'
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { bearerToken } from '../../../auth/authenticate.ts'
+import { invalidParameter, notFound } from '../../../errors.ts'
+import { binary, bytes, json, noContent } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { requireJob } from './access.ts'
+import { appendLog } from './append-log.ts'
+import { openArtifact } from './open-artifact.ts'
+import { MAX_ARTIFACT_BYTES, putArtifact } from './put-artifact.ts'
+
+const MAX_LOG_BYTES = 16 * 1024 * 1024
+/** Bodies above this, in bytes, are not read into memory before their sender is authenticated. */
+const MAX_UNKNOWN_BYTES = 64 * 1024
+
+/** As for the other routes of a job, the job's own token is checked by the query that loads the job. */
+const BY_JOB = { access: 'public', prefix: AGENT_API } as const
+
+/** The log and the files of a job. */
+export const jobContentRoutes: Routes = (http) => {
+  http.put(
+    '/jobs/:jobId/log',
+    {
+      ...BY_JOB,
+      summary: 'Append to the log of a job',
+      answers: { 200: logAnswer },
+      query: { offset: z.int().min(0).describe('bytes that the job has written before these; required') },
+      upload: true,
+      maxBytes: MAX_LOG_BYTES,
+    },
+    async (req) => {
+      const token = bearerToken(req.raw)
+      const offset = readOffset(req.query['offset'])
+      // The statement that stores a small body authenticates its sender.
+      const isSmall = Number(req.header('content-length')) <= MAX_UNKNOWN_BYTES
+      if (!isSmall) await requireJob(req.ctx, req.params.jobId, token)
+      const size = await appendLog(req.ctx, req.params.jobId, { token, offset, bytes: await readBody(req.raw) })
+      return json({ size } satisfies LogAnswer)
+    },
+  )
+  http.put(
+    '/jobs/:jobId/artifacts/:kind',
+    {
+      ...BY_JOB,
+      summary: 'Upload a file of a job',
+      answers: { 204: null },
+      upload: true,
+      maxBytes: MAX_ARTIFACT_BYTES,
+    },
+    async (req) => {
+      const job = await requireJob(req.ctx, req.params.jobId, bearerToken(req.raw))
+      const content = req.raw.body as Readable
+      await putArtifact(req.ctx, job, { kind: readKind(req.params.kind), content })
+      return noContent()
+    },
+  )
+  http.get(
+    '/jobs/:jobId/artifacts/:kind',
+    { ...BY_JOB, summary: 'Download a file of a job', answers: { 200: binary('application/octet-stream') } },
+    async (req) => {
+      const job = await requireJob(req.ctx, req.params.jobId, bearerToken(req.raw))
+      return bytes(await openArtifact(req.ctx, job, readKind(req.params.kind)))
+    },
+  )
+}
+
+function readKind(text: string) {
+  const kind = artifactKind.safeParse(text)
+  if (!kind.success) throw notFound(`artifact ${text}`)
+  return kind.data
+}
+
+function readOffset(value: unknown) {
+  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value)
+  throw invalidParameter('offset must be a number of bytes', 'offset')
+}
+
+async function readBody(raw: FastifyRequest): Promise<Buffer> {
+  return raw.body === undefined ? Buffer.alloc(0) : buffer(raw.body as Readable)
+}

@@ -1,0 +1,11 @@
+import type { Ctx } from '../../../app.ts'
+import { applyChange } from '../runs/advance.ts'
+import { changeRunOfJob } from './change-run.ts'
+import type { JobKey } from './store.ts'
+
+/** Queues a job again that an agent hands back before it has begun. It does not count as an attempt. */
+export async function releaseJob(ctx: Ctx, job: JobKey) {
+  await changeRunOfJob(ctx, job, async (ctx, locked) => {
+    await applyChange(ctx, locked, { job: 'retry', isHandedBack: true })
+  })
+}

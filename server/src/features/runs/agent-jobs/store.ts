@@ -1,0 +1,153 @@
+import { type Insertable, type OperationNodeSource, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import { lookup } from '../../../db/lookup.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
+
+export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
+
+/** The job of a request. */
+export type Job = NonNullable<Awaited<ReturnType<typeof findJob>>>
+export type JobKey = Pick<Job, 'id' | 'run_id' | 'workspace_id'>
+
+/** Finds a job by the hash of its token in hex: one query authenticates and loads. */
+export const findJob = lookup(['id', 'hash'], (db, { id, hash }) =>
+  db
+    .selectFrom('agent_jobs as j')
+    .innerJoin('runs as r', 'r.id', 'j.run_id')
+    .leftJoin('phases as plan', (join) => join.onRef('plan.run_id', '=', 'r.id').on('plan.kind', '=', 'plan'))
+    .select(['j.id', 'j.kind', 'j.status', 'j.command', 'j.phase_id', 'j.run_id', 'j.agent_id', 'j.lease_expires_at'])
+    .select(['r.workspace_id', 'r.configuration_version_id', 'plan.job_id as plan_job_id'])
+    .where('j.id', '=', id)
+    .where('j.token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
+)
+
+/** Whether any job of the pool is queued: a cheap query that spares an empty queue the transaction of a claim. */
+export async function hasQueuedJobs(db: Db, poolId: string) {
+  const row = await db
+    .selectFrom('agent_jobs')
+    .select('id')
+    .where('agent_pool_id', '=', poolId)
+    .where('status', '=', sql.lit('queued' as const))
+    .limit(sql.lit(1))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export type QueuedJob = NonNullable<Awaited<ReturnType<typeof lockNextJob>>>
+
+/**
+ * Locks the next job for an agent, and its workspace. Skips what others have locked. A job that prefers another agent
+ * counts once it was queued before `preferredUntil`.
+ */
+export async function lockNextJob(
+  tx: Tx,
+  agent: ClaimingAgent,
+  { warmRunIds, preferredUntil }: { warmRunIds: readonly string[]; preferredUntil: Date },
+) {
+  return tx
+    .selectFrom('agent_jobs as j')
+    .innerJoin('runs as r', 'r.id', 'j.run_id')
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
+    .innerJoin('projects as p', 'p.id', 'w.project_id')
+    .select(LOCKED_WORKSPACE_COLUMNS.map((column) => `w.${column}` as const))
+    .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
+    .select(['o.name as organization_name', 'p.name as project_name'])
+    .select((eb) =>
+      eb
+        .selectFrom('state_versions as s')
+        .whereRef('s.id', '=', 'w.current_state_version_id')
+        .select('s.size')
+        .as('state_bytes'),
+    )
+    .where('j.agent_pool_id', '=', agent.agent_pool_id)
+    .where('j.status', '=', sql.lit('queued' as const))
+    .where((eb) =>
+      eb.or([
+        eb('j.preferred_agent_id', 'is', null),
+        eb('j.preferred_agent_id', '=', agent.id),
+        eb('j.queued_at', '<', preferredUntil),
+      ]),
+    )
+    .orderBy(sql`j.run_id = any(${warmRunIds})`, 'desc')
+    .orderBy('j.seq')
+    .limit(sql.lit(1))
+    .forNoKeyUpdate(['j', 'w'])
+    .skipLocked()
+    .executeTakeFirst()
+}
+
+type Lease = {
+  jobId: string
+  agent: ClaimingAgent
+  tokenHash: Buffer
+  now: Date
+  expiresAt: Date
+  /** The phase whose log the job continues. */
+  continues: string | undefined
+}
+
+/** The statement that leases a job to an agent, for `writeTogether`. */
+export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
+  return tx
+    .updateTable('agent_jobs')
+    .set({
+      status: 'running',
+      agent_id: lease.agent.id,
+      agent_name: lease.agent.name,
+      token_hash: lease.tokenHash,
+      leased_at: lease.now,
+      lease_expires_at: lease.expiresAt,
+      ...(lease.continues !== undefined && {
+        log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
+              where phase_id = ${lease.continues} order by start_offset desc limit 1), 0)`,
+      }),
+    })
+    .where('id', '=', lease.jobId)
+}
+
+/** The statement that inserts the token of a job, for `writeTogether`. */
+export function tokenInsert(tx: Tx, row: Insertable<Schema['tokens']>): OperationNodeSource {
+  return tx.insertInto('tokens').values(row)
+}
+
+export async function findLease(db: Db, jobId: string) {
+  return db
+    .selectFrom('agent_jobs')
+    .select(['kind', 'attempt', 'agent_name', 'lease_expires_at'])
+    .where('id', '=', jobId)
+    .executeTakeFirst()
+}
+
+export async function renewLease(db: Db, jobId: string, expiresAt: Date) {
+  await db
+    .updateTable('agent_jobs')
+    .set({ lease_expires_at: expiresAt })
+    .where('id', '=', jobId)
+    .where('status', '=', 'running')
+    .execute()
+}
+
+/** Running jobs whose lease has expired, the oldest first. */
+export async function listExpiredJobs(db: Db, now: Date): Promise<JobKey[]> {
+  return db
+    .selectFrom('agent_jobs as j')
+    .innerJoin('runs as r', 'r.id', 'j.run_id')
+    .select(['j.id', 'j.run_id', 'r.workspace_id'])
+    .where('j.status', '=', 'running')
+    .where('j.lease_expires_at', '<', now)
+    .orderBy('j.lease_expires_at')
+    .limit(100)
+    .execute()
+}
+
+export async function listRunningJobs(db: Db, workspaceId: string) {
+  return db
+    .selectFrom('agent_jobs as j')
+    .innerJoin('runs as r', 'r.id', 'j.run_id')
+    .select('j.id')
+    .where('r.workspace_id', '=', workspaceId)
+    .where('j.status', '=', 'running')
+    .execute()
+}
