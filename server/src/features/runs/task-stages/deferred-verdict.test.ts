@@ -12,7 +12,7 @@ import {
   work,
 } from '../../../testing/task-runs.ts'
 
-/** A command line comes to a stage only after it has read the plan of a run that has not ended. */
+/** A command line reads a stage only after it has read the plan, and only of a run that has not ended. */
 
 const app = await createTestApp()
 startDeliveries(app)
@@ -36,7 +36,7 @@ async function ending(setting: TaskSetting, run: string) {
 }
 
 describe('a verdict against a plan that was just made', () => {
-  test('is told of the stage at once, and of the run when somebody has read the stage', async () => {
+  test('shows on the stage at once, and on the run when somebody has read the stage', async () => {
     const { setting, run } = await refusedRun()
 
     const [stage] = await readStages(app, setting, run)
@@ -48,7 +48,7 @@ describe('a verdict against a plan that was just made', () => {
     expect(await ending(setting, run)).toEqual(['errored', ERROR])
   })
 
-  test('is told of the run five seconds after the begin of the stage when nobody reads it', async () => {
+  test('shows on the run five seconds after the start of the stage when nobody reads it', async () => {
     const { setting, run } = await refusedRun()
 
     await app.runJobs()
@@ -60,13 +60,13 @@ describe('a verdict against a plan that was just made', () => {
     expect(await ending(setting, run)).toEqual(['errored', ERROR])
   })
 
-  test('is told at once when it came later than that', async () => {
+  test('shows on the run at once when it comes later than that', async () => {
     const { setting, run } = await refusedRun({ waits: 5000 })
 
     expect(await ending(setting, run)).toEqual(['errored', ERROR])
   })
 
-  test('says nothing any more once the run is canceled', async () => {
+  test('changes nothing once the run is canceled', async () => {
     const { setting, run } = await refusedRun()
 
     await act(app, setting, { run, action: 'cancel' })

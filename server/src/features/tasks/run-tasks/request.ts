@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Stage } from '@groundstate/contract/run-tasks'
 
-/** What is sent to a receiver: INTERFACE §2.3. Where there is no version control, its four fields are null. */
+/** The payload of a request to a receiver: INTERFACE §2.3. The four fields about version control are always null. */
 export type TaskRequest = {
   payload_version: 1
   stage: Stage
@@ -30,7 +30,7 @@ export type TaskRequest = {
   workspace_working_directory: string
 }
 
-/** A run at one of its stages, as the request tells it. */
+/** What a request is about: a run at one of its stages. */
 export type TaskSubject = {
   stage: Stage
   accessToken: string
@@ -51,7 +51,7 @@ export type TaskSubject = {
   }
 }
 
-/** The payload; every URL is absolute and on this server. */
+/** Every URL in the payload is absolute and on this server. */
 export function taskRequest(baseUrl: string, subject: TaskSubject): TaskRequest {
   const { run, workspace, organizationName } = subject
   const api = `${baseUrl}/api/v2`
@@ -87,12 +87,12 @@ export function taskRequest(baseUrl: string, subject: TaskSubject): TaskRequest 
   }
 }
 
-/** Receivers take a request with this token for a check of the connection, and answer 200 without any work. */
+/** Receivers recognise a check of the connection by this token, and answer 200 without doing any work. */
 export const TEST_TOKEN = 'test-token'
 
 /**
- * The verification request: every key that a real one has, about a run that does not exist. Receivers of the public
- * service know it by its token and its enforcement level.
+ * The verification request: it has every key of a real request, about a run that does not exist. Receivers of the public
+ * service recognise it by its token and its enforcement level.
  */
 export function verificationRequest(baseUrl: string, organizationName: string, now: Date): TaskRequest {
   return taskRequest(baseUrl, {
@@ -120,7 +120,7 @@ export function taskSignature(body: Buffer, hmacKey: string | undefined) {
   return hmacKey === undefined ? '' : createHmac('sha512', hmacKey).update(body).digest('hex')
 }
 
-/** The headers of a request. The signature goes by the name of the interface and by the one that existing receivers read. */
+/** The signature is sent under two names: the interface's own, and the one that existing receivers read. */
 export function taskHeaders(baseUrl: string, signature: string): Record<string, string> {
   return {
     'content-type': 'application/json',

@@ -57,7 +57,7 @@ describe('INTERFACE §2.6 the callback', () => {
     },
   )
 
-  test('without a body is told so in the words of every other route', async () => {
+  test('without a body is refused in the words of every other route', async () => {
     const { payload } = await askedRun(app)
 
     const response = await app.request({

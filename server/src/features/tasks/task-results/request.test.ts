@@ -76,7 +76,7 @@ describe('INTERFACE §2.3 the request payload', () => {
     await runReaches(app, setting, { run, status: 'applied' })
   })
 
-  test('tells a speculative run', async () => {
+  test('says that a run is speculative', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'], level: 'advisory' })
 

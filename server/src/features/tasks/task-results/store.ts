@@ -94,7 +94,7 @@ export async function insertResults(db: Db, runId: string, { rows, now }: { rows
   )
 }
 
-/** The results of a stage that is about to start, with what tells whether their tasks are still to be asked. */
+/** The results of a stage that is about to start, with the columns that decide whether their tasks are still to be asked. */
 export async function listResultsToStart(tx: Tx, stageId: string) {
   return tx
     .selectFrom('task_results as r')
