@@ -1,59 +1,66 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import { GRACE_MS } from '../state-versions/backing-data.ts'
+import { DAY_MS, GRACE_PERIOD_MS } from '../backing-data/grace-period.ts'
+import { purgeDeleted } from '../backing-data/purge.ts'
 import { deleteContent } from '../state-versions/content.ts'
-import * as retentionStore from './expired-version-store.ts'
-import * as store from '../state-versions/store.ts'
+import { deleteBeyond, softDeleteBefore } from './expired-version-store.ts'
+import { listDeletingWorkspaces, listFreeOrganizations } from './store.ts'
 
-/** Of the free plan: so many of an organization's states are kept whatever their age, and the rest for half a year. */
+/** On the free plan an organization keeps its newest states whatever their age, and the rest for half a year. */
 const FREE_STATES = 100
 const FREE_MONTHS = 6
-const BATCH = 200
+/** Versions that are deleted in one transaction. */
+const DELETE_BATCH = 200
+/** Workspaces that are read at once. */
+const WORKSPACE_PAGE = 500
 
-/** For data-retention policies: marks what is older than `before` for the garbage collection, but the current state. */
-export async function softDeleteOlderThan(ctx: Ctx, workspaceId: string, before: Date) {
+/** Deletes what policies and plans no longer keep, and purges what was soft-deleted long enough ago. Runs once a day. */
+export async function applyRetention(ctx: Ctx, signal: AbortSignal) {
   const now = ctx.now()
-  await retentionStore.softDeleteBefore(ctx.db, workspaceId, {
-    before,
-    now,
-    purgeAt: new Date(now.getTime() + GRACE_MS),
-  })
+  // Statuses of deleted backing data exist in the self-managed edition only (INTERFACE §4.2.2).
+  if (ctx.config.edition === 'self-managed') {
+    for (let after = ''; !signal.aborted;) {
+      const workspaces = await listDeletingWorkspaces(ctx.db, { after, limit: WORKSPACE_PAGE })
+      for (const { id, days } of workspaces) {
+        await softDeleteOlderThan(ctx, id, new Date(now.getTime() - days * DAY_MS))
+      }
+      const last = workspaces.at(-1)
+      if (!last || workspaces.length < WORKSPACE_PAGE) break
+      after = last.id
+    }
+    await purgeDeleted(ctx, signal)
+  }
+  for (const { id } of await listFreeOrganizations(ctx.db)) {
+    if (signal.aborted) return
+    await deleteBeyondFreePlan(ctx, id)
+  }
 }
 
-/** The garbage collection: takes the content of versions whose time to be restored is over. */
-export async function purgeDeleted(ctx: Ctx, signal: AbortSignal) {
-  for (let count = BATCH; count === BATCH && !signal.aborted;) {
-    const due = await retentionStore.listPurgeable(ctx.db, ctx.now(), BATCH)
-    for (const { id } of due) {
-      const purged = await transact(ctx, async (ctx) => {
-        await store.lockWorkspaceOf(ctx.db, id)
-        const version = await store.findVersion(ctx.db, id)
-        // Restored in the meantime, perhaps.
-        if (version?.status !== 'backing_data_soft_deleted') return undefined
-        await store.purgeStateVersion(ctx.db, id)
-        return version
-      })
-      if (purged) await deleteContent(ctx, purged)
-    }
-    count = due.length
-  }
+/** Soft-deletes the versions that are older than `before`, except the current state. */
+async function softDeleteOlderThan(ctx: Ctx, workspaceId: string, before: Date) {
+  const now = ctx.now()
+  await softDeleteBefore(ctx.db, workspaceId, {
+    before,
+    now,
+    purgeAt: new Date(now.getTime() + GRACE_PERIOD_MS),
+  })
 }
 
 /**
  * The rule of the free plan (INTERFACE §6.4): at least the last 100 states of the organization and the most recent one of every
- * workspace always stay; what is beyond them goes after six months. A version that goes leaves nothing behind.
+ * workspace always stay; the others are deleted after six months, with their metadata.
  */
-export async function deleteBeyondFreePlan(ctx: Ctx, organizationId: string) {
+async function deleteBeyondFreePlan(ctx: Ctx, organizationId: string) {
   for (;;) {
     const deleted = await transact(ctx, async (ctx) => {
-      return retentionStore.deleteBeyond(ctx.db, organizationId, {
+      return deleteBeyond(ctx.db, organizationId, {
         kept: FREE_STATES,
         months: FREE_MONTHS,
         now: ctx.now(),
-        limit: BATCH,
+        limit: DELETE_BATCH,
       })
     })
     for (const version of deleted) await deleteContent(ctx, version)
-    if (deleted.length < BATCH) return
+    if (deleted.length < DELETE_BATCH) return
   }
 }

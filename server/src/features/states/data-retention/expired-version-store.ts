@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import type { Located } from '../state-versions/content.ts'
+import type { ContentLocations } from '../state-versions/content-store.ts'
 
+/** Soft-deletes the versions of a workspace that were created before a moment, except its current and its latest one. */
 export async function softDeleteBefore(
   db: Db,
   workspaceId: string,
@@ -20,17 +21,6 @@ export async function softDeleteBefore(
   )
 }
 
-export async function listPurgeable(db: Db, now: Date, limit: number) {
-  return db
-    .selectFrom('state_versions')
-    .select('id')
-    .where('status', '=', 'backing_data_soft_deleted')
-    .where('purge_at', '<=', now)
-    .orderBy('purge_at')
-    .limit(limit)
-    .execute()
-}
-
 /**
  * Deletes up to `limit` states of an organization that are neither among its newest `kept`, nor the newest of their
  * workspace, nor younger than `months`; the oldest first. Returns where their content is.
@@ -39,9 +29,9 @@ export async function deleteBeyond(
   tx: Tx,
   organizationId: string,
   { kept, months, now, limit }: { kept: number; months: number; now: Date; limit: number },
-): Promise<Located[]> {
-  // Should one of them become current meanwhile, its foreign key refuses, and the job runs again.
-  const { rows } = await sql<Located>`
+): Promise<ContentLocations[]> {
+  // If one of them becomes current meanwhile, a foreign key refuses the deletion, and the job runs again.
+  const { rows } = await sql<ContentLocations>`
     with states as (
       select sv.id, sv.workspace_id, sv.created_at,
              row_number() over (order by sv.created_at desc, sv.id desc) as rank,

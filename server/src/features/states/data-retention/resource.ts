@@ -1,5 +1,8 @@
 import type { DataRetentionPolicyResource } from '@groundstate/contract/data-retention'
-import type { DataRetentionPolicy } from './service.ts'
+import type { PolicyRow } from './store.ts'
+
+/** A policy with the resource that it is attached to. */
+export type DataRetentionPolicy = PolicyRow & { target: { id: string; type: 'organizations' | 'workspaces' } }
 
 export function dataRetentionPolicyResource(policy: DataRetentionPolicy): DataRetentionPolicyResource {
   const { id, delete_older_than_days: days } = policy

@@ -1,25 +1,23 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
-import { type Located, readContent } from '../state-versions/content.ts'
-import type { StateDiff } from '../../../terraform-state/state-diff.ts'
-import { requireStateVersion } from '../state-versions/service.ts'
-import { findDiff, insertDiff } from './store.ts'
 import { readStateHeader } from '../../../terraform-state/state-header.ts'
-import * as store from '../state-versions/store.ts'
+import { requireStateVersion } from '../state-versions/access.ts'
+import { readContent } from '../state-versions/content.ts'
+import type { ContentLocations } from '../state-versions/content-store.ts'
+import { findVersion, findVersionBefore, type PresentedRow } from '../state-versions/store.ts'
+import type { ComparedVersions } from './resource.ts'
+import { findDiff, insertDiff } from './store.ts'
 
-/** Goes up when a comparison shows more, or otherwise, than it did: what was cached before is then worked out again. */
+/** Raised when the form of a comparison changes: older cached ones are then computed again. */
 const REVISION = 1
 
-/** A comparison, and what was compared; `fromId` is null for nothing at all. */
-export type ComparedVersions = { fromId: string | null; toId: string; diff: StateDiff }
-
 /**
- * What changed from one version of a workspace to another, sensitive values masked; from the version before it unless
- * `from` names one. Worked out off the event loop once, and kept.
+ * What changed from one version of a workspace to another, without sensitive values; from the version before it unless `fromId`
+ * names one. It is computed once, off the event loop, and cached.
  *
  * Throws `not-found` for what may not be read, `invalid` for content that can't be compared.
  */
-export async function diffStateVersion(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
+export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
   const to = await requireStateVersion(ctx, id)
   const from = await earlier(ctx, to, fromId)
   if (from && from.status !== 'finalized')
@@ -41,19 +39,19 @@ export async function diffStateVersion(ctx: Ctx, id: string, fromId?: string): P
   return { ...key, diff: outcome.value }
 }
 
-/** The first version of a workspace is compared with nothing at all. */
+/** What the first version of a workspace is compared with. */
 const EMPTY_STATE = '{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[]}'
 
-async function earlier(ctx: Ctx, to: store.PresentedRow, fromId: string | undefined) {
-  if (fromId === undefined) return store.findVersionBefore(ctx.db, to.workspace_id, to.revision)
-  // Who may read one version of a workspace may read all of them.
-  const from = await store.findVersion(ctx.db, fromId)
+async function earlier(ctx: Ctx, to: PresentedRow, fromId: string | undefined) {
+  if (fromId === undefined) return findVersionBefore(ctx.db, to.workspace_id, to.revision)
+  // A caller who may read one version of a workspace may read all of them.
+  const from = await findVersion(ctx.db, fromId)
   if (from?.workspace_id === to.workspace_id) return from
   throw notFound(`state version ${fromId.slice(0, 100)}`, { parameter: 'from' })
 }
 
-/** An encrypted state is compared by its JSON state, if that came along. */
-async function comparable(ctx: Ctx, version: Located & { format: number | null }) {
+/** The content to compare. Of an encrypted state it is the JSON state, if there is one. */
+async function comparable(ctx: Ctx, version: ContentLocations & { format: number | null }) {
   const json = version.format === null ? await readContent(ctx, version, 'json') : undefined
   const content = json ?? (await readContent(ctx, version, 'raw'))
   if (content === undefined) throw invalid(`${version.id} has no content`)

@@ -1,8 +1,10 @@
 import type { StateVersionDiffResource } from '@groundstate/contract/state-version-diffs'
-import type { StateSummary } from '../../../terraform-state/state-diff.ts'
-import type { ComparedVersions } from './compare.ts'
+import type { StateDiff, StateSummary } from '../../../terraform-state/state-diff.ts'
 
-/** What changed from `fromId`, or from nothing at all, to `toId`. Not part of the public API: a document of our own. */
+/** A comparison and the ids of the two versions; `fromId` is null when there is no earlier one. */
+export type ComparedVersions = { fromId: string | null; toId: string; diff: StateDiff }
+
+/** Not part of the public API: a document of our own. */
 export function stateDiffResource({ fromId, toId, diff }: ComparedVersions): StateVersionDiffResource {
   const { from, to, ...changes } = diff
   return {

@@ -1,8 +1,9 @@
 import type { StateVersionOutputResource } from '@groundstate/contract/state-version-outputs'
+import type { WorkspaceOutputResource } from '@groundstate/contract/workspace-outputs'
 import { API_PREFIX } from '../../../http/http.ts'
-import type { Output } from './service.ts'
+import type { Output } from './sealed-output.ts'
 
-/** `value` is null where a sensitive one is withheld. */
+/** With `withheld`, the value of a sensitive output is null. */
 export function stateVersionOutputResource(
   output: Output,
   options: { withheld?: boolean } = {},
@@ -18,5 +19,15 @@ export function stateVersionOutputResource(
       'detailed-type': output.detailedType,
     },
     links: { self: `${API_PREFIX}/state-version-outputs/${output.id}` },
+  }
+}
+
+/** An output of the current state as workspaces include it: the value of a sensitive one is withheld. */
+export function workspaceOutputResource(output: Output): WorkspaceOutputResource {
+  const { id, name, sensitive, type, value } = output
+  return {
+    id,
+    type: 'workspace-outputs',
+    attributes: { name, sensitive, 'output-type': type, value: sensitive ? null : value },
   }
 }

@@ -1,20 +1,30 @@
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import { listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { listCurrentOutputs, listStateVersionOutputs } from './list.ts'
 import { stateVersionOutputResource } from './resource.ts'
-import { listCurrentOutputs, listStateVersionOutputs, showStateVersionOutput } from './service.ts'
+import { showStateVersionOutput } from './show.ts'
+
+const show = { summary: 'Show a state version output', answers: { 200: documentOf(stateVersionOutputSchema) } }
+const list = { summary: 'List the outputs of a state version', answers: { 200: pageOf(stateVersionOutputSchema) } }
+const listCurrent = {
+  summary: 'List the outputs of the current state of a workspace',
+  answers: { 200: wholeListOf(stateVersionOutputSchema) },
+}
 
 export const stateVersionOutputRoutes: Routes = (http) => {
-  http.get('/state-version-outputs/:id', async (req) => {
+  http.get('/state-version-outputs/:id', show, async (req) => {
     return ok(stateVersionOutputResource(await showStateVersionOutput(req.ctx, req.params.id)))
   })
 
-  http.get('/state-versions/:id/outputs', async (req) => {
+  http.get('/state-versions/:id/outputs', list, async (req) => {
     const page = req.page()
     const { rows, total } = await listStateVersionOutputs(req.ctx, req.params.id, page)
     return listPage({ url: req.url, page }, { rows: rows.map((output) => stateVersionOutputResource(output)), total })
   })
 
-  http.get('/workspaces/:workspaceId/current-state-version-outputs', async (req) => {
+  http.get('/workspaces/:workspaceId/current-state-version-outputs', listCurrent, async (req) => {
     const outputs = await listCurrentOutputs(req.ctx, req.params.workspaceId)
     return listAll(outputs.map((output) => stateVersionOutputResource(output, { withheld: true })))
   })

@@ -1,6 +1,52 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import type { Located } from './content.ts'
+import { lookup } from '../../../db/lookup.ts'
+import type { StateVersionRow } from './store.ts'
+
+/** Where the content of a version is. */
+export type ContentLocations = {
+  id: string
+  raw_location: string | null
+  json_location: string | null
+  /** The sealed content, where it was read in the same query. */
+  sealed?: Buffer | null
+}
+
+export async function findContent(db: Db, id: string, kind: 'raw' | 'json') {
+  const row = await db
+    .selectFrom('state_contents')
+    .select('sealed')
+    .where('state_version_id', '=', id)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return row?.sealed
+}
+
+/** Where the content of a version is, for a download; the content itself where that is a row. */
+export const findDownload = lookup(
+  ['id', 'kind'],
+  (_, { id, kind }) => sql<
+    Pick<StateVersionRow, 'id' | 'status' | 'size' | 'raw_location' | 'json_location'> & { sealed: Buffer | null }
+  >`
+    select sv.id, sv.status, sv.size, sv.raw_location, sv.json_location, c.sealed
+      from state_versions sv left join state_contents c on c.state_version_id = sv.id and c.kind = ${kind}
+     where sv.id = ${id}`,
+)
+
+/** Adds the JSON state to a version that awaits it; false when it no longer does. */
+export async function addJsonContent(db: Db, id: string, location: string, sealed: Buffer | undefined) {
+  const { rows } = await sql`
+    with sv as (
+      update state_versions set json_location = ${location}, awaits_json = false
+       where id = ${id} and awaits_json and status in ('pending', 'finalized')
+      returning id
+    ), contents as (
+      insert into state_contents (state_version_id, kind, sealed)
+      select id, 'json', ${sealed ?? null}::bytea from sv where ${sealed !== undefined}::boolean
+    )
+    select id from sv`.execute(db)
+  return rows.length > 0
+}
 
 /** The keys of blobs that these versions name. */
 export async function findNamedLocations(db: Db, ids: readonly string[]) {
@@ -10,16 +56,16 @@ export async function findNamedLocations(db: Db, ids: readonly string[]) {
   return new Set(rows.map((row) => row.location))
 }
 
-/** What a superseded version had been given before it was superseded. */
+/** Deletes what superseded versions had been given before they were superseded. */
 export async function deleteDiscardedContents(db: Db) {
   await sql`
     delete from state_contents c using state_versions sv
      where sv.id = c.state_version_id and sv.status = 'discarded'`.execute(db)
 }
 
-export type Sampled = Located & { workspace_id: string; size: number; md5: string }
+export type Sampled = ContentLocations & { workspace_id: string; size: number; md5: string }
 
-/** Versions that follow on a chance id, and as many from the beginning as are missing at the end. */
+/** The finalized versions from an id on, which is random; those from the beginning on follow when too few come after it. */
 export async function sampleVersions(db: Db, from: string, limit: number): Promise<Sampled[]> {
   const page = (condition: ReturnType<typeof sql>, size: number) =>
     sql<Sampled>`

@@ -1,24 +1,24 @@
 import type { App } from '../../../app.ts'
 
-/** What a signed URL opens: one content of one state version, for reading or for its one upload. */
+/** What a signed URL allows: to read one content of one state version, or to upload it once. */
 export type ObjectKind = 'raw' | 'json' | 'raw-upload' | 'json-upload'
 
 const PURPOSE = 'state-object'
-/** As long as URLs of the public API live: 25 h, in ms. */
+/** As in the public API: 25 h, in ms. */
 const LIFETIME_MS = 25 * 3_600_000
 
 export const OBJECT_PATH = '/_objects/v1/object'
 
 /**
- * The URL under which the content of version `id` is read or uploaded without a token (INTERFACE §4.4). The signature is a
- * part of the path, since log readers of the command line replace the query.
+ * The URL under which the content of version `id` is read or uploaded without a token (INTERFACE §4.4). The signature is part of
+ * the path, since the log readers of the command line replace the query.
  */
 export function objectUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: ObjectKind, id: string) {
   const expiresAt = new Date(app.now().getTime() + LIFETIME_MS)
   return `${app.baseUrl}${OBJECT_PATH}/${app.secrets.signPath({ purpose: PURPOSE, id: `${id}-${kind}`, expiresAt })}`
 }
 
-/** What a signed object id opens; undefined when its signature is wrong or its time is over. */
+/** What the id in a signed URL allows; undefined when its signature is wrong or it has expired. */
 export function openObjectId(
   app: Pick<App, 'secrets' | 'now'>,
   objectId: string,

@@ -4,7 +4,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { App } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
-import * as store from './store.ts'
+import { type ContentLocations, findContent } from './content-store.ts'
 
 /** The raw state, or `terraform show -json` of it. */
 export type ContentKind = 'raw' | 'json'
@@ -15,8 +15,8 @@ export type ContentKind = 'raw' | 'json'
  */
 export const ROW_BYTES = 256 * 1024
 
-/** Where content was put: sealed bytes that its version's transaction still has to insert, or the key of a blob. */
-export type Stored = { location: string; sealed: Buffer | undefined; size: number }
+/** Where content is: sealed bytes, which the transaction of its version inserts into a row, or the key of a blob. */
+export type StoredContent = { location: string; sealed: Buffer | undefined; size: number }
 
 const IN_ROW = 'row'
 
@@ -25,14 +25,14 @@ export function md5Of(content: Buffer) {
 }
 
 /**
- * Makes content ready to be named by version `id`: sealed for a row when it is small, else durable as a blob. A blob that
- * no version comes to name is swept. `md5` is that of the content, where it is known.
+ * Stores the content of version `id` before the version is inserted: small content is sealed for a row, other content becomes a
+ * durable blob. A blob that no version names in the end is swept. `md5` is that of the content, where it is known.
  */
 export async function storeContent(
   app: App,
   { id, kind, md5 }: { id: string; kind: ContentKind; md5?: string },
   content: Buffer,
-): Promise<Stored> {
+): Promise<StoredContent> {
   if (content.length <= ROW_BYTES) return sealContent(app, id, kind, content)
   const location = newBlobKey(id, kind)
   const { size } = await app.blobs.put(location, content, md5 === undefined ? {} : { md5 })
@@ -40,7 +40,7 @@ export async function storeContent(
 }
 
 /** Seals small content for a row: a byte that says how it is encoded, then the content, encrypted. */
-export function sealContent(app: App, id: string, kind: ContentKind, content: Buffer): Stored {
+export function sealContent(app: App, id: string, kind: ContentKind, content: Buffer): StoredContent {
   const encoded =
     content.length < COMPRESSED_FROM
       ? Buffer.concat([PLAIN, content])
@@ -49,13 +49,13 @@ export function sealContent(app: App, id: string, kind: ContentKind, content: Bu
   return { location: IN_ROW, sealed, size: content.length }
 }
 
-/** Below this size (bytes) compression takes more time than the bytes that it saves. */
+/** Below this size (bytes) compression costs more time than the saved bytes are worth. */
 const COMPRESSED_FROM = 4096
 const ZSTD_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const PLAIN = Buffer.from([0])
 const ZSTD = Buffer.from([1])
 
-/** The key of one attempt to store a content: keys are never used twice, and an upload may fail and be tried again. */
+/** The key of one attempt to store content. An upload may be tried again, and a key is never used twice. */
 export function newBlobKey(id: string, kind: ContentKind) {
   return `${BLOB_PREFIX}${id}/${kind}-${randomText(12)}`
 }
@@ -66,18 +66,10 @@ function rowContext(id: string, kind: ContentKind) {
   return `${BLOB_PREFIX}${id}/${kind}`
 }
 
-export type Located = {
-  id: string
-  raw_location: string | null
-  json_location: string | null
-  /** What the row of this kind of content holds, where that was read along. */
-  sealed?: Buffer | null
-}
-
 /** The content of a version as a buffer or a stream; undefined when it has none. Verified while it is read. */
 export async function openContent(
   app: App,
-  version: Located,
+  version: ContentLocations,
   kind: ContentKind,
 ): Promise<Buffer | Readable | undefined> {
   const location = kind === 'raw' ? version.raw_location : version.json_location
@@ -87,33 +79,33 @@ export async function openContent(
 }
 
 /** As `openContent`, in memory. */
-export async function readContent(app: App, version: Located, kind: ContentKind): Promise<Buffer | undefined> {
+export async function readContent(app: App, version: ContentLocations, kind: ContentKind): Promise<Buffer | undefined> {
   const location = kind === 'raw' ? version.raw_location : version.json_location
   if (location === null) return undefined
   if (location !== IN_ROW) return app.blobs.read(location)
   return readRow(app, version, kind)
 }
 
-async function readRow(app: App, { id, ...read }: Located, kind: ContentKind) {
-  const sealed = read.sealed ?? (await store.findContent(app.db, id, kind))
+async function readRow(app: App, { id, ...read }: ContentLocations, kind: ContentKind) {
+  const sealed = read.sealed ?? (await findContent(app.db, id, kind))
   if (!sealed) return undefined
   const encoded = app.secrets.open(sealed, rowContext(id, kind))
   const content = encoded.subarray(1)
   return encoded[0] === PLAIN[0] ? content : zstdDecompressSync(content)
 }
 
-/** Takes a content away for good. */
-export async function deleteContent(app: App, version: Located) {
+/** Deletes the blobs of a version. */
+export async function deleteContent(app: App, version: ContentLocations) {
   for (const location of [version.raw_location, version.json_location]) {
     if (location !== null && location !== IN_ROW) await app.blobs.delete(location)
   }
 }
 
 /**
- * Deletes what was stored for a write that was refused. Any other error may hide a commit whose answer was lost: then the
- * content stays, and is swept should no version name it.
+ * Deletes what was stored for a write that was refused. After any other error the content stays, since the transaction may have
+ * been committed and only its answer lost; if no version names it, it is swept.
  */
-export async function dropRefused(app: App, contents: readonly (Stored | undefined)[], error: unknown) {
+export async function dropRefused(app: App, contents: readonly (StoredContent | undefined)[], error: unknown) {
   if (!(error instanceof AppError)) return
   for (const stored of contents) if (stored && stored.sealed === undefined) await app.blobs.delete(stored.location)
 }

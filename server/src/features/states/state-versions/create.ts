@@ -1,25 +1,24 @@
 import type { Ctx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import type { Facts } from '../../../auth/facts.ts'
+import { auditRow } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
-import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import { insertStateVersion, type NewVersion } from './new-version-store.ts'
-import { dropRefused, storeContent } from './content.ts'
-import { extractSmall, unprocessed } from './extraction-columns.ts'
-import { EXTRACT } from './extract.ts'
-import { checkHoldsLock } from './check-lock.ts'
-import { type NewState, type NewVersionInput, readNewState } from './new-state.ts'
-import { checkSerial, type StateIdentity } from './serial.ts'
-import * as store from './store.ts'
-import { auditRow } from '../../../audit/record.ts'
 import { RUNS_USER_ID } from '../../identity/users/store.ts'
-import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
+import { lockWorkspaceRow, type WorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import { stateVersionAudit } from './audit.ts'
+import { checkHoldsLock } from './check-lock.ts'
+import { dropRefused, storeContent } from './content.ts'
+import { extractSmallState, unprocessedColumns } from './extraction-columns.ts'
+import { extractionJob } from './extraction-job.ts'
+import { type NewState, type NewVersionInput, readNewState } from './new-state.ts'
+import { insertStateVersion, type NewVersion } from './new-version-store.ts'
+import { checkSerial, latestState } from './serial.ts'
+import * as store from './store.ts'
 
 /** The columns of a workspace's row that decide whether a state may be added. */
-export type StateOfWorkspace = Pick<
-  Workspace,
+type WritableWorkspace = Pick<
+  WorkspaceRow,
   | 'id'
   | 'name'
   | 'locked_by_type'
@@ -35,28 +34,33 @@ export type StateOfWorkspace = Pick<
 >
 
 /**
- * Adds a state version to a workspace that the caller may write states of: finalized when its content comes along, else
- * pending until that is uploaded.
+ * Adds a state version to a workspace whose state the caller may write. It is finalized when the request has the content, else
+ * pending until the content is uploaded.
  *
  * Throws `invalid` for a body that contradicts itself, `conflict` without the lock, `precondition-failed` for a serial
  * that is behind, `conflict` for another content or lineage.
  */
-export async function createStateVersion(ctx: Ctx, workspace: Workspace, input: NewVersionInput) {
+export async function createStateVersion(
+  ctx: Ctx,
+  workspace: Workspace,
+  input: NewVersionInput,
+): Promise<store.PresentedRow> {
   const state = readNewState(ctx, input)
-  const surroundings = surroundingsOf(workspace)
   const known = await checkNewState(ctx, workspace, state)
-  if (known) return { version: known, surroundings }
+  if (known) return known
   const runId = await checkRun(ctx, workspace.id, input.relationships.run?.data?.id)
 
   const id = ctx.newId('sv')
-  const { raw, json } = state
+  const { raw, json, serial } = state
   const [rawStored, jsonStored] = await Promise.all([
     raw && storeContent(ctx, { id, kind: 'raw', md5: state.md5 }, raw.content),
     json && storeContent(ctx, { id, kind: 'json' }, json),
   ])
+  const { id: workspaceId, organization_id: organizationId } = workspace
+  const audited = { id, serial, workspace_id: workspaceId, organization_id: organizationId }
   const version: NewVersion = {
     id,
-    serial: state.serial,
+    serial,
     md5: state.md5,
     lineage: state.lineage,
     size: raw?.content.length ?? null,
@@ -70,48 +74,28 @@ export async function createStateVersion(ctx: Ctx, workspace: Workspace, input: 
     runId,
     rollbackOfId: null,
     createdAt: ctx.now(),
-    extracted: raw ? extractSmall(ctx, raw.content, raw.header, state.outputs) : unprocessed(undefined, state.outputs),
-    audit: auditRow(ctx, versionAudit(workspace, 'create', { id, serial: state.serial })),
+    extracted: raw
+      ? extractSmallState(ctx, raw.content, raw.header, state.outputs)
+      : unprocessedColumns(undefined, state.outputs),
+    audit: auditRow(ctx, stateVersionAudit(audited, 'create')),
   }
   try {
-    const row = await appendVersion(ctx, workspace, version, (ctx, fresh) => checkNewState(ctx, fresh, state))
-    return { version: row, surroundings }
+    return await insertChecked(ctx, workspace, version, (ctx, fresh) => checkNewState(ctx, fresh, state))
   } catch (error) {
     await dropRefused(ctx, [rawStored, jsonStored], error)
     throw error
   }
 }
 
-/** What the audit trail keeps of a new version. */
-export function versionAudit(
-  workspace: Pick<Workspace, 'id' | 'organization_id'>,
-  action: string,
-  { id, ...meta }: { id: string; serial: number; rollback_of?: string },
-) {
-  return {
-    organizationId: workspace.organization_id,
-    action,
-    resource: { type: 'state_version', id },
-    meta: { workspace: workspace.id, ...meta },
-  }
-}
-
-/** What of a version's workspace decides about how the version is shown. */
-export type Surroundings = { plan: string; vcs_repo: unknown; facts: Facts }
-
-export function surroundingsOf(workspace: Workspace): Surroundings {
-  return { plan: workspace.organization_plan, vcs_repo: workspace.vcs_repo, facts: workspace.facts }
-}
-
 /**
- * Adds a version to the history on the strength of a workspace that was read before, and checks again, under the lock of
- * its row, when that has changed in between. `check` may answer with a version that makes the new one unnecessary.
+ * Inserts a version if the workspace has not changed since it was read. If it has, the row is locked and `check` decides again;
+ * it may return an existing version that makes the new one unnecessary.
  */
-export async function appendVersion(
+async function insertChecked(
   ctx: Ctx,
-  workspace: StateOfWorkspace,
+  workspace: WritableWorkspace,
   version: NewVersion,
-  check: (ctx: Ctx, fresh: StateOfWorkspace) => Promise<store.PresentedRow | undefined>,
+  check: (ctx: Ctx, fresh: WritableWorkspace) => Promise<store.PresentedRow | undefined>,
 ): Promise<store.PresentedRow> {
   const needsJob = version.size !== null && !version.extracted.processed
   if (!needsJob) {
@@ -128,13 +112,13 @@ export async function appendVersion(
       row = await insertStateVersion(ctx.db, fresh, version)
       if (!row) throw new Error(`the row of workspace ${fresh.id} changed under its lock`)
     }
-    if (needsJob) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id: version.id })
+    if (needsJob) await ctx.jobs.enqueue(ctx.db, extractionJob, { id: version.id })
     return row
   })
 }
 
-/** The lock, and the order of serials. Answers with the version that already has this very content, if one has. */
-async function checkNewState(ctx: Ctx, workspace: StateOfWorkspace, state: NewState) {
+/** Checks the lock and the order of serials. Returns the version that has this very content already, if there is one. */
+async function checkNewState(ctx: Ctx, workspace: WritableWorkspace, state: NewState) {
   await checkHoldsLock(ctx, workspace)
   const latest = latestState(workspace)
   checkSerial(latest, state)
@@ -143,15 +127,9 @@ async function checkNewState(ctx: Ctx, workspace: StateOfWorkspace, state: NewSt
   return store.findVersion(ctx.db, workspace.latest_state_version_id)
 }
 
-/** What the next state has to follow: the newest finalized version, snapshots included. */
-export function latestState(workspace: StateOfWorkspace): StateIdentity | undefined {
-  const { latest_state_serial: serial, latest_state_md5: md5, latest_state_lineage: lineage } = workspace
-  return serial === null || md5 === null ? undefined : { serial, md5, lineage }
-}
-
 /**
- * The engine does not say which states are snapshots. What it stores while it works for a run is one until the run lets
- * go of the workspace; a client that knows says so itself.
+ * The engine does not say which states are snapshots. Every state that it stores during a run is one until the run releases the
+ * workspace. Other clients may say so themselves.
  */
 function isIntermediate(ctx: Ctx, input: NewVersionInput) {
   return ctx.actor.kind === 'run' || (input.attributes.intermediate ?? false)
@@ -161,21 +139,10 @@ export function creatorId(ctx: Ctx) {
   return ctx.actor.kind === 'run' ? RUNS_USER_ID : actorUserId(ctx.actor)
 }
 
-/** The run that the version belongs to: the engine's own, or one of this workspace that the request names. */
+/** The run that the version belongs to: the actor's own run, or a run of this workspace that the request names. */
 async function checkRun(ctx: Ctx, workspaceId: string, runId: string | undefined) {
   const own = ctx.actor.kind === 'run' ? ctx.actor.runId : undefined
   if (runId === undefined || runId === own) return own ?? null
   if (own === undefined && (await store.isRunOf(ctx.db, runId, workspaceId))) return runId
   throw invalid(`run is ${runId}, there is no such run in this workspace`, '/data/relationships/run')
-}
-
-/** As `requireWorkspace`; but to lack a permission on states is not to find them (INTERFACE §4.3.4). */
-export async function requireStateWorkspace(
-  ctx: Ctx,
-  workspaceId: string,
-  permission: 'state-versions:read' | 'state-versions:write' | 'state-outputs:read',
-) {
-  const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
-  if (!workspace.can.has(permission)) throw notFound('workspace')
-  return workspace
 }

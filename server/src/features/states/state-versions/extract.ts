@@ -1,28 +1,23 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { isRefusedValue, transact } from '../../../db/db.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
 import { readContent } from './content.ts'
-import { extracted, type ExtractedState, unprocessed } from './extraction-columns.ts'
+import { type ExtractionColumns, extractionColumns, unprocessedColumns } from './extraction-columns.ts'
+import { saveExtraction } from './extraction-store.ts'
 import * as store from './store.ts'
-import { saveExtraction } from './new-version-store.ts'
-
-/** Extracts outputs and resources from the content of a finalized version. */
-export const EXTRACT = jobKind('state-versions.extract', z.object({ id: z.string() }), { concurrency: 2 })
 
 /**
- * Extracts what a version shows of its content, off the event loop. Does nothing for a version that is gone or was
- * extracted before; a content that can't be read is extracted to nothing.
+ * Extracts what a version shows of its content, off the event loop. Does nothing for a version that is gone or was extracted
+ * before. Of content that can't be read, nothing is extracted, and the version counts as processed.
  */
 export async function extractVersion(ctx: Ctx, id: string) {
   const version = await store.findVersion(ctx.db, id)
   if (!version || version.status !== 'finalized' || version.resources_processed) return
   const raw = await readContent(ctx, version, 'raw')
   const outcome = raw && (await ctx.workers.extract(raw))
-  const nothing = { ...unprocessed(undefined), processed: true }
-  const save = async (found: ExtractedState) =>
+  const nothing = { ...unprocessedColumns(undefined), processed: true }
+  const save = async (found: ExtractionColumns) =>
     transact(ctx, async (ctx) => {
-      // A release of the workspace, which makes the version current, takes over the count of its resources: not meanwhile.
+      // An unlock, which makes the version current, copies the count of its resources: the lock keeps it out meanwhile.
       await store.lockWorkspaceOf(ctx.db, id)
       await saveExtraction(ctx.db, id, {
         ...found,
@@ -31,9 +26,9 @@ export async function extractVersion(ctx: Ctx, id: string) {
       })
     })
   try {
-    await save(outcome?.ok ? extracted(ctx, outcome.value) : nothing)
+    await save(outcome?.ok ? extractionColumns(ctx, outcome.value) : nothing)
   } catch (error) {
-    // To try again would change nothing: the version would never be processed.
+    // Another attempt would fail too, and the version would never be processed.
     if (!isRefusedValue(error)) throw error
     ctx.log.warn({ version: id }, 'the database refused what was extracted from a state')
     await save(nothing)
@@ -41,8 +36,8 @@ export async function extractVersion(ctx: Ctx, id: string) {
 }
 
 /**
- * How many resources a version manages, extracted now if it was not yet; undefined where that can't be known: the state is
- * encrypted, or of a format that nothing here reads.
+ * How many resources a version manages; extracts them if that was not done yet. Undefined where it can't be known: the state is
+ * encrypted, or of a format that the server does not read.
  */
 export async function countManaged(ctx: Ctx, id: string): Promise<number | undefined> {
   await extractVersion(ctx, id)

@@ -1,17 +1,17 @@
-import type { Selectable } from 'kysely'
 import type { App } from '../../../app.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { AppError } from '../../../errors.ts'
-import { type ExtractedOutput, type Extraction, extractState } from '../../../terraform-state/extraction.ts'
-import { packInstances } from './packed-instances.ts'
+import { type Extraction, extractState } from '../../../terraform-state/extraction.ts'
 import type { StateHeader } from '../../../terraform-state/state-header.ts'
+import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
+import { packInstances } from './packed-instances.ts'
+import { storableJson, storableText } from './storable-text.ts'
 
-/** Up to this size (bytes) a state is extracted while its request waits: in 1 or 2 ms, which costs less than a job does. */
-export const INLINE_BYTES = 256 * 1024
+/** Up to this size (bytes) a state is extracted while its request waits: 1 or 2 ms, which is less than a job costs. */
+const INLINE_BYTES = 256 * 1024
 
 /** What was extracted from a state, as columns; JSON as text. */
-export type ExtractedState = {
-  /** False while the extraction is still to come. */
+export type ExtractionColumns = {
+  /** False until the content was extracted. */
   processed: boolean
   format: number | null
   engineVersion: string | null
@@ -23,17 +23,9 @@ export type ExtractedState = {
   instances: Buffer | null
   outputs: SealedOutput[]
 }
-export type SealedOutput = {
-  id: string
-  name: string
-  type: string
-  detailedType: string
-  sensitive: boolean
-  value: Buffer
-}
 
-/** Of a version whose content was not looked into yet, with the outputs that came along. */
-export function unprocessed(header: StateHeader | undefined, outputs: SealedOutput[] = []): ExtractedState {
+/** The columns of a version whose content was not read yet, with the outputs that came with the request. */
+export function unprocessedColumns(header: StateHeader | undefined, outputs: SealedOutput[] = []): ExtractionColumns {
   return {
     ...EMPTY,
     format: header?.kind === 'state' ? header.version : null,
@@ -42,7 +34,7 @@ export function unprocessed(header: StateHeader | undefined, outputs: SealedOutp
   }
 }
 
-const EMPTY: ExtractedState = {
+const EMPTY: ExtractionColumns = {
   processed: false,
   format: null,
   engineVersion: null,
@@ -56,30 +48,39 @@ const EMPTY: ExtractedState = {
 }
 
 /**
- * Extracts a small state at once; leaves a large one to the job. `given` are outputs that came with the request: those in
- * the state give way to them.
+ * Extracts a small state at once; leaves a large one to the job. `given` are the outputs that came with the request: they
+ * replace those of the same name in the state.
  */
-export function extractSmall(app: App, raw: Buffer, header: StateHeader, given: SealedOutput[]): ExtractedState {
-  if (header.kind === 'encrypted') return { ...unprocessed(header, given), processed: true }
-  if (raw.length > INLINE_BYTES) return unprocessed(header, given)
+export function extractSmallState(
+  app: App,
+  raw: Buffer,
+  header: StateHeader,
+  given: SealedOutput[],
+): ExtractionColumns {
+  if (header.kind === 'encrypted') return { ...unprocessedColumns(header, given), processed: true }
+  if (raw.length > INLINE_BYTES) return unprocessedColumns(header, given)
   try {
-    return { ...extracted(app, extractState(JSON.parse(raw.toString('utf8'))), given) }
+    return extractionColumns(app, extractState(JSON.parse(raw.toString('utf8'))), given)
   } catch (error) {
-    // A state whose inside can't be read is kept as it is; there is only nothing to show of it.
+    // A state that can't be read is kept all the same, and shows nothing of its content.
     if (error instanceof AppError || error instanceof RangeError)
-      return { ...unprocessed(header, given), processed: true }
+      return { ...unprocessedColumns(header, given), processed: true }
     throw error
   }
 }
 
-/** An extraction as columns. */
-export function extracted(app: App, extraction: Extraction, given: readonly SealedOutput[] = []): ExtractedState {
+/** An extraction as columns, with the outputs that came with the request. */
+export function extractionColumns(
+  app: App,
+  extraction: Extraction,
+  given: readonly SealedOutput[] = [],
+): ExtractionColumns {
   const { resources, instances } = extraction
   const names = new Set(given.map((output) => output.name))
   return {
     processed: true,
     format: extraction.stateVersion,
-    engineVersion: extraction.engineVersion === null ? null : storable(extraction.engineVersion),
+    engineVersion: extraction.engineVersion === null ? null : storableText(extraction.engineVersion),
     resourceCount: resources.reduce((sum, { type, count }) => sum + (type.startsWith('data.') ? 0 : count), 0),
     billableCount: extraction.billableCount,
     modules: storableJson(extraction.modules),
@@ -94,40 +95,4 @@ export function extracted(app: App, extraction: Extraction, given: readonly Seal
       ),
     ],
   }
-}
-
-export function outputContext(id: string) {
-  return `state-version-outputs/${id}`
-}
-
-export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): SealedOutput[] {
-  return outputs.map(({ name, type, detailedType, sensitive, value }) => {
-    const id = app.newId('wsout')
-    const sealed = app.secrets.seal(JSON.stringify(value ?? null), outputContext(id))
-    return { id, name: storable(name), type, detailedType: storableJson(detailedType), sensitive, value: sealed }
-  })
-}
-
-/**
- * Names in a state may have the character U+0000 and halves of surrogate pairs, for which the database has no place: a
- * state must not be lost for them. They become U+FFFD where they are shown; the content itself keeps them.
- */
-function storable(text: string) {
-  return text.toWellFormed().replaceAll('\0', '\ufffd')
-}
-
-/** As `storable`, for JSON, which writes both as escapes. Every escape is matched, so that none begins within another. */
-function storableJson(value: unknown) {
-  const json = JSON.stringify(value)
-  if (!json.includes('\\u')) return json
-  return json.replaceAll(/\\(?:u0000|ud[89a-f]..|.)/g, (escape) => (escape.length > 2 ? '\ufffd' : escape))
-}
-
-/** Outputs of one version, as those of a copy of it. */
-export function resealOutputs(app: App, rows: readonly Selectable<Schema['state_version_outputs']>[]): SealedOutput[] {
-  return rows.map(({ id: original, name, type, detailed_type: detailedType, sensitive, value }) => {
-    const id = app.newId('wsout')
-    const sealed = app.secrets.seal(app.secrets.open(value, outputContext(original)), outputContext(id))
-    return { id, name, type, detailedType: JSON.stringify(detailedType), sensitive, value: sealed }
-  })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Gathered } from './growing-buffer.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 
 const pieces = Array.from({ length: 50 }, (_, index) => Buffer.alloc(40_000, index + 1))
 const all = Buffer.concat(pieces)
@@ -7,7 +7,7 @@ const all = Buffer.concat(pieces)
 test.each([undefined, all.length, 1000, 0, 10 * all.length])(
   'pieces are one content, declared with %s bytes',
   (declared) => {
-    const content = new Gathered(declared)
+    const content = new GrowingBuffer(declared)
 
     for (const piece of pieces) content.add(piece)
 
@@ -17,7 +17,7 @@ test.each([undefined, all.length, 1000, 0, 10 * all.length])(
 )
 
 test('what came first stays when more comes', () => {
-  const content = new Gathered(undefined)
+  const content = new GrowingBuffer(undefined)
   content.add(Buffer.from('first'))
 
   const first = content.whole()
@@ -28,5 +28,5 @@ test('what came first stays when more comes', () => {
 })
 
 test('nothing is empty', () => {
-  expect(new Gathered(1000).whole()).toHaveLength(0)
+  expect(new GrowingBuffer(1000).whole()).toHaveLength(0)
 })

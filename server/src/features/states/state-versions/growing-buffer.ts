@@ -1,12 +1,12 @@
-/** How much is allocated at first (bytes), whatever was declared: memory is for those who really send something. */
+/** The most that is allocated at first (bytes), whatever was declared: a client may declare much and send nothing. */
 const FIRST_BYTES = 512 * 1024
 const UNDECLARED_BYTES = 64 * 1024
 
 /**
- * Content that arrives in pieces, in one buffer: to keep the pieces and to join them at the end takes twice the memory, and
- * fresh memory costs more than to copy into it.
+ * Content that arrives in pieces, in one buffer. To join the pieces at the end would take twice the memory, and fresh memory
+ * costs more than copying.
  */
-export class Gathered {
+export class GrowingBuffer {
   size = 0
   #buffer = Buffer.alloc(0)
   #declaredBytes: number | undefined
@@ -23,7 +23,7 @@ export class Gathered {
     this.size = needed
   }
 
-  /** What came so far. It stays as it is when more comes. */
+  /** What has arrived so far. The returned bytes do not change when more arrives. */
   whole() {
     return this.#buffer.subarray(0, this.size)
   }

@@ -1,24 +1,41 @@
+import type { Ctx } from '../../../app.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { listOutputsOf } from '../state-version-outputs/service.ts'
-import { shownIn, stateVersionResources } from './presentation.ts'
-import { listReadableStateVersions } from './service.ts'
-import { stateVersionOutputResource } from '../state-version-outputs/resource.ts'
+import { RawJson } from '../../../http/raw-json.ts'
+import { listReadableStateVersions } from './access.ts'
+import { type DisplayContext, displayOptions, type DisplayOptions, stateVersionResource } from './resource.ts'
+import { resourceLists } from './resource-list-cache.ts'
+import type { PresentedRow } from './store.ts'
 
 export const stateVersionLoaders: readonly Loader[] = [
   {
     type: 'state-versions',
-    load: async (ctx, ids) => stateVersionResources(ctx, await listReadableStateVersions(ctx, ids), shownIn),
-  },
-  {
-    // Sensitive outputs show their values: whoever sees a version may read the state itself.
-    of: 'state-versions',
-    relation: 'outputs',
-    load: async (ctx, versions) => {
-      // Of what is deleted softly the outputs are still there, but no more to be read than the rest of the content.
-      const readable = versions.filter((version) => version.attributes?.['status'] === 'finalized')
-      const ids = readable.map((version) => version.id)
-      const outputs = Map.groupBy(await listOutputsOf(ctx, ids), (output) => output.stateVersionId)
-      return new Map(ids.map((id) => [id, (outputs.get(id) ?? []).map((output) => stateVersionOutputResource(output))]))
-    },
+    load: async (ctx, ids) => stateVersionResources(ctx, await listReadableStateVersions(ctx, ids), displayOptions),
   },
 ]
+
+/** Versions as resources, with their lists of resources loaded for all of them at once. */
+export async function stateVersionResources<Version extends PresentedRow>(
+  ctx: Ctx,
+  versions: readonly Version[],
+  optionsOf: (version: Version) => DisplayOptions,
+) {
+  const lists = await resourceLists(ctx, versions)
+  // A version that was deleted after its row was read has no list.
+  return versions.map((version) =>
+    stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, optionsOf(version)),
+  )
+}
+
+/** One version as a resource. */
+export async function presentStateVersion(
+  ctx: Ctx,
+  version: PresentedRow & DisplayContext,
+  extra: { deleteOlderThanDays?: number | undefined } = {},
+) {
+  const options = { ...displayOptions(version), ...extra }
+  const [resource] = await stateVersionResources(ctx, [version], () => options)
+  if (resource === undefined) throw new Error('one version was presented as none')
+  return resource
+}
+
+const NO_LIST = new RawJson(Buffer.from('[]'))

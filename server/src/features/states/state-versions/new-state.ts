@@ -2,26 +2,24 @@ import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { md5Of } from './content.ts'
-import { type SealedOutput, sealOutputs } from './extraction-columns.ts'
+import { checkContent, checkJsonState, type ReadableHeader } from './content-rules.ts'
+import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
-import { jsonObjectFault, readStateHeader, type StateHeader } from '../../../terraform-state/state-header.ts'
 
 const ATTRIBUTES = '/data/attributes'
-/** The JSON pointer to all of a body. */
-const WHOLE_BODY = ''
 
 /** The attributes that hold a content, as base64. */
 export const CONTENT_FIELDS = ['state', 'json-state', 'json-state-outputs'] as const
 type ContentField = (typeof CONTENT_FIELDS)[number]
 
-/** A request for a new version. Of long contents there are the bytes, by name; their texts say nothing then. */
+/** A request for a new version. Long contents come as bytes, by name; ignore their texts in the attributes then. */
 export type NewVersionInput = CreateStateVersion & { contents: Partial<Record<ContentField, Buffer>> }
 
-/** What a request for a new version carries, decoded and checked against itself. */
+/** A request for a new version, decoded and free of contradictions. */
 export type NewState = {
   serial: number
   md5: string
-  /** Null when none is known; empty when the request of a pending version says that there is none. */
+  /** Null when it is not known; empty when the request for a pending version says that there is none. */
   lineage: string | null
   force: boolean
   raw: { content: Buffer; header: ReadableHeader } | undefined
@@ -52,48 +50,7 @@ export function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput
   }
 }
 
-/** The header of a state, or of OpenTofu's encrypted envelope around one. */
-export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
-
-/**
- * Checks a raw state against what was declared for it; `pointer` is where the declaration stood; an upload has
- * none, its faults are those of the whole body.
- * Serial and lineage of an encrypted state are taken from the declaration.
- */
-export function checkContent(
-  ctx: Ctx,
-  content: Buffer,
-  md5: string,
-  declared: { serial: number; md5: string; lineage: string | null },
-  pointer?: string,
-): ReadableHeader {
-  const at = (name: string) => (pointer === undefined ? WHOLE_BODY : `${pointer}/${name}`)
-  if (md5 !== declared.md5) {
-    throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))
-  }
-  const header = readStateHeader(content)
-  if (header.kind === 'invalid') throw invalid(`the state ${header.reason}`, at('state'))
-  if (header.kind === 'state' && ctx.config.stateCheck === 'strict') {
-    if (header.serial !== declared.serial) {
-      throw invalid(`serial is ${declared.serial}, but the content of state has ${header.serial}`, at('serial'))
-    }
-    if (declared.lineage !== null && (header.lineage ?? declared.lineage) !== declared.lineage) {
-      throw invalid(
-        `lineage is ${declared.lineage || 'empty'}, but the content of state has ${header.lineage}`,
-        at('lineage'),
-      )
-    }
-  }
-  return header
-}
-
-/** Throws `invalid` unless a JSON state is a JSON object; of a large one, what is nested in it is not looked at. */
-export function checkJsonState(content: Buffer, pointer = WHOLE_BODY) {
-  const reason = jsonObjectFault(content)
-  if (reason !== undefined) throw invalid(`the JSON state ${reason}`, pointer)
-}
-
-/** Node reads past what is no base64; a length that does not add up tells that it did. */
+/** Node skips characters that are not base64; the length of what it decoded shows whether it did. */
 function decoded(text: string, name: string): Buffer {
   const content = Buffer.from(text, 'base64')
   if (content.length === base64Bytes(text)) return content

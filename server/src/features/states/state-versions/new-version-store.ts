@@ -1,18 +1,19 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import type { ExtractedState } from './extraction-columns.ts'
+import type { ExtractionColumns } from './extraction-columns.ts'
+import { insertOutputs } from './extraction-store.ts'
 import { COLUMNS, type PresentedRow } from './store.ts'
 import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 
-/** Where a workspace's states and lock stood when they were checked. */
-export type Checked = {
+/** A workspace's states and lock as they were when they were checked. */
+export type CheckedWorkspace = {
   id: string
   state_revision: number
   locked_by_id: string | null
   pending_state_version_id: string | null
 }
 
-/** A version to be added, and its content as far as that is kept in rows. */
+/** A version to be added. Content that is kept in rows comes as sealed bytes. */
 export type NewVersion = {
   id: string
   serial: number
@@ -30,18 +31,18 @@ export type NewVersion = {
   runId: string | null
   rollbackOfId: string | null
   createdAt: Date
-  extracted: ExtractedState
+  extracted: ExtractionColumns
   audit: AuditRow
 }
 
 /**
- * Adds a version and makes it the workspace's current, latest or pending one, all in one statement. It does so only if
- * the workspace's states and lock still are what they were when they were `checked`: undefined when they are not, and the
- * caller checks again. The update of the workspace's row orders concurrent writers.
+ * Adds a version and makes it the workspace's current, latest or pending one, in one statement. Returns undefined, without any
+ * change, when the workspace's states or lock have changed since they were `checked`: the caller checks again. The update of
+ * the workspace's row orders concurrent writers.
  */
 export async function insertStateVersion(
   db: Db,
-  checked: Checked,
+  checked: CheckedWorkspace,
   version: NewVersion,
 ): Promise<PresentedRow | undefined> {
   const pending = version.size === null
@@ -87,12 +88,12 @@ export async function insertStateVersion(
 }
 
 /**
- * Gives a pending version its content: it is finalized, and becomes current or the latest snapshot. Undefined when the
- * workspace's states or lock have moved on since they were `checked`.
+ * Gives a pending version its content: it is finalized, and becomes current or the latest snapshot. Returns false when the
+ * workspace's states or lock have changed since they were `checked`.
  */
 export async function finalizeStateVersion(
   db: Db,
-  checked: Checked,
+  checked: CheckedWorkspace,
   version: {
     id: string
     serial: number
@@ -102,7 +103,7 @@ export async function finalizeStateVersion(
     intermediate: boolean
     rawLocation: string
     rawSealed: Buffer | undefined
-    extracted: ExtractedState
+    extracted: ExtractionColumns
     audit: AuditRow
   },
 ): Promise<boolean> {
@@ -138,7 +139,7 @@ export async function finalizeStateVersion(
   return rows.length > 0
 }
 
-/** The version whose content was awaited is given up for the new one. */
+/** SQL that discards the version whose content was awaited. */
 function superseded(pendingId: string | null) {
   if (pendingId === null) return sql``
   return sql`, superseded as (
@@ -156,35 +157,4 @@ function becomesLatest(
     latest_state_serial = ${version.serial}::bigint,
     latest_state_md5 = ${version.md5},
     latest_state_lineage = ${version.lineage}`
-}
-
-/** Outputs that came along with the request stay: those extracted later don't replace them. */
-export function insertOutputs(id: string, extracted: ExtractedState, from: ReturnType<typeof sql>) {
-  const { outputs } = extracted
-  return sql`
-    insert into state_version_outputs (id, state_version_id, name, type, detailed_type, sensitive, value)
-    select o.id, ${id}, o.name, o.type, o.detailed_type::jsonb, o.sensitive, o.value
-      from ${from}, unnest(${outputs.map((output) => output.id)}::text[], ${outputs.map((output) => output.name)}::text[],
-        ${outputs.map((output) => output.type)}::text[], ${outputs.map((output) => output.detailedType)}::text[],
-        ${outputs.map((output) => output.sensitive)}::boolean[], ${outputs.map((output) => output.value)}::bytea[])
-        o (id, name, type, detailed_type, sensitive, value)
-    on conflict (state_version_id, name) do nothing`
-}
-
-/** Records what was extracted from a version after it was finalized; at most once. */
-export async function saveExtraction(db: Db, id: string, extracted: ExtractedState) {
-  await sql`
-    with sv as (
-      update state_versions set
-        format = ${extracted.format}::integer, engine_version = ${extracted.engineVersion}, resources_processed = true,
-        resource_count = ${extracted.resourceCount}::integer, billable_count = ${extracted.billableCount}::integer,
-        modules = ${extracted.modules}::jsonb, providers = ${extracted.providers}::jsonb,
-        resources = ${extracted.resources}::jsonb, instances = ${extracted.instances}::bytea
-      where id = ${id} and not resources_processed
-      returning id, workspace_id
-    ), w as (
-      update workspaces w set resource_count = ${extracted.resourceCount}::integer
-        from sv where w.id = sv.workspace_id and w.current_state_version_id = sv.id
-    )
-    ${insertOutputs(id, extracted, sql`sv`)}`.execute(db)
 }

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
 
-/** Below this size (bytes) a compressor costs more, and its memory the collector's attention, than the bytes that it saves. */
+/** Below this size (bytes) compression costs more time and memory than the saved bytes are worth. */
 const COMPRESSED_FROM = 2048
 const OPEN_ARRAY = 0x5b
 
@@ -15,7 +15,7 @@ export function packInstances(instances: readonly ExtractedInstance[]): Buffer |
 }
 
 export function unpackInstances(packed: Buffer): ExtractedInstance[] {
-  // What is compressed begins with 0x28.
+  // Compressed data begins with 0x28.
   const json = packed[0] === OPEN_ARRAY ? packed : zstdDecompressSync(packed)
   return JSON.parse(json.toString('utf8')) as ExtractedInstance[]
 }

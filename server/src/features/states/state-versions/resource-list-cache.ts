@@ -1,31 +1,32 @@
 import { LRUCache } from 'lru-cache'
 import type { App } from '../../../app.ts'
 import { RawJson } from '../../../http/raw-json.ts'
-import * as store from './store.ts'
+import { findResourceLists } from './extraction-store.ts'
+import type { PresentedRow } from './store.ts'
 
-/** Lists by the id of their version, which never change; at most so many bytes of them. */
-const known = new LRUCache<string, RawJson>({
+/** Lists by the id of their version, which never change. */
+const cache = new LRUCache<string, RawJson>({
   maxSize: 16 * 1024 * 1024,
   sizeCalculation: ({ bytes }) => bytes.length,
 })
 
 /**
- * The lists of resources that versions show, as JSON: those of large states, hundreds of KB, are read apart from their
- * rows, and kept, so that to show a version costs the same however large its state is but for the bytes that are sent.
+ * The lists of resources that versions show, as JSON. Those of large states have hundreds of KB; they are read apart from their
+ * rows and cached, so that showing a version costs the same for every size of state, except for the bytes that are sent.
  */
-export async function resourceLists(app: Pick<App, 'db'>, versions: readonly store.PresentedRow[]) {
+export async function resourceLists(app: Pick<App, 'db'>, versions: readonly PresentedRow[]) {
   const lists = new Map<string, RawJson>()
   const missing: string[] = []
   for (const { id, resources, has_long_list: isLong } of versions) {
-    const list = isLong ? known.get(id) : new RawJson(Buffer.from(resources ?? '[]'))
+    const list = isLong ? cache.get(id) : new RawJson(Buffer.from(resources ?? '[]'))
     if (!list) missing.push(id)
     else lists.set(id, list)
   }
   if (missing.length > 0) {
-    for (const { id, resources } of await store.findResourceLists(app.db, missing)) {
+    for (const { id, resources } of await findResourceLists(app.db, missing)) {
       const list = new RawJson(Buffer.from(resources))
       lists.set(id, list)
-      known.set(id, list)
+      cache.set(id, list)
     }
   }
   return lists

@@ -1,22 +1,51 @@
 import type { StateVersionResource } from '@groundstate/contract/state-versions'
-import type { WorkspaceResourceResource } from '@groundstate/contract/workspace-resources'
 import type { App } from '../../../app.ts'
+import type { Facts } from '../../../auth/facts.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { API_PREFIX } from '../../../http/http.ts'
 import { RawJson } from '../../../http/raw-json.ts'
 import { objectUrl } from './content-urls.ts'
 import type { PresentedRow } from './store.ts'
-import type { WorkspaceResource } from '../workspace-resources/list.ts'
 
-/** What a version shows beside its own row. */
-export type Shown = {
+/** The parts of a version's workspace that decide how the version is shown. */
+export type DisplayContext = { plan: string; vcs_repo: unknown; facts: Facts }
+
+export function displayContextOf(workspace: {
+  organization_plan: string
+  vcs_repo: unknown
+  facts: Facts
+}): DisplayContext {
+  return { plan: workspace.organization_plan, vcs_repo: workspace.vcs_repo, facts: workspace.facts }
+}
+
+/** What a version shows that does not stand in its row. */
+export type DisplayOptions = {
   /** The commit of the run's configuration; absent when the workspace has no repository. */
   commit?: { sha: string | null; url: string | null } | undefined
   /** Whether the caller may see metered usage. */
   seesBilling?: boolean
   /** Whether the caller may write states: an upload URL is its own authorisation, which readers must not get. */
   mayUpload?: boolean
-  /** What the caller asked for when it soft-deleted the version. */
+  /** What the caller asked for with the soft delete. */
   deleteOlderThanDays?: number | undefined
+}
+
+/** What the versions of a workspace show the caller, on every route. */
+export function displayOptions(context: DisplayContext): DisplayOptions {
+  return {
+    seesBilling: seesBilling(context),
+    mayUpload: workspacePermissions(context.facts).has('state-versions:write'),
+    commit: context.vcs_repo === null ? undefined : { sha: null, url: null },
+  }
+}
+
+/** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (INTERFACE §4.1.1). */
+function seesBilling({ plan, facts }: DisplayContext) {
+  if (plan !== 'standard') return false
+  return (
+    facts.role === 'owner' ||
+    (facts.role === 'member' && (facts.access.has('manage_workspaces') || facts.access.has('read_workspaces')))
+  )
 }
 
 /** INTERFACE §4.1.1. Both names of the engine's version are given: the neutral one, and the one that existing clients read. */
@@ -24,11 +53,11 @@ export function stateVersionResource(
   app: Pick<App, 'baseUrl' | 'secrets' | 'now'>,
   row: PresentedRow,
   resources: RawJson,
-  shown: Shown = {},
+  options: DisplayOptions = {},
 ): StateVersionResource {
   const { id } = row
   const isReadable = row.status === 'finalized'
-  const { mayUpload = false } = shown
+  const { mayUpload = false } = options
   const url = (kind: Parameters<typeof objectUrl>[1], condition: boolean) =>
     condition ? objectUrl(app, kind, id) : null
   return {
@@ -37,7 +66,7 @@ export function stateVersionResource(
     attributes: {
       'created-at': row.created_at.toISOString(),
       size: row.size ?? 0,
-      ...(shown.seesBilling && { 'billable-rum-count': row.billable_count ?? 0 }),
+      ...(options.seesBilling && { 'billable-rum-count': row.billable_count ?? 0 }),
       'hosted-state-download-url': url('raw', isReadable),
       'hosted-json-state-download-url': url('json', isReadable && hasJsonState(row)),
       'hosted-state-upload-url': url('raw-upload', mayUpload && row.status === 'pending'),
@@ -55,8 +84,8 @@ export function stateVersionResource(
       status: row.status,
       'engine-version': row.engine_version,
       'terraform-version': row.engine_version,
-      ...(shown.commit && { 'vcs-commit-sha': shown.commit.sha, 'vcs-commit-url': shown.commit.url }),
-      ...(shown.deleteOlderThanDays !== undefined && { 'delete-older-than-n-days': shown.deleteOlderThanDays }),
+      ...(options.commit && { 'vcs-commit-sha': options.commit.sha, 'vcs-commit-url': options.commit.url }),
+      ...(options.deleteOlderThanDays !== undefined && { 'delete-older-than-n-days': options.deleteOlderThanDays }),
     },
     relationships: {
       run: { data: row.run_id === null ? null : { id: row.run_id, type: 'runs' } },
@@ -77,29 +106,9 @@ function createdBy(row: PresentedRow): StateVersionResource['relationships']['cr
   return { data: { id: row.created_by_user_id, type: 'users' }, links: { self: path, related: path } }
 }
 
-/** JSON state is a format of engine 1.3 and later (INTERFACE §4.1.1); of a state that can't be read, the version is not known. */
+/** The JSON state of engines before 1.3 is not offered (INTERFACE §4.1.1). Where the version is not known, it is. */
 function hasJsonState(row: PresentedRow) {
   if (row.json_location === null) return false
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(row.engine_version ?? '') ?? []
   return major === undefined || Number(major) > 1 || (Number(major) === 1 && Number(minor) >= 3)
-}
-
-/** One instance of a resource, as the public API lists those of a workspace. */
-export function workspaceResourceResource(instance: WorkspaceResource): WorkspaceResourceResource {
-  const since = instance.since.toISOString()
-  return {
-    id: instance.id,
-    type: 'resources',
-    attributes: {
-      address: instance.address,
-      name: instance.name,
-      'created-at': since,
-      'updated-at': since,
-      module: instance.module,
-      provider: instance.provider,
-      'provider-type': instance.type,
-      'modified-by-state-version-id': instance.stateVersionId,
-      'name-index': instance.nameIndex,
-    },
-  }
 }

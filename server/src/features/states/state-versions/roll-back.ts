@@ -1,43 +1,42 @@
 import type { RollbackStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
+import { auditRow } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
-import { insertStateVersion, type NewVersion } from './new-version-store.ts'
-import { md5Of, readContent, storeContent } from './content.ts'
-import { creatorId, requireStateWorkspace, surroundingsOf, versionAudit } from './create.ts'
-import { extractSmall, resealOutputs } from './extraction-columns.ts'
-import { EXTRACT } from './extract.ts'
-import { checkHoldsLock } from './check-lock.ts'
 import { rewriteSerial } from '../../../terraform-state/rewrite-serial.ts'
 import { readStateHeader } from '../../../terraform-state/state-header.ts'
-import * as store from './store.ts'
-import { auditRow } from '../../../audit/record.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import { resealOutputs } from '../state-version-outputs/sealed-output.ts'
+import { listOutputs } from '../state-version-outputs/store.ts'
+import { stateVersionAudit } from './audit.ts'
+import { checkHoldsLock } from './check-lock.ts'
+import { md5Of, readContent, storeContent } from './content.ts'
+import { creatorId } from './create.ts'
+import { extractSmallState } from './extraction-columns.ts'
+import { extractionJob } from './extraction-job.ts'
+import { insertStateVersion, type NewVersion } from './new-version-store.ts'
+import * as store from './store.ts'
 
 const POINTER = '/data/relationships/rollback-state-version'
 
-/** The workspace, for a caller who may roll its state back. Throws `not-found` for everyone else. */
-export async function requireRollbackWorkspace(ctx: Ctx, workspaceId: string) {
-  const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:write')
-  // The token of a run writes what its engine stores; to roll back is for users and teams (INTERFACE §4.7.3).
-  if (ctx.actor.kind === 'run') throw notFound('workspace')
-  return workspace
-}
-
 /**
- * Makes a copy of an earlier version the current state of a workspace from `requireRollbackWorkspace`. The copy's serial is above every earlier one and
- * stands in its bytes too, so that the next apply accepts it; no other byte differs.
+ * Makes a copy of an earlier version the current state of a workspace from `requireRollbackWorkspace`. The copy's serial is above
+ * every earlier one. It is written into the state as well, so that the next apply accepts it; no other byte differs.
  *
  * Throws `not-found` for a target of another workspace, `invalid` for one without readable content, `conflict` without
  * the lock.
  */
-export async function rollbackStateVersion(ctx: Ctx, workspace: Workspace, input: RollbackStateVersion) {
+export async function rollbackStateVersion(
+  ctx: Ctx,
+  workspace: Workspace,
+  input: RollbackStateVersion,
+): Promise<store.PresentedRow> {
   const targetId = input.relationships['rollback-state-version'].data.id
   await requireTarget(ctx, targetId, workspace.id)
   await checkHoldsLock(ctx, workspace)
 
-  const version = await transact(ctx, async (ctx) => {
+  return transact(ctx, async (ctx) => {
     const locked = await lockWorkspaceRow(ctx.db, workspace.id)
     if (!locked) throw notFound('workspace')
     await checkHoldsLock(ctx, locked)
@@ -45,16 +44,13 @@ export async function rollbackStateVersion(ctx: Ctx, workspace: Workspace, input
     const highest = await store.findHighestSerial(ctx.db, locked.id)
     if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
     const copy = await copyOf(ctx, target, highest + 1)
-    const audit = auditRow(
-      ctx,
-      versionAudit(workspace, 'rollback', { id: copy.id, serial: copy.serial, rollback_of: target.id }),
-    )
+    const audited = { ...copy, workspace_id: workspace.id, organization_id: workspace.organization_id }
+    const audit = auditRow(ctx, stateVersionAudit(audited, 'rollback', { rollback_of: target.id }))
     const row = await insertStateVersion(ctx.db, locked, { ...copy, lockHolderId: locked.locked_by_id, audit })
     if (!row) throw new Error(`the row of workspace ${locked.id} changed under its lock`)
-    if (!copy.extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id: copy.id })
+    if (!copy.extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id: copy.id })
     return row
   })
-  return { version, surroundings: surroundingsOf(workspace) }
 }
 
 async function requireTarget(ctx: Ctx, id: string, workspaceId: string) {
@@ -68,7 +64,7 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Pro
   const [original, json, outputs] = await Promise.all([
     readContent(ctx, target, 'raw'),
     readContent(ctx, target, 'json'),
-    store.listOutputRows(ctx.db, target.id),
+    listOutputs(ctx.db, target.id),
   ])
   if (original === undefined) throw new Error(`${target.id} is finalized and has no content`)
   const id = ctx.newId('sv')
@@ -94,6 +90,6 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Pro
     runId: null,
     rollbackOfId: target.id,
     createdAt: ctx.now(),
-    extracted: extractSmall(ctx, raw, readStateHeader(raw), resealOutputs(ctx, outputs)),
+    extracted: extractSmallState(ctx, raw, readStateHeader(raw), resealOutputs(ctx, outputs)),
   }
 }

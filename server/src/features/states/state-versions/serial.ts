@@ -1,9 +1,19 @@
 import { conflict, preconditionFailed } from '../../../errors.ts'
+import type { WorkspaceRow } from '../../workspaces/workspaces/store.ts'
 
 const SERIAL = '/data/attributes/serial'
 
 /** What identifies the content of a state version; early engines wrote no lineage. */
 export type StateIdentity = { serial: number; md5: string; lineage?: string | null | undefined }
+
+/** The columns of a workspace's row that identify its newest finalized version, snapshots included. */
+type LatestState = Pick<WorkspaceRow, 'latest_state_serial' | 'latest_state_md5' | 'latest_state_lineage'>
+
+/** What the next state has to follow; undefined when there is no state yet. */
+export function latestState(workspace: LatestState): StateIdentity | undefined {
+  const { latest_state_serial: serial, latest_state_md5: md5, latest_state_lineage: lineage } = workspace
+  return serial === null || md5 === null ? undefined : { serial, md5, lineage }
+}
 
 /**
  * Refuses a state that would move a workspace backwards or replace another one.

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createOrganizationToken } from '../../organizations/organization-tokens/organization-tokens.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
 import {

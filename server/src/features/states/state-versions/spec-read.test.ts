@@ -44,7 +44,7 @@ describe('the current state version', () => {
   test('is read by an organization token', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     await workspace.create(rawState())
-    const { createOrganizationToken } = await import('../../organizations/organization-tokens/organization-tokens.ts')
+    const { createOrganizationToken } = await import('../../organizations/organization-tokens/manage.ts')
     const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
 
     expect((await stateClient(app, workspace, text).current()).status).toBe(200)

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { applyRetention } from '../data-retention/jobs.ts'
+import { applyRetention } from '../data-retention/apply.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { lockedWorkspace, rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
-import { sweepOrphans, verifySample } from './upkeep.ts'
+import { sweepOrphans } from './sweep.ts'
+import { verifySample } from './verify.ts'
 
 const DAY_MS = 86_400_000
 const signal = new AbortController().signal
@@ -252,7 +253,7 @@ test('billable resources are shown on a metered plan, to those who see the usage
   await app.db.updateTable('organizations').set({ plan: 'standard' }).where('name', '=', organization).execute()
 
   expect((await workspace.show(id)).attributes['billable-rum-count']).toBe(0)
-  const { createOrganizationToken } = await import('../../organizations/organization-tokens/organization-tokens.ts')
+  const { createOrganizationToken } = await import('../../organizations/organization-tokens/manage.ts')
   const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
   expect((await stateClient(app, workspace, text).show(id)).attributes).not.toHaveProperty('billable-rum-count')
 })

@@ -8,15 +8,15 @@ import { type Page, pageOffset } from '../../../db/page.ts'
 import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 
 /**
- * A version without its list of instances, which nothing but the workspace's resources reads. What was extracted comes as
- * the JSON that is shown, and a long list of resources not at all: see `findResourceLists`.
+ * A version without its list of instances, which only the workspace's resources read. What was extracted comes as the JSON that
+ * is shown. A long list of resources is left out: see `findResourceLists`.
  */
 export type StateVersionRow = Omit<
   Selectable<Schema['state_versions']>,
   'instances' | 'modules' | 'providers' | 'resources'
 > & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean }
 
-/** As stored, in bytes; longer lists are read apart. */
+/** Bytes as stored; longer lists are read by `findResourceLists`. */
 const LONG_LIST = 2000
 
 export const COLUMNS = sql.raw(
@@ -36,7 +36,7 @@ export type PresentedRow = StateVersionRow & { output_ids: string[] }
 
 type InSql = string | RawBuilder<string>
 
-/** A version, its workspace and the facts about that for the actor: loading and authorising are one query. */
+/** A version with its workspace and what authorises the actor there: loading and authorising are one query. */
 export type FoundStateVersion = PresentedRow & {
   organization_id: string
   workspace_name: string
@@ -82,18 +82,11 @@ const findForUserByWorkspace = lookup(['userId', 'currentOf'], (_, { userId, cur
   selectStateVersion(userInSql(userId), { currentOf }),
 )
 
-/** A version by its id alone, for what is authorised otherwise: jobs, and what else has seen its workspace. */
+/** A version by its id alone, for jobs and for callers that have authorised its workspace. */
 export async function findVersion(db: Db, id: string): Promise<PresentedRow | undefined> {
   const { rows } = await sql<PresentedRow>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids from state_versions sv where sv.id = ${id}`.execute(db)
   return rows[0]
-}
-
-/** The lists of resources of these versions, as JSON. */
-export async function findResourceLists(db: Db, ids: readonly string[]) {
-  const { rows } = await sql<{ id: string; resources: string }>`
-    select id, resources::text from state_versions where id = any(${ids}) and resources is not null`.execute(db)
-  return rows
 }
 
 /** A version and the state of its workspace, for an upload. */
@@ -109,17 +102,6 @@ export const findUpload = lookup(
   >`
     select ${COLUMNS}, w.state_revision, w.pending_state_version_id, w.locked_by_id, w.locked_by_type
       from state_versions sv join workspaces w on w.id = sv.workspace_id
-     where sv.id = ${id}`,
-)
-
-/** Where the content of a version is, for a download; the content itself where that is a row. */
-export const findDownload = lookup(
-  ['id', 'kind'],
-  (_, { id, kind }) => sql<
-    Pick<StateVersionRow, 'id' | 'status' | 'size' | 'raw_location' | 'json_location'> & { sealed: Buffer | null }
-  >`
-    select sv.id, sv.status, sv.size, sv.raw_location, sv.json_location, c.sealed
-      from state_versions sv left join state_contents c on c.state_version_id = sv.id and c.kind = ${kind}
      where sv.id = ${id}`,
 )
 
@@ -151,16 +133,6 @@ export async function updateStateVersion(db: Db, id: string, changes: Updateable
   await db.updateTable('state_versions').set(changes).where('id', '=', id).execute()
 }
 
-export async function findContent(db: Db, id: string, kind: 'raw' | 'json') {
-  const row = await db
-    .selectFrom('state_contents')
-    .select('sealed')
-    .where('state_version_id', '=', id)
-    .where('kind', '=', kind)
-    .executeTakeFirst()
-  return row?.sealed
-}
-
 /** The latest version of a workspace becomes its current one, where those differ. */
 export async function promoteLatest(db: Db, workspaceId: string) {
   await sql`
@@ -186,21 +158,6 @@ export async function lockWorkspaceOf(tx: Tx, id: string) {
   return rows[0]
 }
 
-/** Adds the JSON state to a version that awaits it; false when it does so no more. */
-export async function addJsonContent(db: Db, id: string, location: string, sealed: Buffer | undefined) {
-  const { rows } = await sql`
-    with sv as (
-      update state_versions set json_location = ${location}, awaits_json = false
-       where id = ${id} and awaits_json and status in ('pending', 'finalized')
-      returning id
-    ), contents as (
-      insert into state_contents (state_version_id, kind, sealed)
-      select id, 'json', ${sealed ?? null}::bytea from sv where ${sealed !== undefined}::boolean
-    )
-    select id from sv`.execute(db)
-  return rows.length > 0
-}
-
 export async function isRunOf(db: Db, runId: string, workspaceId: string) {
   const row = await db
     .selectFrom('runs')
@@ -211,7 +168,12 @@ export async function isRunOf(db: Db, runId: string, workspaceId: string) {
   return row !== undefined
 }
 
-/** The version that came before `revision`, as far as it is finalized. */
+export async function findRunStatus(db: Db, runId: string) {
+  const row = await db.selectFrom('runs').select('status').where('id', '=', runId).executeTakeFirst()
+  return row?.status
+}
+
+/** The newest finalized version before `revision`. */
 export async function findVersionBefore(db: Db, workspaceId: string, revision: number) {
   const { rows } = await sql<PresentedRow>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids
@@ -227,14 +189,6 @@ export async function findHighestSerial(db: Db, workspaceId: string) {
   return rows[0]?.serial ?? 0
 }
 
-export async function findInstances(db: Db, id: string) {
-  return db.selectFrom('state_versions').select(['instances', 'created_at']).where('id', '=', id).executeTakeFirst()
-}
-
-export async function listOutputRows(db: Db, id: string) {
-  return db.selectFrom('state_version_outputs').selectAll().where('state_version_id', '=', id).orderBy('name').execute()
-}
-
 /** Takes the content of a version and all that was derived from it; its metadata stays. */
 export async function purgeStateVersion(tx: Tx, id: string) {
   await tx.deleteFrom('state_contents').where('state_version_id', '=', id).execute()
@@ -247,4 +201,16 @@ export async function purgeStateVersion(tx: Tx, id: string) {
     instances: null,
     purge_at: null,
   })
+}
+
+/** Soft-deleted versions whose time to be restored is over. */
+export async function listPurgeable(db: Db, now: Date, limit: number) {
+  return db
+    .selectFrom('state_versions')
+    .select('id')
+    .where('status', '=', 'backing_data_soft_deleted')
+    .where('purge_at', '<=', now)
+    .orderBy('purge_at')
+    .limit(limit)
+    .execute()
 }

@@ -1,31 +1,33 @@
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
-import { transact } from '../../../db/db.ts'
-import { BlobTooLargeError } from '../../../blobs/errors.ts'
-import { conflict, notFound, tooLarge } from '../../../errors.ts'
-import { finalizeStateVersion } from './new-version-store.ts'
-import { type ContentKind, dropRefused, md5Of, newBlobKey, openContent, ROW_BYTES, sealContent } from './content.ts'
-import { extractSmall } from './extraction-columns.ts'
-import { EXTRACT } from './extract.ts'
-import { Gathered } from './growing-buffer.ts'
-import { openObjectId } from './content-urls.ts'
-import { checkContent, checkJsonState } from './new-state.ts'
-import * as store from './store.ts'
 import { auditRow } from '../../../audit/record.ts'
+import { BlobTooLargeError } from '../../../blobs/errors.ts'
+import { transact } from '../../../db/db.ts'
+import { conflict, notFound, tooLarge } from '../../../errors.ts'
+import { stateVersionAudit } from './audit.ts'
+import { type ContentKind, dropRefused, md5Of, newBlobKey, ROW_BYTES, sealContent } from './content.ts'
+import { checkContent, checkJsonState } from './content-rules.ts'
+import { addJsonContent } from './content-store.ts'
+import { openObjectId } from './content-urls.ts'
+import { extractSmallState } from './extraction-columns.ts'
+import { extractionJob } from './extraction-job.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
+import { finalizeStateVersion } from './new-version-store.ts'
+import * as store from './store.ts'
 
-/** The largest content that is taken, in bytes. */
+/** The largest content that is accepted, in bytes. */
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
 
-/** Content on its way, and the size that was announced for it. */
+/** Content as it arrives, and the size that the client announced. */
 export type Upload = { body: Readable; declaredBytes: number | undefined }
 
 /**
- * Takes the content of a pending version from its upload URL, which is its own authorisation; the version is finalized
- * when this resolves. What can't be taken leaves the version pending and its URL usable. The JSON state may come before
- * or after the raw one, and finalizes nothing.
+ * Stores the content of a pending version, which was sent to its upload URL; the URL authorises it. The version is finalized when
+ * this resolves. Refused content leaves the version pending and its URL usable. The JSON state may come before or after the raw
+ * one, and does not finalize the version.
  *
- * Throws `not-found` for a URL that is not ours or too old, `conflict` for a second upload or a superseded version,
- * `invalid` for content that is not what was declared.
+ * Throws `not-found` for a URL with a wrong signature or one that has expired, `conflict` for a second upload or a superseded
+ * version, `invalid` for content that is not what was declared.
  */
 export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) {
   const object = openObjectId(ctx, objectId)
@@ -44,7 +46,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const { content, stored, md5 } = await receive(ctx, { id, kind: 'raw' }, upload)
   try {
     const header = checkContent(ctx, content, md5(), version)
-    const extracted = extractSmall(ctx, content, header, [])
+    const extracted = extractSmallState(ctx, content, header, [])
     const finalized = {
       id,
       serial: version.serial,
@@ -54,13 +56,11 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       rawLocation: stored.location,
       rawSealed: stored.sealed,
       extracted,
-      // Whoever has the URL may upload; who asked for it stands with the event of the version's creation.
-      audit: auditRow(ctx, {
-        organizationId: { workspace: version.workspace_id },
-        action: 'upload',
-        resource: { type: 'state_version', id },
-        meta: { workspace: version.workspace_id, serial: version.serial },
-      }),
+      // The URL authorises the upload; who asked for it is in the event of the version's creation.
+      audit: auditRow(
+        ctx,
+        stateVersionAudit({ id, serial: version.serial, workspace_id: version.workspace_id }, 'upload'),
+      ),
     }
     const checked = { ...version, id: version.workspace_id }
     if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, { ...finalized, ...snapshot(version) })))
@@ -71,7 +71,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       const checked = { ...fresh, id: fresh.workspace_id }
       if (!(await finalizeStateVersion(ctx.db, checked, { ...finalized, ...snapshot(fresh) })))
         throw new Error(`${id} changed under its lock`)
-      if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, EXTRACT, { id })
+      if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id })
     })
   } catch (error) {
     await dropRefused(ctx, [stored], error)
@@ -79,7 +79,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   }
 }
 
-/** Where no lock is left to be released, a snapshot has nothing to wait for. */
+/** A snapshot becomes current when the lock is released. Without a lock it is current at once. */
 function snapshot(version: { intermediate: boolean; locked_by_id: string | null }) {
   return { intermediate: version.intermediate && version.locked_by_id !== null }
 }
@@ -88,19 +88,19 @@ async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   await requireAwaiting(ctx, id, 'json')
   const { content, stored } = await receive(ctx, { id, kind: 'json' }, upload)
   try {
-    // A client whose content got lost on the way must not use up the one upload.
+    // An upload that was cut off must not use up the one upload.
     checkJsonState(content)
   } catch (error) {
     await dropRefused(ctx, [stored], error)
     throw error
   }
-  const taken = await store.addJsonContent(ctx.db, id, stored.location, stored.sealed)
+  const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
   throw conflict(`the JSON state of ${id} was uploaded already`)
 }
 
-/** The version, while its content may still come. */
+/** The version, if its content may still be uploaded. */
 async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
   const version = await store.findUpload(ctx.db, { id })
   if (!version) throw notFound('upload')
@@ -112,7 +112,7 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
         : `the content of ${id} was uploaded already`,
     )
   }
-  // Whoever has taken the lock since may have read the state: a late upload would change it under their hands.
+  // A new holder of the lock may have read the state already, and a late upload would change it.
   if (version.locked_by_id !== null && version.locked_by_id !== version.lock_holder_id) {
     throw conflict(
       `the workspace is locked by ${version.locked_by_type} ${version.locked_by_id} since ${id} was created`,
@@ -122,12 +122,12 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
 }
 
 /**
- * Reads an upload to its end: small content ends up sealed for a row, large content goes through to a blob as it comes.
- * It is kept in memory too, to be checked.
+ * Reads an upload to its end. Small content is sealed for a row, large content is written to a blob as it arrives. All of it is
+ * kept in memory too, to be checked.
  */
 async function receive(ctx: Ctx, { id, kind }: { id: string; kind: ContentKind }, { body, declaredBytes }: Upload) {
-  const content = new Gathered(declaredBytes)
-  // To leave the stream early must not destroy it: the request could no longer be answered.
+  const content = new GrowingBuffer(declaredBytes)
+  // Leaving the stream early must not destroy it, or the request could no longer be answered.
   const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
   while (content.size <= ROW_BYTES) {
     const next = await source.next()
@@ -151,15 +151,4 @@ async function receive(ctx: Ctx, { id, kind }: { id: string; kind: ContentKind }
     { maxBytes: MAX_CONTENT_BYTES },
   )
   return { content: content.whole(), stored: { location, sealed: undefined, size }, md5: () => md5 }
-}
-
-/** What a signed download URL opens: the content as it was stored. Throws `not-found`. */
-export async function downloadContent(ctx: Ctx, objectId: string) {
-  const object = openObjectId(ctx, objectId)
-  if (object?.kind !== 'raw' && object?.kind !== 'json') throw notFound('object')
-  const version = await store.findDownload(ctx.db, { id: object.id, kind: object.kind })
-  if (!version || version.status !== 'finalized') throw notFound('object')
-  const content = await openContent(ctx, version, object.kind)
-  if (content === undefined) throw notFound('object')
-  return { content, size: object.kind === 'raw' ? (version.size ?? undefined) : undefined }
 }

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
-import { badRequest } from '../../../errors.ts'
-import { extractVersion } from '../state-versions/extract.ts'
-import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
-import { requireStateWorkspace } from '../state-versions/create.ts'
-import { unpackInstances } from '../state-versions/packed-instances.ts'
-import * as store from '../state-versions/store.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
-
-/** One instance of a resource in a workspace's current state, and the version that it is from. */
-export type WorkspaceResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
+import { badRequest } from '../../../errors.ts'
+import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
+import { requireStateWorkspace } from '../state-versions/access.ts'
+import { extractVersion } from '../state-versions/extract.ts'
+import { findInstances } from '../state-versions/extraction-store.ts'
+import { unpackInstances } from '../state-versions/packed-instances.ts'
+import type { WorkspaceResource } from './resource.ts'
 
 const SORTS = {
   name: (instance) => instance.name,
@@ -32,7 +30,7 @@ export async function listWorkspaceResources(
   const id = workspace.current_state_version_id
   if (id === null) return { rows: [], total: 0 }
   await extractVersion(ctx, id)
-  const version = await store.findInstances(ctx.db, id)
+  const version = await findInstances(ctx.db, id)
   if (!version?.instances) return { rows: [], total: 0 }
   const all = unpackInstances(version.instances)
   const wanted = typeof filter.q === 'string' ? filter.q.toLowerCase() : ''
@@ -50,7 +48,7 @@ export async function listWorkspaceResources(
   }
 }
 
-/** The same for as long as the instance keeps its address. */
+/** An id that stays the same while the instance keeps its address. */
 function resourceId(workspaceId: string, address: string) {
   return `wsr-${createHash('sha256').update(`${workspaceId}/${address}`).digest('hex').slice(0, 16)}`
 }

@@ -1,42 +1,28 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, notFound } from '../../../errors.ts'
-import { deleteContent } from './content.ts'
-import { requireStateVersion, type StateVersion } from './service.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
-
-const DAY_MS = 86_400_000
-/** How long what was deleted can be restored unless the request says otherwise: a week, in ms. */
-export const GRACE_MS = 7 * DAY_MS
+import type { StateVersion } from '../state-versions/access.ts'
+import { stateVersionAudit } from '../state-versions/audit.ts'
+import { deleteContent } from '../state-versions/content.ts'
+import * as store from '../state-versions/store.ts'
+import { DAY_MS, GRACE_PERIOD_MS } from './grace-period.ts'
 
 /**
- * The version, for the actions on its backing data: they are for owners, and for the self-managed edition (INTERFACE §4.9.5).
- * Throws `not-found` for everyone else.
- */
-export async function requireOwnedStateVersion(ctx: Ctx, id: string) {
-  if (ctx.config.edition === 'hosted') throw notFound('state version')
-  const found = await requireStateVersion(ctx, id)
-  if (found.facts.role !== 'owner' && found.facts.role !== 'system') throw notFound('state version')
-  return found
-}
-
-/**
- * Marks the content of a version from `requireOwnedStateVersion` for the garbage collection, which takes it after `days`.
- * Until then it can be restored, and can't be read.
+ * Marks the content of a version for the daily purge, which deletes it after `days`. Until then it can't be read, but restored.
  *
- * These actions throw `bad-request` for a transition that the status does not allow.
+ * Each of these actions takes a version from `requireOwnedStateVersion`, and throws `bad-request` for a transition that the
+ * status does not allow.
  */
 export async function softDeleteBackingData(ctx: Ctx, found: StateVersion, days: number | undefined) {
-  const version = await transition(ctx, found, 'backing_data_soft_deleted', async (ctx, version) => {
+  return transition(ctx, found, 'backing_data_soft_deleted', async (ctx, version) => {
     const now = ctx.now()
     await store.updateStateVersion(ctx.db, version.id, {
       status: 'backing_data_soft_deleted',
       soft_deleted_at: now,
-      purge_at: new Date(now.getTime() + (days === undefined ? GRACE_MS : days * DAY_MS)),
+      purge_at: new Date(now.getTime() + (days === undefined ? GRACE_PERIOD_MS : days * DAY_MS)),
     })
   })
-  return { ...version, echoedDays: days }
 }
 
 export async function restoreBackingData(ctx: Ctx, found: StateVersion) {
@@ -86,16 +72,11 @@ async function transition(
       throw badRequest(`transition not allowed: ${id} can't become ${to}, ${reason}`)
     }
     await change(ctx, before)
-    await recordAudit(ctx, {
-      organizationId: found.organization_id,
-      action: ACTIONS[to],
-      resource: { type: 'state_version', id },
-      meta: { workspace: found.workspace_id, serial: before.serial },
-    })
+    await recordAudit(ctx, stateVersionAudit({ ...found, serial: before.serial }, ACTIONS[to]))
     return { before, after: await store.findVersion(ctx.db, id) }
   })
   if (!after) throw notFound('state version')
-  // The row names the content no more: should the process die here, the sweep of orphans takes it.
+  // The row no longer names the content: should the process die here, the sweep of orphans deletes it.
   if (to === 'backing_data_permanently_deleted') await deleteContent(ctx, before)
   return { ...found, ...after }
 }

@@ -1,0 +1,43 @@
+import { documentOf } from '@groundstate/contract/answers'
+import { softDeleteBody, stateVersionSchema } from '@groundstate/contract/state-versions'
+import type { Ctx } from '../../../app.ts'
+import { ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import type { StateVersion } from '../state-versions/access.ts'
+import { presentStateVersion } from '../state-versions/includes.ts'
+import { SNAPSHOT_INTERVAL } from '../state-versions/snapshot-interval.ts'
+import { requireOwnedStateVersion } from './access.ts'
+import { permanentlyDeleteBackingData, restoreBackingData, softDeleteBackingData } from './change-status.ts'
+
+const action = {
+  answers: { 200: documentOf(stateVersionSchema) },
+  authorise: async (ctx: Ctx, { id }: { id: string }) => requireOwnedStateVersion(ctx, id),
+}
+
+const softDelete = {
+  ...action,
+  summary: 'Soft-delete the backing data of a state version',
+  body: softDeleteBody,
+}
+const restore = { ...action, summary: 'Restore the soft-deleted backing data of a state version' }
+const permanentlyDelete = { ...action, summary: 'Permanently delete the backing data of a state version' }
+
+export const backingDataRoutes: Routes = (http) => {
+  http.post('/state-versions/:id/actions/soft_delete_backing_data', softDelete, async (req) => {
+    const days = req.body
+    const version = await softDeleteBackingData(req.ctx, req.subject, days)
+    return shown(req.ctx, version, { deleteOlderThanDays: days })
+  })
+
+  http.post('/state-versions/:id/actions/restore_backing_data', restore, async (req) => {
+    return shown(req.ctx, await restoreBackingData(req.ctx, req.subject))
+  })
+
+  http.post('/state-versions/:id/actions/permanently_delete_backing_data', permanentlyDelete, async (req) => {
+    return shown(req.ctx, await permanentlyDeleteBackingData(req.ctx, req.subject))
+  })
+}
+
+async function shown(ctx: Ctx, version: StateVersion, options?: { deleteOlderThanDays: number | undefined }) {
+  return { ...ok(await presentStateVersion(ctx, version, options)), headers: SNAPSHOT_INTERVAL }
+}

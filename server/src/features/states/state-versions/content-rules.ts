@@ -1,0 +1,46 @@
+import type { Ctx } from '../../../app.ts'
+import { invalid } from '../../../errors.ts'
+import { jsonObjectFault, readStateHeader, type StateHeader } from '../../../terraform-state/state-header.ts'
+
+/** The JSON pointer to all of a body. */
+const WHOLE_BODY = ''
+
+/** The header of a state, or of OpenTofu's encrypted envelope around one. */
+export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
+
+/**
+ * Checks a raw state against what was declared for it, and throws `invalid`. `pointer` says where the declaration stands; for an
+ * upload, which has none, the error points to the whole body. The serial and lineage of an encrypted state are not checked.
+ */
+export function checkContent(
+  ctx: Ctx,
+  content: Buffer,
+  md5: string,
+  declared: { serial: number; md5: string; lineage: string | null },
+  pointer?: string,
+): ReadableHeader {
+  const at = (name: string) => (pointer === undefined ? WHOLE_BODY : `${pointer}/${name}`)
+  if (md5 !== declared.md5) {
+    throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))
+  }
+  const header = readStateHeader(content)
+  if (header.kind === 'invalid') throw invalid(`the state ${header.reason}`, at('state'))
+  if (header.kind === 'state' && ctx.config.stateCheck === 'strict') {
+    if (header.serial !== declared.serial) {
+      throw invalid(`serial is ${declared.serial}, but the content of state has ${header.serial}`, at('serial'))
+    }
+    if (declared.lineage !== null && (header.lineage ?? declared.lineage) !== declared.lineage) {
+      throw invalid(
+        `lineage is ${declared.lineage || 'empty'}, but the content of state has ${header.lineage}`,
+        at('lineage'),
+      )
+    }
+  }
+  return header
+}
+
+/** Throws `invalid` unless a JSON state is a JSON object. What is nested in a large one is not checked. */
+export function checkJsonState(content: Buffer, pointer = WHOLE_BODY) {
+  const reason = jsonObjectFault(content)
+  if (reason !== undefined) throw invalid(`the JSON state ${reason}`, pointer)
+}

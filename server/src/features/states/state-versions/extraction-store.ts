@@ -1,0 +1,45 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { ExtractionColumns } from './extraction-columns.ts'
+
+/** Saves what was extracted from a finalized version, at most once. */
+export async function saveExtraction(db: Db, id: string, extracted: ExtractionColumns) {
+  await sql`
+    with sv as (
+      update state_versions set
+        format = ${extracted.format}::integer, engine_version = ${extracted.engineVersion}, resources_processed = true,
+        resource_count = ${extracted.resourceCount}::integer, billable_count = ${extracted.billableCount}::integer,
+        modules = ${extracted.modules}::jsonb, providers = ${extracted.providers}::jsonb,
+        resources = ${extracted.resources}::jsonb, instances = ${extracted.instances}::bytea
+      where id = ${id} and not resources_processed
+      returning id, workspace_id
+    ), w as (
+      update workspaces w set resource_count = ${extracted.resourceCount}::integer
+        from sv where w.id = sv.workspace_id and w.current_state_version_id = sv.id
+    )
+    ${insertOutputs(id, extracted, sql`sv`)}`.execute(db)
+}
+
+/** SQL that adds outputs. Those that came with the request of the version stay: extracted ones don't replace them. */
+export function insertOutputs(id: string, extracted: ExtractionColumns, from: RawBuilder<unknown>) {
+  const { outputs } = extracted
+  return sql`
+    insert into state_version_outputs (id, state_version_id, name, type, detailed_type, sensitive, value)
+    select o.id, ${id}, o.name, o.type, o.detailed_type::jsonb, o.sensitive, o.value
+      from ${from}, unnest(${outputs.map((output) => output.id)}::text[], ${outputs.map((output) => output.name)}::text[],
+        ${outputs.map((output) => output.type)}::text[], ${outputs.map((output) => output.detailedType)}::text[],
+        ${outputs.map((output) => output.sensitive)}::boolean[], ${outputs.map((output) => output.value)}::bytea[])
+        o (id, name, type, detailed_type, sensitive, value)
+    on conflict (state_version_id, name) do nothing`
+}
+
+/** The lists of resources of these versions, as JSON. */
+export async function findResourceLists(db: Db, ids: readonly string[]) {
+  const { rows } = await sql<{ id: string; resources: string }>`
+    select id, resources::text from state_versions where id = any(${ids}) and resources is not null`.execute(db)
+  return rows
+}
+
+export async function findInstances(db: Db, id: string) {
+  return db.selectFrom('state_versions').select(['instances', 'created_at']).where('id', '=', id).executeTakeFirst()
+}

@@ -1,0 +1,24 @@
+import type { WorkspaceResourceResource } from '@groundstate/contract/workspace-resources'
+import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
+
+/** One instance of a resource in a workspace's current state, and the version that it is from. */
+export type WorkspaceResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
+
+export function workspaceResourceResource(instance: WorkspaceResource): WorkspaceResourceResource {
+  const since = instance.since.toISOString()
+  return {
+    id: instance.id,
+    type: 'resources',
+    attributes: {
+      address: instance.address,
+      name: instance.name,
+      'created-at': since,
+      'updated-at': since,
+      module: instance.module,
+      provider: instance.provider,
+      'provider-type': instance.type,
+      'modified-by-state-version-id': instance.stateVersionId,
+      'name-index': instance.nameIndex,
+    },
+  }
+}
