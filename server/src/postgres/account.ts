@@ -3,15 +3,15 @@ import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { PostgresUnavailable } from './unavailable.ts'
 
-/** The system user PostgreSQL runs as. `switch` is set when this process is root and has to give up its rights for it. */
+/** The system user that PostgreSQL runs as. `switch` is set when this process is root and must switch to it. */
 export type Account = { name: string; uid: number; gid: number; switch: boolean }
 
-/** In order of preference. `nobody` is shared with other services, but every system has it. */
+/** In order of preference. `nobody` is shared with other services, but exists on every system. */
 const UNPRIVILEGED = ['groundstate', 'postgres', 'nobody']
 
 /**
- * Picks the user that PostgreSQL runs as: this process's own, or an unprivileged one when this process is root, since
- * PostgreSQL refuses root. `initdb` also refuses a user that the system cannot name.
+ * Chooses the user that PostgreSQL runs as. It is this process's own, or an unprivileged one when this process is root,
+ * since PostgreSQL refuses root. `initdb` also refuses a user without a name.
  */
 export async function findAccount(): Promise<Account> {
   const uid = process.geteuid?.()
@@ -29,7 +29,7 @@ export async function findAccount(): Promise<Account> {
   )
 }
 
-/** Whether the account may pass through every folder of an absolute path: the folder itself and all above it. */
+/** Whether the account may enter a folder: it needs permission on the folder itself and all above it. */
 export async function canEnter(account: Account, folder: string): Promise<boolean> {
   for (let path = folder; ; path = dirname(path)) {
     const { mode, uid, gid } = await stat(path)

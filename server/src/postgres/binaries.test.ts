@@ -12,7 +12,7 @@ let top: string
 let packageDir: string
 let systemDir: string
 
-/** A copy of the npm package as it is after `npm ci --ignore-scripts`: without its links. */
+/** A copy of the npm package as `npm ci --ignore-scripts` leaves it: without its links. */
 beforeAll(async () => {
   account = await findAccount()
   top = await mkdtemp(join(tmpdir(), 'groundstate-binaries-'))

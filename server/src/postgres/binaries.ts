@@ -5,14 +5,17 @@ import { type Account, canEnter } from './account.ts'
 import { SYSTEM_DIR, openFolder } from './folders.ts'
 import { PostgresUnavailable, unavailable } from './unavailable.ts'
 
-/** PostgreSQL's programs; `version` is that of the npm package, its first number is PostgreSQL's major version. */
+/**
+ * The paths of PostgreSQL's programs. `version` is the version of the npm package; its first number is PostgreSQL's
+ * major version.
+ */
 export type Binaries = { initdb: string; postgres: string; version: string; major: string }
 
 /**
- * Finds the PostgreSQL programs in the npm package of this platform and makes them runnable for the account.
+ * Finds the PostgreSQL programs in the npm package of this platform, and makes sure that the account can run them.
  *
- * Root's installation is often below a home that nobody else may enter; the programs are then copied, once per version,
- * below /var/lib/groundstate.
+ * An installation by root is often below a home folder that other users can't enter. The programs are then copied below
+ * /var/lib/groundstate, once per version.
  */
 export async function findBinaries(
   account: Account,
@@ -52,15 +55,15 @@ export function findPackage(platform: string) {
 }
 
 /**
- * Makes the links to shared libraries that npm packages cannot carry. The package's own install script does the same, but
- * does not run under --ignore-scripts.
+ * Creates the links to shared libraries, which npm packages can't contain. The package's install script does the same,
+ * but does not run under --ignore-scripts.
  */
 async function restoreLinks(native: string, target: string) {
   const links: { source: string; target: string }[] = JSON.parse(
     await readFile(join(native, 'pg-symlinks.json'), 'utf8'),
   )
   for (const link of links) {
-    // Both are written as native/lib/<name>, and each pair shares a folder.
+    // Both paths begin with native/lib/, and both files of a pair are in the same folder.
     const path = join(target, link.target.replace(/^native\//, ''))
     await symlink(basename(link.source), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
@@ -80,14 +83,14 @@ async function copyNative(native: string, copy: string, account: Account) {
       await cp(join(native, 'lib'), join(partial, 'native', 'lib'), {
         recursive: true,
         verbatimSymlinks: true,
-        // Static archives are for linking programs, not for running them.
+        // Static archives are needed to link programs, not to run them.
         filter: (source) => !source.endsWith('.a'),
       })
       await restoreLinks(native, join(partial, 'native'))
       await makeReadable(join(partial, 'native'))
       await rename(join(partial, 'native'), copy)
     } catch (error) {
-      // Another process may have finished the same copy first.
+      // Another process may have made the same copy first.
       if (!(await canEnter(account, join(copy, 'bin')).catch(() => false))) throw error
     } finally {
       await rm(partial, { recursive: true, force: true })
@@ -98,7 +101,7 @@ async function copyNative(native: string, copy: string, account: Account) {
   }
 }
 
-/** Whatever the umask of the installation was: the account has to read the copy, and nobody may change it. */
+/** Sets the permissions, whatever the umask was: the account must be able to read the copy, and not to change it. */
 async function makeReadable(folder: string) {
   await chmod(folder, 0o755)
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

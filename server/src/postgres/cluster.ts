@@ -6,10 +6,10 @@ import type { Folders } from './folders.ts'
 import { run } from './run.ts'
 import { PostgresUnavailable, unavailable } from './unavailable.ts'
 
-/** The database superuser; its only door is the socket in a folder that is closed to other users. */
+/** The database superuser. It can connect only through the socket, whose folder is closed to other users. */
 export const SUPERUSER = 'groundstate'
 
-/** Creates PostgreSQL's data folder unless it exists, and refuses one of another major version. */
+/** Creates PostgreSQL's data folder if it is missing, and refuses one of another major version. */
 export async function openCluster(folders: Folders, binaries: Binaries, account: Account, fsync: boolean) {
   const version = await readVersion(folders.cluster)
   if (version === undefined) return createCluster(folders, binaries, account, fsync)
@@ -30,7 +30,7 @@ async function readVersion(cluster: string) {
   }
 }
 
-/** Works in a folder beside and renames it, so that an interrupted run leaves no half-made data folder behind. */
+/** Works in a temporary folder and renames it, so that an interrupted run leaves no incomplete data folder. */
 async function createCluster(folders: Folders, binaries: Binaries, account: Account, fsync: boolean) {
   await removeInterrupted(folders)
   const partial = await mkdtemp(`${folders.cluster}.new-${process.pid}-`)
@@ -46,7 +46,7 @@ async function createCluster(folders: Folders, binaries: Binaries, account: Acco
   }
 }
 
-/** The built-in locale provider sorts the same on every system, so that a new C library never breaks an index. */
+/** The built-in locale provider sorts the same on every system, so a new C library can't break an index. */
 function initdbArguments(folder: string, fsync: boolean) {
   return [
     `--pgdata=${folder}`,

@@ -7,8 +7,8 @@ import { isPostmaster, readPostmaster } from './postmaster.ts'
 const QUIET = { info() {}, warn() {} }
 
 /**
- * The embedded PostgreSQL of a data folder for a short visit: the one that a running server owns, which disposing leaves
- * alone, or else one started for the moment.
+ * The embedded PostgreSQL of a data folder, for a short task. If a server runs it, disposing leaves it running;
+ * otherwise it is started, and disposing stops it.
  */
 export async function findPostgres(dataDir: string): Promise<Postgres> {
   const { cluster } = await openFolders(dataDir, await findAccount(), QUIET)

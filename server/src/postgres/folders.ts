@@ -4,26 +4,26 @@ import { dirname, join } from 'node:path'
 import { makeFolder } from '../folder.ts'
 import { type Account, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
-import type { Log } from './site.ts'
+import type { Log } from './options.ts'
 
-/** Where root keeps what another user must be able to enter. */
+/** The parent of root's data that another user must be able to enter. */
 export const SYSTEM_DIR = '/var/lib/groundstate'
 
-/** The longest path a unix socket can have, in bytes: `sun_path` without its closing zero, on Linux. */
+/** The maximum length of a unix socket's path on Linux, in bytes: `sun_path` without its final zero. */
 const MAX_SOCKET_PATH = 107
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** The file in a data folder that names the database's own folder, when that is elsewhere. */
+/** A file in the data folder that holds the path of the database's folder, when that is elsewhere. */
 const POINTER = 'postgres.location'
 
 /**
- * The folders of one embedded PostgreSQL. `home` belongs to the account, is 0700 and holds the socket and `cluster`, which
- * is PostgreSQL's own data folder. The log lies outside of it: this process may be root and must not follow links that the
- * account could plant.
+ * The folders of an embedded PostgreSQL. `home` belongs to the account, has mode 0700, and contains the socket and
+ * `cluster`, PostgreSQL's own data folder. The log is outside of it: this process may be root, and must not follow
+ * links that the account could create.
  */
 export type Folders = { home: string; cluster: string; log: string }
 
-/** Makes the folders, or finds them; below `dataDir` unless the account cannot get there. */
+/** Finds or creates the folders, below `dataDir` unless the account can't enter it. */
 export async function openFolders(
   dataDir: string,
   account: Account,
@@ -39,7 +39,7 @@ export async function openFolders(
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
 }
 
-/** Whether an embedded PostgreSQL has been made in a data folder; makes nothing. */
+/** Whether a data folder has an embedded PostgreSQL; creates nothing. */
 export async function hasDatabase(dataDir: string) {
   const home = (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
   return access(join(home, 'cluster/PG_VERSION')).then(
@@ -48,13 +48,13 @@ export async function hasDatabase(dataDir: string) {
   )
 }
 
-/** Where the database is when it is not in the data folder. */
+/** The path of the database when it is outside the data folder. */
 export async function readPointer(dataDir: string) {
   const text = await readFile(join(dataDir, POINTER), 'utf8').catch(() => undefined)
   return text?.trim()
 }
 
-/** Lets the account pass through a folder that is ours, by its group: nobody else gets in. */
+/** Lets the account, and nobody else, enter a folder of ours, by its group. */
 export async function openFolder(folder: string, account: Account) {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (!account.switch || (await canEnter(account, folder))) return
@@ -74,7 +74,7 @@ async function findHome(dataDir: string, account: Account, log: Log, systemDir: 
   await openFolder(dataDir, account)
   if (await canEnter(account, dataDir)) return join(dataDir, 'postgres')
 
-  // A folder above it shuts the account out, such as root's home. That one is not ours to open.
+  // A folder above, such as root's home, is closed to the account. Its permissions are not ours to change.
   await openFolder(systemDir, account)
   if (!(await canEnter(account, systemDir))) {
     throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${systemDir}`)
@@ -82,7 +82,7 @@ async function findHome(dataDir: string, account: Account, log: Log, systemDir: 
   const home = await mkdtemp(join(systemDir, 'database-'))
   await writeFile(`${pointer}.new`, `${home}\n`)
   await rename(`${pointer}.new`, pointer)
-  // The greeting says it to whoever sits at a terminal, at every start.
+  // At a terminal, the greeting shows this at every start.
   log.info(
     `the user ${account.name} cannot enter ${dirname(dataDir)}: the database is kept in ${home}, not in ${dataDir}`,
   )
@@ -105,8 +105,8 @@ async function own(folder: string, account: Account) {
 }
 
 /**
- * The folder for PostgreSQL's socket: `home`, or a private short one when the path would pass the limit of unix sockets.
- * PostgreSQL records it in its postmaster.pid, which is where a later process finds it.
+ * The folder for PostgreSQL's socket: `home`, or a short private one when the path would be too long for a unix socket.
+ * PostgreSQL records it in postmaster.pid, where later processes find it.
  */
 export async function openSocketFolder(home: string, account: Account) {
   if (fitsSocket(home)) return home

@@ -4,20 +4,22 @@ import { SUPERUSER } from './cluster.ts'
 import { POLL } from './postmaster.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
-/** Any constant will do: it only has to be the same in every process that opens the data folder. */
+/** Any constant that is the same in every process. */
 const LOCK = 7_777_001
 
-/** How long a killed owner's session may take to end, in ms. */
+/** How long the session of a killed owner may take to end, in ms. */
 const LOCK_PATIENCE = 1_000
 
 const DATABASE = 'groundstate'
 
-/** Names our database for `pg` and libpq; the environment's PGSSLMODE is not about this socket. */
+/**
+ * The connection string of our database for `pg` and libpq. PGSSLMODE of the environment must not apply to this socket.
+ */
 export function connectionString(socketFolder: string) {
   return `postgresql://${SUPERUSER}@localhost/${DATABASE}?host=${encodeURIComponent(socketFolder)}&sslmode=disable`
 }
 
-/** A session on the maintenance database; undefined while PostgreSQL does not accept connections. */
+/** Opens a session on the maintenance database; undefined while PostgreSQL accepts no connections. */
 export async function connect(socketFolder: string): Promise<pg.Client | undefined> {
   const client = new pg.Client({
     host: socketFolder,
@@ -27,7 +29,7 @@ export async function connect(socketFolder: string): Promise<pg.Client | undefin
     ssl: false,
     application_name: `groundstate owner ${process.pid}`,
   })
-  // Without a listener an error after the connection attempt would end the process.
+  // Without a listener, a later error would end the process.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -39,18 +41,18 @@ export async function connect(socketFolder: string): Promise<pg.Client | undefin
   }
 }
 
-/** Whether PostgreSQL starts, stops or is gone: it refuses or cuts connections then. */
+/** Whether an error says that PostgreSQL is starting, stopping or gone. */
 export function isCutOff(error: unknown) {
   if (error instanceof PostgresUnavailable) return false
   const { code } = error as { code?: string }
-  // 57P03 is "starting up" or "shutting down"; without a code the connection was cut while it was used.
+  // 57P03 means "starting up" or "shutting down". An error without a code means that the connection was cut during use.
   return code === undefined || ['57P03', '57P01', 'ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)
 }
 
 /**
- * Makes this process the data folder's only owner. The lock lives as long as the session: a killed process loses it with
- * its connection, so nothing is left to clean up, and it also holds between containers that share a volume. A lock file
- * can do neither.
+ * Makes this process the only owner of the data folder. The lock lasts as long as the session. A killed process loses
+ * it with its connection, so nothing needs cleaning up. It also works between containers that share a volume. A lock
+ * file can do neither.
  */
 export async function lock(client: pg.Client, dataDir: string) {
   const deadline = performance.now() + LOCK_PATIENCE
@@ -65,7 +67,7 @@ export async function lock(client: pg.Client, dataDir: string) {
   })
 }
 
-/** Gives the process that has just started PostgreSQL the time to take the lock. */
+/** Gives a process that has just started PostgreSQL time to take the lock. */
 export async function waitForStarter(client: pg.Client) {
   await client.query(
     `select pg_sleep(greatest(0, extract(epoch from pg_postmaster_start_time() + interval '1 s' - now())))`,

@@ -18,7 +18,7 @@ const log = {
   warn: (message: string) => void messages.push(message),
 }
 
-/** Creating a database takes most of a second, so tests of what comes later copy this one. */
+/** Creating a database takes most of a second, so later tests copy this one. */
 let template: string
 beforeAll(async () => {
   template = await mkdtemp(join(tmpdir(), 'groundstate-template-'))
@@ -59,7 +59,7 @@ function startElsewhere() {
   })
   return {
     child,
-    /** The connection string, once PostgreSQL is there. */
+    /** The connection string, once PostgreSQL is ready. */
     url: async () => String((await once(child.stdout, 'data'))[0]),
     signalGroup: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? Number.NaN), signal),
   }
@@ -249,7 +249,7 @@ describe('a data folder', () => {
   })
 })
 
-/** A small disk of its own takes the right to mount one, which containers often lack. */
+/** Mounting a small disk needs a right that containers often lack. */
 function mountDisk(folder: string, size: string) {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], { stdio: 'ignore' })

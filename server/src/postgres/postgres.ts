@@ -20,39 +20,42 @@ import {
 } from './postmaster.ts'
 import { explainExit, lastLines } from './run.ts'
 import { unavailable } from './unavailable.ts'
-import type { Site, PostgresOptions } from './site.ts'
+import type { Site } from './site.ts'
+import type { PostgresOptions } from './options.ts'
 
-/** A running PostgreSQL of our own. `url` is a connection string for `pg` and libpq alike. Disposing stops it. */
+/** A running embedded PostgreSQL. `url` is a connection string for `pg` and libpq. Disposing stops it. */
 export type Postgres = AsyncDisposable & { url: string }
-/** PostgreSQL logs little; above this many bytes the log starts over, and one older part is kept. */
+/** A log above this size, in bytes, is emptied, after one older copy was made. */
 const MAX_LOG = 8 * 1024 * 1024
 const LOG_CHECK = 60_000
 
-/** With less free disk than this, in bytes, PostgreSQL cannot start: it writes its first records in whole pages and files. */
+/**
+ * Below this much free disk, in bytes, PostgreSQL can't start: it writes its first records in whole pages and files.
+ */
 const MIN_FREE = 1024 * 1024
 
-/** After a wait this long, in ms, the log says what is waited for: recovery after a crash can take minutes. */
+/** After waiting this long, in ms, a log line says why: recovery after a crash can take minutes. */
 const SLOW = 5_000
 
-/** How long another process may stand in the way of a start, in ms: one that starts too, or the last ones of a killed PostgreSQL. */
+/** How long another process may block a start, in ms: one that starts too, or the last ones of a killed PostgreSQL. */
 const BUSY_PATIENCE = 10_000
 const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
-/** `child` is PostgreSQL's process when this process has started it. */
+/** `child` is PostgreSQL's process if this process started it. */
 type Session = { client: pg.Client; pid: number; socketFolder: string; child: ChildProcess | undefined }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, and makes sure that the database exists. Should PostgreSQL die, it is
- * started again; should this process die, PostgreSQL stops.
+ * Starts the embedded PostgreSQL of a data folder, and creates the database if it is missing. If PostgreSQL dies, it is
+ * started again. If this process dies, PostgreSQL stops.
  *
- * Throws `PostgresUnavailable` with a message for the person at the terminal: no package for this platform, a data folder
- * of another major version or already in use by another server, a full disk.
+ * Throws `PostgresUnavailable` with a message for the person at the terminal: no package for this platform, a data
+ * folder of another major version or in use by another server, a full disk.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const site = await prepare(options)
   let session = await own(site)
   const stop = new AbortController()
 
-  // Replaces the session when PostgreSQL cut it: the lock is gone with it, and perhaps PostgreSQL itself.
+  // Replaces a session that PostgreSQL cut. The lock went with it, and perhaps PostgreSQL itself.
   const recover = async () => {
     for (let attempt = 0; !stop.signal.aborted; attempt++) {
       site.log.warn('the connection to the embedded PostgreSQL is lost; starting it again')
@@ -100,8 +103,8 @@ async function prepare(options: PostgresOptions): Promise<Site> {
 }
 
 /**
- * Brings PostgreSQL up and takes the lock, which makes us the one who may stop it. The socket folder of a former session is
- * kept, since connection strings name it.
+ * Starts PostgreSQL if needed and takes the lock; only its owner may stop PostgreSQL. The socket folder of the previous
+ * session is kept, since connection strings contain it.
  */
 async function own(site: Site, former?: Session): Promise<Session> {
   await openCluster(site.folders, site.binaries, site.account, site.fsync)
@@ -118,7 +121,7 @@ async function own(site: Site, former?: Session): Promise<Session> {
         await stopLeftOver(site, session)
       } catch (error) {
         await session.client.end().catch(() => undefined)
-        // It stops when its server was killed, or when another server has found it without an owner.
+        // PostgreSQL is stopping: its server was killed, or another server found it without an owner.
         if (!isCutOff(error) || performance.now() - started > BUSY_PATIENCE) throw error
       }
     }
@@ -128,8 +131,8 @@ async function own(site: Site, former?: Session): Promise<Session> {
 }
 
 /**
- * Stops the PostgreSQL of a server that was killed. Mostly it is stopping already; where it is not, it would outlive this
- * process too should that be killed.
+ * Stops the PostgreSQL of a killed server. It is usually stopping already. If not, it would also outlive this process,
+ * should that be killed.
  */
 async function stopLeftOver(site: Site, { client, pid }: Session) {
   await waitForStarter(client)
@@ -168,7 +171,7 @@ async function reach(site: Site, former?: Session): Promise<Session> {
   }
 }
 
-/** Undefined when another process stands in the way and we are patient. */
+/** Undefined when another process blocks the start and there is still time to wait. */
 async function start(site: Site, known: string | undefined, patient: boolean): Promise<Session | undefined> {
   const { cluster, log } = site.folders
   await limitLog(log)
@@ -200,13 +203,13 @@ async function start(site: Site, known: string | undefined, patient: boolean): P
   )
 }
 
-/** A full disk takes no log either. */
+/** On a full disk, PostgreSQL can't write its log either. */
 async function explainSilence(folders: Folders, status: number | null) {
   const { bavail, bsize } = await statfs(folders.home)
   return bavail * bsize < MIN_FREE ? 'No space left on device' : `PostgreSQL ended with status ${status}`
 }
 
-/** PostgreSQL appends, so the file can be emptied below it. */
+/** PostgreSQL appends to the log, so the file can be truncated while it is open. */
 async function limitLog(log: string) {
   if ((await size(log)) <= MAX_LOG) return
   await copyFile(log, `${log}.1`)

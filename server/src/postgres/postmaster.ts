@@ -8,33 +8,33 @@ import { spawnGuarded } from './run.ts'
 import { postgresArguments } from './settings.ts'
 import type { Site } from './site.ts'
 
-/** How often a state that PostgreSQL does not announce is looked at, in ms. */
+/** The polling interval for states that PostgreSQL does not announce, in ms. */
 export const POLL = 5
 
-/** After this long, in ms, an orderly shutdown becomes an immediate one; the next start then recovers from the log. */
+/** After this long, in ms, a fast shutdown becomes an immediate one; the next start then recovers from the log. */
 const STOP_LIMIT = 60_000
 
-/** PostgreSQL's main process as its postmaster.pid describes it. `ready` also while it is about to stop. */
+/** PostgreSQL's main process as postmaster.pid describes it. `ready` is true until it has stopped. */
 export type Postmaster = { pid: number; socketFolder: string; ready: boolean }
 
-/** Reads postmaster.pid; undefined when there is none, or when it is still being written. */
+/** Reads postmaster.pid; undefined when it is missing or incomplete. */
 export async function readPostmaster(cluster: string): Promise<Postmaster | undefined> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
     throw error
   })
-  // Its lines: pid, data folder, start time, port, socket folder, listen address, shared memory key, status.
+  // The lines: pid, data folder, start time, port, socket folder, listen address, shared memory key, status.
   const lines = text.split('\n')
   const pid = Number(lines[0])
   if (!pid || lines[4] === undefined) return undefined
   return { pid, socketFolder: lines[4], ready: lines[7]?.trim() === 'ready' }
 }
 
-/** Whether the process is the PostgreSQL of this data folder, and not another one that got its number after a crash. */
+/** Whether the process is the PostgreSQL of this data folder, and not another one that got its id after a crash. */
 export async function isPostmaster(pid: number, cluster: string) {
   if (!isAlive(pid)) return false
   if (process.platform !== 'linux') return true
-  // PostgreSQL works inside its data folder. A zombie's link cannot be read.
+  // The data folder is PostgreSQL's working directory. The link of a zombie can't be read.
   return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === cluster
 }
 
@@ -52,8 +52,8 @@ export function hasExited(child: ChildProcess) {
 }
 
 /**
- * Moves a postmaster.pid aside whose process number now belongs to a stranger: PostgreSQL would take the stranger for a
- * running server. A file that has changed since is put back.
+ * Moves a postmaster.pid aside whose process id now belongs to another program, since PostgreSQL would mistake that for
+ * a running server. If the file has changed meanwhile, it is put back.
  */
 export async function removeStale(cluster: string, stale: Postmaster) {
   if (!isAlive(stale.pid)) return
@@ -65,8 +65,8 @@ export async function removeStale(cluster: string, stale: Postmaster) {
 }
 
 /**
- * Removes the lock of a socket whose process number belongs to a stranger, or to a killed PostgreSQL that nobody has taken
- * notice of yet: PostgreSQL would not start beside it. One of a process that is gone it removes by itself.
+ * Removes the lock file of a socket whose process id belongs to another program, or to a killed PostgreSQL that was not
+ * reaped yet: PostgreSQL would refuse to start. If the process is gone, PostgreSQL removes the file itself.
  */
 export async function removeStaleSocketLock(cluster: string, socketFolder: string) {
   const path = join(socketFolder, '.s.PGSQL.5432.lock')
@@ -78,7 +78,7 @@ export async function removeStaleSocketLock(cluster: string, socketFolder: strin
   if (pid > 0 && isAlive(pid) && !(await isPostmaster(pid, cluster))) await rm(path, { force: true })
 }
 
-/** Stops PostgreSQL: clients are cut off, and what they were told is committed is on disk. */
+/** Stops PostgreSQL. Clients are disconnected; acknowledged transactions are on disk. */
 export async function stopPostmaster(pid: number, folders: Folders) {
   const { cluster, home } = folders
   if (!(await isPostmaster(pid, cluster))) return
@@ -99,12 +99,12 @@ function signal(pid: number, name: NodeJS.Signals) {
   try {
     process.kill(pid, name)
   } catch (error) {
-    // It may have ended a moment ago.
+    // ESRCH: it ended a moment ago.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
-/** Removes a socket folder outside of `home`, made because that path was too long. */
+/** Removes a socket folder outside of `home`, which was made because the path was too long. */
 export async function removeSocketFolder(folder: string) {
   if (!/^groundstate-\w{6}$/.test(folder.slice(dirname(folder).length + 1))) return
   await rm(folder, { recursive: true, force: true })

@@ -3,25 +3,25 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Account } from './account.ts'
 
-/** What PostgreSQL's programs see of our environment: nothing that could redirect them, such as PGDATA or LC_ALL. */
+/** The environment of PostgreSQL's programs. Variables such as PGDATA or LC_ALL must not affect them. */
 export const CLEAN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * A shell in the background reads a pipe that only this process holds open, and that the kernel closes when it dies, however
- * it dies. It then interrupts its own process group, which the program leads: a number that is free again could by now be a
- * stranger's, but that of a group with a member is not free.
+ * A background shell reads a pipe whose other end only this process holds. The kernel closes the pipe when this process
+ * dies, however it dies. The shell then interrupts its own process group, which the program leads. A process id may
+ * have been reused by then; the id of a group with members can't be.
  */
 const GUARD = `
 ( (trap '' INT TERM HUP; read -r _ <&3; kill -INT 0) >/dev/null 2>&1 & )
 exec "$@" 3<&-
 `
 
-/** What a shell answers when it can't start a program. */
+/** A shell's exit status for a program that it can't start. */
 const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127])
 
 /**
- * Starts a program of PostgreSQL under the account. It has a session of its own, since signals to our process group are for
- * the server to decide about, and is interrupted when this process dies.
+ * Starts a program of PostgreSQL as the account. The program gets its own session, since the server decides about
+ * signals to our process group. It is interrupted when this process dies.
  */
 export async function spawnGuarded(
   program: string,
@@ -37,13 +37,13 @@ export async function spawnGuarded(
     ...(account.switch && { uid: account.uid, gid: account.gid }),
   })
   await once(child, 'spawn')
-  const pipe = child.stdio[3] as Socket // what 'pipe' makes of a fourth one
+  const pipe = child.stdio[3] as Socket // // the extra 'pipe'
   pipe.on('error', () => {}).unref()
   child.once('exit', () => pipe.destroy())
   return child
 }
 
-/** Runs a program to its end; a failure throws with the last lines that it printed. */
+/** Runs a program to its end; throws with its last lines of output when it fails. */
 export async function run(program: string, args: string[], account: Account): Promise<void> {
   const child = await spawnGuarded(program, args, account, { stdout: 'ignore', stderr: 'pipe' })
   const chunks: Buffer[] = []
@@ -57,7 +57,7 @@ export async function run(program: string, args: string[], account: Account): Pr
   )
 }
 
-/** The programs are built for glibc: where its loader is missing, the system reports the program itself as missing. */
+/** The programs are built for glibc. Where its loader is missing, the system reports the program itself as missing. */
 export function explainExit(program: string, code: number | null) {
   if (!NOT_STARTED.has(code)) return undefined
   return `${program} does not run on this system; it needs the GNU C library (not Alpine's musl)`

@@ -1,4 +1,4 @@
-/** PostgreSQL's settings: for a server that shares a small machine with its application, on one local socket. */
+/** PostgreSQL's settings for a server that shares a small machine with its application, on one local socket. */
 export function postgresArguments(cluster: string, socketFolder: string, fsync: boolean) {
   const settings = {
     listen_addresses: '',
@@ -14,13 +14,13 @@ export function postgresArguments(cluster: string, socketFolder: string, fsync: 
     fsync: fsync ? 'on' : 'off',
     synchronous_commit: fsync ? 'on' : 'off',
     full_page_writes: fsync ? 'on' : 'off',
-    // Short queries over many connections gain nothing from these, and each costs processes or time to plan.
+    // These don't help short queries over many connections, and each costs processes or planning time.
     jit: 'off',
     io_method: 'sync',
     max_parallel_workers_per_gather: '0',
     max_logical_replication_workers: '0',
     autovacuum_max_workers: '2',
-    // The application reports its own failed statements; a row's values do not belong into this log.
+    // The application logs its failed statements itself; values of rows must not get into this log.
     log_min_messages: 'log',
     log_checkpoints: 'off',
     log_line_prefix: '%m [%p] ',

@@ -1,10 +1,7 @@
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import type { Folders } from './folders.ts'
-export type Log = { info(message: string): void; warn(message: string): void }
+import type { PostgresOptions } from './options.ts'
 
-/** Everything that is decided before PostgreSQL runs. */
+/** All that is known before PostgreSQL starts. */
 export type Site = PostgresOptions & { fsync: boolean; folders: Folders; binaries: Binaries; account: Account }
-
-/** `dataDir` is the server's data folder. `fsync: false` is for tests: a power cut then loses data. */
-export type PostgresOptions = { dataDir: string; log: Log; fsync?: boolean }

@@ -1,8 +1,8 @@
 import { StartError } from '../start-error.ts'
 
 /**
- * The embedded PostgreSQL cannot serve. The message is for the person who starts the server: it says what is wrong and
- * that GROUNDSTATE_DATABASE_URL is the way around, so it is printed without a stack.
+ * The embedded PostgreSQL can't start. The message is for the person who starts the server, so it is printed without a
+ * stack. It says what is wrong, and mentions GROUNDSTATE_DATABASE_URL as the alternative.
  */
 export class PostgresUnavailable extends StartError {
   override name = 'PostgresUnavailable'
@@ -13,7 +13,7 @@ export class PostgresUnavailable extends StartError {
   }
 }
 
-/** Puts a failure of the file system or of PostgreSQL's own output into words; a full disk is the one users meet. */
+/** Turns an error of the file system or of PostgreSQL into a message. The most common cause is a full disk. */
 export function unavailable(doing: string, cause: unknown): StartError {
   if (cause instanceof StartError) return cause
   const text = cause instanceof Error ? cause.message : String(cause)
