@@ -3,8 +3,8 @@ import { conflict } from '../../../errors.ts'
 import { requireTaskStage } from './access.ts'
 
 /**
- * Always throws `conflict`. An override lets a run go on against a verdict that waits for a decision, and no verdict of a
- * run task does: a mandatory task stops the run, an advisory one warns.
+ * Always throws `conflict`. An override lets a run go on against a verdict that waits for a decision, and no verdict
+ * of a run task does: a mandatory task stops the run, an advisory one warns.
  */
 export async function overrideTaskStage(ctx: Ctx, id: string): Promise<never> {
   const stage = await requireTaskStage(ctx, id, 'policy-overrides')

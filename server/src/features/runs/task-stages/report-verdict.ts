@@ -5,7 +5,7 @@ import { lockWorkspaceOfRun } from '../../tasks/task-results/store.ts'
 import { advanceRun } from '../runs/advance.ts'
 import * as store from './store.ts'
 
-/** Reports a deferred verdict to its run, which ends by it. Does nothing when that is done, or the run has ended otherwise. */
+/** Reports a deferred verdict to its run, which ends by it. Does nothing when the run has it already, or has ended. */
 export async function reportVerdict(ctx: Ctx, stageId: string) {
   await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const runId = await store.findRunId(ctx.db, stageId)

@@ -6,9 +6,9 @@ import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
 
 /**
- * Ends a stage whose results have all ended, and returns what changes in its run: the caller applies it. Undefined when the
- * run does not change: a result is still open, the stage has ended already, or its verdict is deferred, and a job reports
- * it. The transaction has locked the run's workspace.
+ * Ends a stage whose results have all ended, and returns what changes in its run: the caller applies it. Undefined
+ * when the run does not change: a result is still open, the stage has ended already, or its verdict is deferred, and
+ * a job reports it. The transaction has locked the run's workspace.
  */
 export async function settleStage(ctx: TransactionCtx, stageId: string): Promise<Change | undefined> {
   const verdict = stageVerdict(await listResults(ctx.db, [stageId]))

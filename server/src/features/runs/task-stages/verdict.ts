@@ -8,8 +8,8 @@ export type Vote = {
 export type Verdict = { status: 'passed' | 'failed' | 'errored'; message: string | null }
 
 /**
- * What the results of a stage decide together; undefined while one of them is open. The most restrictive wins: a mandatory
- * task that did not pass stops the run, an advisory one is reported as a warning.
+ * What the results of a stage decide together; undefined while one of them is open. The most restrictive wins: a
+ * mandatory task that did not pass stops the run, an advisory one is reported as a warning.
  */
 export function stageVerdict(votes: readonly Vote[]): Verdict | undefined {
   if (votes.some(({ status }) => status === 'pending' || status === 'running')) return undefined

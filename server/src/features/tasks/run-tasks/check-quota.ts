@@ -8,7 +8,10 @@ const FREE_WORKSPACES = 10
 
 type Planned = { id: string; plan: 'free' | 'standard' | 'unlimited' }
 
-/** Throws `invalid` when the plan allows no further task. Locks the organization, so that only one of two concurrent requests passes. */
+/**
+ * Throws `invalid` when the plan allows no further task. Locks the organization, so that only one of two concurrent
+ * requests passes.
+ */
 export async function checkTaskQuota(ctx: TransactionCtx, organization: Planned) {
   if (organization.plan !== 'free') return
   await store.lockOrganization(ctx.db, organization.id)

@@ -91,8 +91,8 @@ export function taskRequest(baseUrl: string, subject: TaskSubject): TaskRequest 
 export const TEST_TOKEN = 'test-token'
 
 /**
- * The verification request: it has every key of a real request, about a run that does not exist. Receivers of the public
- * service recognise it by its token and its enforcement level.
+ * The verification request: it has every key of a real request, about a run that does not exist. Receivers of the
+ * public service recognise it by its token and its enforcement level.
  */
 export function verificationRequest(baseUrl: string, organizationName: string, now: Date): TaskRequest {
   return taskRequest(baseUrl, {
@@ -115,7 +115,9 @@ export function verificationRequest(baseUrl: string, organizationName: string, n
   })
 }
 
-/** Lower-case hex HMAC-SHA512 of the body's bytes (public documentation: run-tasks-integration); empty without a key. */
+/**
+ * Lower-case hex HMAC-SHA512 of the body's bytes (public documentation: run-tasks-integration); empty without a key.
+ */
 export function taskSignature(body: Buffer, hmacKey: string | undefined) {
   return hmacKey === undefined ? '' : createHmac('sha512', hmacKey).update(body).digest('hex')
 }

@@ -144,7 +144,7 @@ describe('a task', () => {
     ['url', (url: string) => ({ url: `${url}/gone`, 'hmac-key': 'other' })],
     ['hmac-key', () => ({ 'hmac-key': 'other' })],
     ['hmac-key', () => ({ 'hmac-key': 7 })],
-  ])('is told which attribute is to blame: %s', async (name, attributes) => {
+  ])('is refused at the attribute that is to blame: %s', async (name, attributes) => {
     const setting = await setUp()
     const id = await createTask(app, setting)
     setting.receiver.onTest = (_, response) => response.writeHead(401).end()

@@ -114,8 +114,8 @@ export async function lockOrganization(tx: Tx, id: string) {
 }
 
 /**
- * The enabled tasks that a workspace's runs ask, each once: attached to it, or global. For a task that is both, the stages
- * of both count.
+ * The enabled tasks that a workspace's runs ask, each once: attached to it, or global. For a task that is both, the
+ * stages of both count.
  */
 export async function listEffectiveTasks(db: Db, workspace: { id: string; organization_id: string }) {
   return db

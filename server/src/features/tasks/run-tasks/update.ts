@@ -46,8 +46,8 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
 }
 
 /**
- * A task counts in every workspace once it is both enabled and global. Whether it is, only the changed row says: another
- * request may have switched the other of the two on.
+ * A task counts in every workspace once it is both enabled and global. Whether it is, only the changed row says:
+ * another request may have switched the other of the two on.
  */
 async function checkSwitchedOn(ctx: TransactionCtx, task: Task, attributes: UpdateTask['attributes']) {
   const becomesGlobal = attributes['global-configuration']?.enabled === true && !task.global_enabled

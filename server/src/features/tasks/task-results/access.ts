@@ -37,7 +37,9 @@ export async function requireOutcome(ctx: Ctx, id: string): Promise<outcomesStor
   return outcome
 }
 
-/** Throws `unauthorized` unless the caller holds the token of this very result, which is deleted when the result ends. */
+/**
+ * Throws `unauthorized` unless the caller holds the token of this very result, which is deleted when the result ends.
+ */
 export function requireReceiver({ actor }: Pick<Ctx, 'actor'>, resultId: string): Extract<Actor, { kind: 'task' }> {
   if (actor.kind === 'task' && actor.taskResultId === resultId) return actor
   throw unauthorized('a callback needs the access_token of the request that it answers')

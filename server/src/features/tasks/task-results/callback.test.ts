@@ -28,7 +28,10 @@ async function askedRun() {
 
 type Payload = Received['payload']
 
-/** Sends the pieces of a body one after the other, each when the one before has left, with no header that is not needed. */
+/**
+ * Sends the pieces of a body one after the other, each when the one before has left, with no header that is not
+ * needed.
+ */
 async function send(
   { task_result_callback_url: url, access_token: token }: Payload,
   pieces: readonly (string | Buffer)[],

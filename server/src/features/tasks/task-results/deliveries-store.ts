@@ -4,7 +4,9 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
-/** One attempt at a request, leased to this process. Another process that takes the lease over has a higher `attempt`. */
+/**
+ * One attempt at a request, leased to this process. Another process that takes the lease over has a higher `attempt`.
+ */
 export type Claim = { id: string; attempt: number }
 
 /** The content of a request and its destination; `task_id` is null when the task is deleted. */
@@ -33,8 +35,8 @@ export type ClaimedRequest = Claim & {
 }
 
 /**
- * Leases requests that are due, so that each is sent by one process. When a process dies, its requests become due again.
- * One statement loads everything that sending them needs.
+ * Leases requests that are due, so that each is sent by one process. When a process dies, its requests become due
+ * again. One statement loads everything that sending them needs.
  */
 export async function claimDeliveries(
   db: Db,
@@ -79,8 +81,8 @@ export type NewDelivery = Omit<
 }
 
 /**
- * Records an attempt and releases its lease. The request is due again at `next_attempt_at`, unless it has been delivered, a
- * callback has come, or another process has taken the request over meanwhile.
+ * Records an attempt and releases its lease. The request is due again at `next_attempt_at`, unless it has been
+ * delivered, a callback has come, or another process has taken the request over meanwhile.
  */
 export async function recordDelivery(
   db: Db,
@@ -103,8 +105,8 @@ export async function recordDelivery(
 }
 
 /**
- * Withdraws a claim whose request was not sent; it does not count as an attempt. Undefined when another process has taken
- * the request over. `is_asked` says whether the receiver knows the request from an earlier attempt.
+ * Withdraws a claim whose request was not sent; it does not count as an attempt. Undefined when another process has
+ * taken the request over. `is_asked` says whether the receiver knows the request from an earlier attempt.
  */
 export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
   const { rows } = await sql<{ is_asked: boolean }>`update task_results

@@ -13,8 +13,8 @@ const POLL_MS = 1000
 const MAX_IN_FLIGHT = 1000
 
 /**
- * Sends the requests of run tasks and ends overdue results until it is disposed. The rows of the results say what is due,
- * so any number of processes may do this at the same time.
+ * Sends the requests of run tasks and ends overdue results until it is disposed. The rows of the results say what is
+ * due, so any number of processes may do this at the same time.
  */
 export function startTaskDeliveries(ctx: Ctx): AsyncDisposable {
   const abort = new AbortController()

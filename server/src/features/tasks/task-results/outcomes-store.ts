@@ -15,7 +15,9 @@ export type NewOutcome = {
   body: string | null
 }
 
-/** Adds outcomes to a result. An outcome whose `outcome_id` it has already takes the new values and keeps the others. */
+/**
+ * Adds outcomes to a result. An outcome whose `outcome_id` it has already takes the new values and keeps the others.
+ */
 export async function mergeOutcomes(
   tx: Tx,
   resultId: string,

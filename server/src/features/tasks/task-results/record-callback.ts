@@ -34,7 +34,7 @@ export async function recordCallback(ctx: Ctx, id: string, { attributes, relatio
       await recordAudit(ctx, audit)
       return
     }
-    // The lock makes the callbacks of a stage wait for each other: what can be done before it is.
+    // Before the lock, at which the callbacks of a stage wait for each other.
     await recordAudit(ctx, audit)
     await store.lockWorkspaceOfRun(ctx.db, runId)
     const ended = await store.endResult(ctx.db, id, { ...report, status })

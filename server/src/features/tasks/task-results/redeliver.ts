@@ -8,8 +8,8 @@ import { findStatus } from './store.ts'
 import { TOPIC } from './topic.ts'
 
 /**
- * Sends the request of an open result once more, now. Throws `conflict` when the result has ended, when its request is on
- * its way, or when its task is deleted: the URL is deleted with it.
+ * Sends the request of an open result once more, now. Throws `conflict` when the result has ended, when its request
+ * is on its way, or when its task is deleted: the URL is deleted with it.
  */
 export async function redeliver(ctx: Ctx, resultId: string) {
   const result = await requireTaskResult(ctx, resultId, 'runs:apply')

@@ -5,8 +5,9 @@ import * as store from './store.ts'
 import { TOPIC } from './topic.ts'
 
 /**
- * Lets the requests of a stage go out once this transaction has committed, each with a token of its own. Tasks that have
- * been disabled, detached or deleted since the run was created are not asked. Returns false when no task is left to ask.
+ * Lets the requests of a stage go out once this transaction has committed, each with a token of its own. Tasks that
+ * have been disabled, detached or deleted since the run was created are not asked. Returns false when no task is left
+ * to ask.
  */
 export async function startResults(ctx: TransactionCtx, stageId: string) {
   const now = ctx.now()

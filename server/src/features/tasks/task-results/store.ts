@@ -94,7 +94,7 @@ export async function insertResults(db: Db, runId: string, { rows, now }: { rows
   )
 }
 
-/** The results of a stage that is about to start, with the columns that decide whether their tasks are still to be asked. */
+/** The results of a stage that is about to start, and what decides whether their tasks are still asked. */
 export async function listResultsToStart(tx: Tx, stageId: string) {
   return tx
     .selectFrom('task_results as r')
@@ -151,8 +151,8 @@ export type Ending = {
 }
 
 /**
- * Ends an open result and deletes its token; undefined when it has ended already. `open` counts the other open results of
- * its stage, which stays true while the caller holds the lock on the run's workspace.
+ * Ends an open result and deletes its token; undefined when it has ended already. `open` counts the other open
+ * results of its stage, which stays true while the caller holds the lock on the run's workspace.
  */
 export async function endResult(tx: Tx, id: string, { status, message, url, now }: Ending) {
   const { rows } = await sql<{ task_stage_id: string; run_id: string; open: number }>`with ended as (
@@ -170,7 +170,7 @@ export async function endResult(tx: Tx, id: string, { status, message, url, now 
   return rows[0]
 }
 
-/** Ends open results as errored and deletes their tokens; returns the stages of theirs that have no open result any more. */
+/** Ends open results as errored and deletes their tokens; returns the stages that have no open result any more. */
 export async function endErrored(tx: Tx, ends: readonly { id: string; message: string }[], now: Date) {
   const { rows } = await sql<{ task_stage_id: string }>`with ended as (
       update task_results r
@@ -195,7 +195,7 @@ type Progress = {
   longestMs: number
 }
 
-/** Records that a receiver is at work, so its request needs no further delivery; undefined when the result has ended. */
+/** Records that a receiver is at work: its request needs no further delivery. Undefined when the result has ended. */
 export async function recordProgress(tx: Tx, id: string, { message, url, now, timeoutMs, longestMs }: Progress) {
   const { rows } = await sql<{ id: string }>`update task_results
        set message = coalesce(${message ?? null}, message), url = coalesce(${url ?? null}, url), called_back_at = ${now},

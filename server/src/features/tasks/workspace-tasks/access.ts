@@ -8,7 +8,10 @@ import * as store from './store.ts'
 export type WorkspaceTask = store.WorkspaceTaskRow & { workspace: Workspace }
 export type WorkspaceTaskKey = { workspaceId: string; id: string }
 
-/** Throws `not-found` when the workspace has no such task or the actor may not see it, `forbidden` without the permission. */
+/**
+ * Throws `not-found` when the workspace has no such task or the actor may not see it, `forbidden` without the
+ * permission.
+ */
 export async function requireWorkspaceTask(
   ctx: Ctx,
   { workspaceId, id }: WorkspaceTaskKey,
