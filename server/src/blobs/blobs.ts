@@ -16,44 +16,44 @@ export type BlobsConfig = {
 }
 
 export type PutOptions = {
-  /** More content than this fails with `BlobTooLargeError`. */
+  /** Longer content fails with `BlobTooLargeError`. */
   maxBytes?: number
-  /** False for what is compressed already: archives, plan files. */
+  /** False for content that is already compressed: archives, plan files. */
   compress?: boolean
-  /** The md5 of the content where its caller knows it: it is not computed again. */
+  /** The md5 of the content, if the caller knows it; it is then not computed again. */
   md5?: string
 }
 
 /**
- * Write-once storage for content, compressed and encrypted at rest. A key is a path of segments out of letters, digits,
- * `.`, `_` and `-` (none begins with a dot), at most 200 characters; it names what its owner's row in the database names, and is never used twice.
+ * Write-once storage for content, compressed and encrypted at rest. A key is a path of segments made of letters,
+ * digits, `.`, `_` and `-`; no segment begins with a dot, and a key has at most 200 characters. A row in the database
+ * names the key, and a key is never reused.
  */
 export type Blobs = AsyncDisposable & {
   /**
-   * Stores content; durable when it resolves. A put that fails leaves nothing. Throws `BlobExistsError`,
-   * `BlobTooLargeError` and whatever a source stream fails with; a source that was not read to its end is left open, so
-   * that a request can still be answered.
+   * Stores content, durably when it resolves. A failed put leaves nothing. Throws `BlobExistsError`,
+   * `BlobTooLargeError` and any error of the source stream. A source that was not read to its end stays open, so that
+   * the request can still be answered.
    */
   put(key: string, content: BlobContent, options?: PutOptions): Promise<BlobInfo>
   /**
-   * The content as a stream, which its caller must consume or destroy. Damage is found before the bytes concerned are
-   * handed out: the promise rejects or the stream fails with `BlobCorruptError`, it never ends as if all were well.
-   * Throws `BlobNotFoundError`.
+   * The content as a stream, which the caller must consume or destroy. Each byte is verified before it is returned: on
+   * damage the promise rejects or the stream fails with `BlobCorruptError`. Throws `BlobNotFoundError`.
    */
   open(key: string): Promise<Readable>
   /** The whole content, verified. Throws as `open` does. */
   read(key: string): Promise<Buffer>
   stat(key: string): Promise<StoredBlob | undefined>
-  /** Deleting what is not there is no error. */
+  /** Deleting a missing blob is no error. */
   delete(key: string): Promise<void>
-  /** Stored blobs whose key starts so, in no particular order: for the sweep of orphans. */
+  /** The stored blobs whose keys have the prefix, in no particular order; for the sweep. */
   list(prefix: string): AsyncIterable<StoredBlob>
   /**
-   * The bytes that `put` would have stored, for a caller that keeps small content elsewhere, such as in a row of its own
-   * transaction. Works on the calling thread: for tens of KB, not for MB.
+   * The bytes that `put` would store, for a caller that keeps small content elsewhere, such as in a row. Works on the
+   * calling thread: for tens of KB, not for MB.
    */
   sealBuffer(key: string, content: Buffer): Buffer
-  /** The content of such bytes. Throws `BlobCorruptError`. */
+  /** The content of bytes made by `sealBuffer`. Throws `BlobCorruptError`. */
   unsealBuffer(key: string, sealed: Buffer): Buffer
 }
 
@@ -69,12 +69,12 @@ function createBlobsOn(driver: BlobDriver, secretBytes: Buffer): Blobs {
   const openStored = async (key: string, stored: Buffer | Readable) => {
     const reader = new FrameReader(secret, key)
     const pieces = unsealPieces(reader, Buffer.isBuffer(stored) ? [stored] : stored)
-    // The first frame tells the encoding, and most kinds of damage before the caller has sent a header of its own.
+    // The first frame holds the encoding. Reading it now finds most damage before the caller sends headers.
     const first = await pieces.next()
     const content = Readable.from(prepend(first.value ?? Buffer.alloc(0), pieces), { objectMode: false })
     if (!Buffer.isBuffer(stored)) content.once('close', () => stored.destroy())
     if (reader.encoding === 'plain') return content
-    // The last stream carries every error to its reader.
+    // `pipeline` passes errors on to this last stream.
     return pipeline(content, createZstdDecompress({ chunkSize: ZSTD_OPTIONS.chunkSize }), () => {})
   }
 

@@ -4,18 +4,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SMALL_BYTES } from './driver.ts'
 import { BlobTooLargeError } from './errors.ts'
 
-/** What a put accepts. */
+/** The content that a put accepts. */
 export type BlobContent = Buffer | Readable | AsyncIterable<Uint8Array>
 
-/** Of the content as it was put, but for `storedSize`: compressed and sealed. The md5 in lower-case hex, sizes in bytes. */
+/**
+ * `size` and `md5` (lower-case hex) describe the content as it was put; `storedSize` is its sealed size. Sizes are in
+ * bytes.
+ */
 export type BlobInfo = { size: number; md5: string; storedSize: number }
 
 const SLICE_BYTES = 128 * 1024
 const BYTES_A_TURN = 1024 * 1024
 
 /**
- * The beginning of some content: all of it when it is small, then `rest` is absent. `close` lets go of a source that was
- * not read to its end.
+ * The beginning of some content. Small content is returned whole, and `rest` is absent. `close` releases a source that
+ * was not read to its end.
  */
 export async function takeHead(content: BlobContent) {
   const close = async () => {}
@@ -24,7 +27,7 @@ export async function takeHead(content: BlobContent) {
     return { head: Buffer.alloc(0), rest: slices(content), close }
   }
 
-  // Destroying a request, which leaving a stream early does by default, would cut off the answer that explains why.
+  // Leaving a stream early destroys it by default. Destroying a request would cut off the answer that explains why.
   const source: AsyncIterable<Uint8Array> =
     content instanceof Readable ? content.iterator({ destroyOnReturn: false }) : content
   const iterator = source[Symbol.asyncIterator]()
@@ -61,14 +64,14 @@ function asBuffer(bytes: Uint8Array) {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Counts and hashes content on its way, and stops it where it becomes too large. */
+/** Counts and hashes content as it passes, and throws when there is too much. */
 export class Tally {
   #key: string
   #maxBytes: number
   #size = 0
   #md5: Hash | string
 
-  /** `md5` where it is known. */
+  /** Without `md5`, it is computed. */
   constructor(key: string, maxBytes: number, md5: string | undefined) {
     this.#key = key
     this.#maxBytes = maxBytes
@@ -90,13 +93,13 @@ export class Tally {
       yield piece
       bytes += piece.length
       if (bytes < BYTES_A_TURN) continue
-      // Content that is in memory already would otherwise hold the event loop until it is all hashed.
+      // Hashing large content in memory would otherwise block the event loop.
       await nextTurn()
       bytes = 0
     }
   }
 
-  /** Once, at the end. */
+  /** Call it once, at the end. */
   info(storedSize: number): BlobInfo {
     const md5 = typeof this.#md5 === 'string' ? this.#md5 : this.#md5.digest('hex')
     return { size: this.#size, md5, storedSize }

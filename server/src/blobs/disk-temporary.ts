@@ -7,11 +7,11 @@ import { codeOf } from '../error-code.ts'
 const STALE_MS = 24 * 3600 * 1000
 
 /**
- * Makes this process a folder of its own for unfinished files, and removes those that dead processes left.
+ * Creates a folder of this process for unfinished files, and removes the folders of dead processes.
  *
- * A folder is named after its host and process. On this host it is dead when the process is gone, or is ourselves from
- * before (in a container every start has the same number); another host's is dead after a day. Processes share the parent, so
- * that there is nothing to lock.
+ * A folder is named after its host and process. On this host, its process is dead when the process id is gone, or is
+ * our own id from an earlier start (in a container every start has the same one). A folder of another host counts as
+ * dead after a day. Processes share the parent without a lock.
  */
 export async function claimTemporaryFolder(parent: string): Promise<string> {
   await mkdir(parent, { recursive: true, mode: 0o700 })
@@ -25,7 +25,7 @@ export async function claimTemporaryFolder(parent: string): Promise<string> {
   return folder
 }
 
-/** Folders that this very process holds: it may open several drivers. */
+/** Folders of this process, which may open several drivers. */
 const own = new Set<string>()
 
 async function isAlive(parent: string, name: string) {
@@ -41,7 +41,7 @@ function isRunning(pid: number) {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Another user's process answers EPERM: it runs.
+    // EPERM means that the process exists and belongs to another user.
     return codeOf(error) === 'EPERM'
   }
 }

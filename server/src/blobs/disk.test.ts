@@ -74,7 +74,7 @@ test('every put that was acknowledged before kill -9 reads back, and what was un
   }
 })
 
-/** Puts small and large blobs, eight at a time, and prints a key once its put has resolved. */
+/** Puts small and large blobs, eight at a time, and prints each key once its put has resolved. */
 const putForever = `
   const [module, root, secret, round] = process.argv.slice(1)
   const { createBlobs } = await import(module)
@@ -92,7 +92,7 @@ const putForever = `
 test('a put that finds no room rejects, and its process goes on', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
-  // A limit on the size of a file, in blocks of 512 bytes: it refuses a write as a full disk does.
+  // Limits the size of a file, in blocks of 512 bytes. The system then refuses a write as a full disk does.
   const limited = ['-c', 'ulimit -f 64 && exec "$0" "$@"', process.execPath, '--input-type=module', '-e', putTooMuch]
   const child = spawn('sh', [...limited, import.meta.resolve('./blobs.ts'), root], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -102,7 +102,7 @@ test('a put that finds no room rejects, and its process goes on', async () => {
   expect(await files(root)).toHaveLength(1)
 })
 
-/** Puts a buffer and a stream that do not fit, then something that does. */
+/** Puts a buffer and a stream that do not fit, then content that does. */
 const putTooMuch = `
   import { randomBytes } from 'node:crypto'
   const [module, root] = process.argv.slice(1)

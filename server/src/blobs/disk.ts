@@ -9,12 +9,12 @@ import { claimTemporaryFolder } from './disk-temporary.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 import { FolderSync } from './folder-sync.ts'
 
-/** Few enough that concurrent puts share the fsync of a folder, enough that none grows past what a listing bears. */
+/** Few, so that concurrent puts share the fsync of a folder; enough to keep the listing of each folder short. */
 const FOLDERS = 16
 
 /**
- * Blobs as files: `objects/<hash>/<key>`, with `~` for `/`. A blob is written to a temporary file, fsynced, linked to its
- * name (a link, unlike a rename, fails when the name is taken) and its folder fsynced.
+ * Blobs as files: `objects/<hash>/<key>`, with `~` for `/`. A blob is written to a temporary file, fsynced and linked
+ * to its name. A link, unlike a rename, fails when the name is taken. Then its folder is fsynced.
  */
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
@@ -44,7 +44,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
       } catch (error) {
         throw codeOf(error) === 'EEXIST' ? new BlobExistsError(key) : error
       } finally {
-        // Nothing depends on its absence: what stays after a crash is swept at the next start.
+        // Not awaited: files left by a crash are removed at the next start.
         unlink(temporaryPath).catch(() => {})
       }
     },
@@ -82,7 +82,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
         for (const name of await readdir(folder)) {
           const key = name.replaceAll('~', '/')
           if (!key.startsWith(prefix)) continue
-          // Deleted since the folder was read: not there.
+          // Undefined when the blob was deleted after the folder was read.
           const blob = await statBlob(join(folder, name), key)
           if (blob) yield blob
         }
@@ -96,14 +96,14 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
   }
 }
 
-/** The folder's names are on the disk when it resolves. */
+/** Resolves once the names in the folder are on the disk. */
 async function syncFolder(folder: string) {
   await using handle = await open(folder, 'r')
   await handle.sync()
 }
 
 async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>): Promise<number> {
-  // One buffer is written and synced by one system call.
+  // O_DSYNC writes and syncs one buffer with one system call.
   const sync = Buffer.isBuffer(content) ? constants.O_DSYNC : 0
   await using handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | sync, 0o600)
   if (Buffer.isBuffer(content)) return await writeAll(handle, [content])
@@ -124,7 +124,7 @@ async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>):
   return size
 }
 
-/** A full disk may accept a part: what remains is written again, which then fails and says so. */
+/** A full disk may write only a part. Writing the rest then fails with the error. */
 async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
   if (parts.length === 0) return 0
   const total = parts.reduce((sum, part) => sum + part.length, 0)

@@ -5,18 +5,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Blobs } from './blobs.ts'
 import { BlobCorruptError, BlobExistsError, BlobNotFoundError, BlobTooLargeError } from './errors.ts'
 
-/** What the suite needs of a driver: the blobs on it, and hands on the stored bytes behind their back. */
+/** What the suite needs of a driver: its blobs, and direct access to the stored bytes. */
 export type SuiteStore = {
   blobs: Blobs
   damage(key: string, change: (sealed: Buffer) => Buffer): Promise<void>
-  /** Whatever a failed put might leave: unfinished files, uploads. */
+  /** How many unfinished files or uploads remain. */
   leftovers(): Promise<number>
   close(): Promise<void>
 }
 
 const MB = 1024 * 1024
 
-/** The behaviour that every driver has; a driver's own test file calls it. */
+/** The tests that every driver must pass; the driver's own test file calls this. */
 export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
   describe(`blobs on ${name}`, () => {
     let store: SuiteStore
@@ -278,7 +278,7 @@ function flip(sealed: Buffer, offset: number) {
   return damaged
 }
 
-/** Reads a stream to its end, and checks that no byte of it is wrong up to where it fails. */
+/** Reads a stream to its end, and checks that all bytes before a failure are right. */
 async function drain(blobs: Blobs, key: string, content: Buffer) {
   let offset = 0
   for await (const piece of (await blobs.open(key)) as AsyncIterable<Buffer>) {

@@ -1,22 +1,24 @@
 import type { Readable } from 'node:stream'
 
-/** What is known of a stored blob without opening it. `storedSize` is in bytes, compressed and sealed. */
+/** Metadata of a stored blob. `storedSize` is its sealed size in bytes. */
 export type StoredBlob = { key: string; storedSize: number; modifiedAt: Date }
 
-/** Sealed bytes up to this size travel as one buffer, larger ones as a stream. */
+/** Sealed bytes up to this size are passed as one buffer, more as a stream. */
 export const SMALL_BYTES = 256 * 1024
 
 /**
- * Where sealed bytes are kept; it knows neither secrets nor compression. Every driver passes the suite in
+ * Storage for sealed bytes; it knows neither secrets nor compression. Every driver passes the tests in
  * `driver-suite.ts`.
  */
 export type BlobDriver = AsyncDisposable & {
-  /** Durable when it resolves with the bytes written. Throws `BlobExistsError`; a failed write leaves nothing. */
+  /**
+   * Durable when it resolves to the number of bytes written. Throws `BlobExistsError`; a failed write leaves nothing.
+   */
   write(key: string, sealed: Buffer | AsyncIterable<Buffer>): Promise<number>
-  /** A buffer up to `SMALL_BYTES`, else a stream. Throws `BlobNotFoundError`. */
+  /** A buffer of up to `SMALL_BYTES`, else a stream. Throws `BlobNotFoundError`. */
   read(key: string): Promise<Buffer | Readable>
   stat(key: string): Promise<StoredBlob | undefined>
-  /** Deleting what is not there is no error. */
+  /** Deleting a missing blob is no error. */
   delete(key: string): Promise<void>
   /** In no particular order. */
   list(prefix: string): AsyncIterable<StoredBlob>

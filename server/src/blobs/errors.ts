@@ -1,4 +1,4 @@
-/** The key holds nothing: never written, deleted, or not acknowledged before a crash. */
+/** No blob has this key: it was never written, was deleted, or a crash came before it was acknowledged. */
 export class BlobNotFoundError extends Error {
   override name = 'BlobNotFoundError'
   readonly key: string
@@ -8,7 +8,7 @@ export class BlobNotFoundError extends Error {
   }
 }
 
-/** Blobs are write-once; the content that the key already holds is untouched. */
+/** Blobs are write-once. The stored content of the key is unchanged. */
 export class BlobExistsError extends Error {
   override name = 'BlobExistsError'
   readonly key: string
@@ -18,7 +18,7 @@ export class BlobExistsError extends Error {
   }
 }
 
-/** The stored bytes are not what was put under this key with this secret. */
+/** The stored bytes are damaged, were moved from another key, or were sealed with another secret. */
 export class BlobCorruptError extends Error {
   override name = 'BlobCorruptError'
   readonly key: string
@@ -28,7 +28,7 @@ export class BlobCorruptError extends Error {
   }
 }
 
-/** The content is longer than the `maxBytes` of its put; nothing of it was kept. */
+/** The content is longer than `maxBytes`; nothing was stored. */
 export class BlobTooLargeError extends Error {
   override name = 'BlobTooLargeError'
   readonly maxBytes: number

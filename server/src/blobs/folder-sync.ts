@@ -1,8 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
 /**
- * Makes new names in a folder durable: a name survives a power cut only once its folder was fsynced. Callers that come
- * while a sync is under way share the next one, so that many puts cost one fsync.
+ * Makes new names in a folder durable: a name survives a power cut only after an fsync of its folder. Callers that
+ * arrive during a sync share the next one, so many puts cost one fsync.
  */
 export class FolderSync {
   #handle: FileHandle
@@ -17,14 +17,14 @@ export class FolderSync {
     return new FolderSync(await open(path, 'r'))
   }
 
-  /** Resolves when every name that was in the folder at the time of the call is on the disk. */
+  /** Resolves when all names that were in the folder at the call are on the disk. */
   sync(): Promise<void> {
     this.#next ??= this.#afterRunning()
     return this.#next
   }
 
   async #afterRunning() {
-    // A sync that already runs may have begun before the caller's name was there.
+    // A running sync may have started before the caller's name was there.
     await this.#running?.catch(() => {})
     this.#running = this.#next
     this.#next = undefined

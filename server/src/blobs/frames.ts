@@ -7,15 +7,15 @@ import { BlobCorruptError } from './errors.ts'
  * | Bytes | Header |
  * |---|---|
  * | 4 | `GSB` and the version, 1 |
- * | 1 | encoding of the content: 0 as it is, 1 zstd of small content in one go, 2 zstd of a stream of any length |
+ * | 1 | encoding of the content: 0 none, 1 zstd of small content at once, 2 zstd of a stream of any length |
  * | 1 | log2 of the frame size |
  * | 4 | fingerprint of the secret, to tell a wrong secret from a damaged blob |
  * | 16 | salt |
  *
  * A frame is AES-256-GCM: ciphertext, then a 16-byte tag. Its key is HKDF-SHA256(secret, salt, name of the blob), so a
  * blob that is moved to another name does not open. Its nonce is the frame's number and a byte that is 1 only in the last
- * frame (the STREAM construction): frames can be neither swapped, dropped, repeated nor cut off. The header is additional
- * data of every frame. Nothing leaves `FrameReader` before its tag was verified.
+ * frame (the STREAM construction): frames can't be swapped, dropped, repeated or cut off. The header is additional data of
+ * every frame. `FrameReader` returns nothing before its tag is verified.
  */
 export const HEADER_BYTES = 26
 const MAGIC = Buffer.from('GSB\x01', 'latin1')
@@ -28,14 +28,14 @@ const ENCODINGS = ['plain', 'zstd', 'zstd-stream'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
 /**
- * Whether sealed bytes must be opened as a stream, since they may expand to any length. Only a hint, read before
- * anything was verified.
+ * Whether sealed bytes must be opened as a stream, since they may expand to any length. Only a hint: the header is not
+ * verified here.
  */
 export function isStreamed(sealed: Buffer) {
   return ENCODINGS[sealed[4] ?? 0] === 'zstd-stream'
 }
 
-/** The server's secret as the blobs use it; a key object, since Node imports a buffer anew for each use. */
+/** The server's secret for blobs; a key object, since Node would import a buffer again for each use. */
 export type BlobSecret = { key: KeyObject; fingerprint: Buffer }
 
 export function blobSecret(bytes: Buffer): BlobSecret {
@@ -68,7 +68,7 @@ function sealFrame(cipher: Cipher, content: Uint8Array, number: number, last: bo
   return [sealed, gcm.getAuthTag()]
 }
 
-/** Seals content that arrives in pieces; the caller writes what `header`, `push` and `end` return, in that order. */
+/** Seals content piece by piece; the caller writes what `header`, `push` and `end` return, in that order. */
 export class FrameWriter {
   readonly header: Buffer
   #cipher: Cipher
@@ -85,7 +85,7 @@ export class FrameWriter {
   push(content: Buffer): Buffer[] {
     this.#pending.push(content)
     this.#pendingBytes += content.length
-    // Exactly one full frame is kept back, since it is the last one unless more content follows.
+    // One full frame is kept back: it is the last one unless more content follows.
     if (this.#pendingBytes <= FRAME_BYTES) return []
 
     const all = Buffer.concat(this.#pending)
@@ -104,7 +104,7 @@ export class FrameWriter {
   }
 }
 
-/** Opens sealed bytes that arrive in pieces. `push` and `end` return verified content, and throw `BlobCorruptError`. */
+/** Opens sealed bytes piece by piece. `push` and `end` return verified content, and throw `BlobCorruptError`. */
 export class FrameReader {
   #secret: BlobSecret
   #key: string
@@ -118,7 +118,7 @@ export class FrameReader {
     this.#key = key
   }
 
-  /** Known once the header was pushed. */
+  /** Known once the header has been pushed. */
   get encoding(): Encoding | undefined {
     return this.#cipher && ENCODINGS[this.#cipher.header.readUInt8(4)]
   }

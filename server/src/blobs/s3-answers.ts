@@ -1,9 +1,9 @@
 import { parseXml, XmlElement } from '@rgrove/parse-xml'
 
-/** The outermost element of a store's answer; undefined for what is no XML, such as an empty answer or a proxy's page. */
+/** The root element of the store's answer; undefined when it is not XML, such as an empty answer or a proxy's page. */
 export function parseAnswer(text: string): XmlElement | undefined {
   try {
-    // While it completes an upload, S3 sends spaces to keep the connection open.
+    // S3 sends spaces to keep the connection open while it completes an upload.
     return parseXml(text.trimStart()).root ?? undefined
   } catch {
     return undefined

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
 import { parseAnswer, textOf } from './s3-answers.ts'
 
-/** A bucket of Amazon S3 or of anything that speaks its interface; addressed path-style. */
+/** A bucket of Amazon S3 or a compatible store, addressed path-style. */
 export type S3Config = {
   /** Origin, such as `https://s3.eu-central-1.amazonaws.com` or `http://127.0.0.1:9000`. */
   endpoint: string
@@ -11,13 +11,13 @@ export type S3Config = {
   region: string
   accessKeyId: string
   secretAccessKey: string
-  /** Put before every key as it is, usually ending in a slash. */
+  /** Prepended to every key unchanged; it usually ends with a slash. */
   prefix?: string
 }
 
 export type S3Request = {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  /** Absent: the bucket itself. */
+  /** When absent, the request is about the bucket itself. */
   key?: string
   query?: Record<string, string>
   headers?: Record<string, string>
@@ -28,7 +28,7 @@ const ATTEMPTS = 5
 const FIRST_PAUSE_MS = 100
 const PASSING = new Set([408, 429, 500, 502, 503, 504])
 
-/** The store answered with an error that is not about one blob. */
+/** An error of the store that is not about one blob. */
 export class S3Error extends Error {
   override name = 'S3Error'
   readonly status: number
@@ -40,8 +40,8 @@ export class S3Error extends Error {
 }
 
 /**
- * Sends signed requests. A connection that fails, and an overloaded store are tried again with growing pauses; every request made
- * here may be repeated. The body's hash is signed, so that a store refuses content that was damaged on its way.
+ * Sends signed requests. Failed connections and overloaded stores are retried with growing pauses; every request here
+ * may be repeated. The body's hash is signed, so the store refuses content that was damaged in transit.
  */
 export function createS3Requests(config: S3Config) {
   const client = new AwsClient({
@@ -65,7 +65,7 @@ export function createS3Requests(config: S3Config) {
     })
   }
 
-  /** The answer, of any status that another attempt would not change. */
+  /** Resolves to an answer whose status a retry would not change. */
   return async (request: S3Request): Promise<Response> => {
     const hash = await sha256Hex(request.body)
     for (let attempt = 1; ; attempt++) {
@@ -87,7 +87,7 @@ async function sha256Hex(body: Buffer | undefined) {
   const step = 1024 * 1024
   for (let offset = 0; offset < (body?.length ?? 0); offset += step) {
     hash.update(body?.subarray(offset, offset + step) ?? '')
-    // A part of 16 MB would otherwise hold up the event loop for some 10 ms.
+    // Hashing a part of 16 MB at once would block the event loop for about 10 ms.
     if (offset > 0) await new Promise((resolve) => setImmediate(resolve))
   }
   return hash.digest('hex')

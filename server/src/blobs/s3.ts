@@ -8,15 +8,15 @@ import { childrenOf, parseAnswer, textOf } from './s3-answers.ts'
 import { createS3Requests, type S3Config, S3Error, type S3Request } from './s3-requests.ts'
 
 /**
- * Sealed bytes above this go up in parts of this size. S3 wants at least 5 MB a part, and 10,000 parts at most (160 GB);
- * a part is held in memory up to three times while it is sent.
+ * Larger content is uploaded in parts of this size. S3 requires at least 5 MB a part and at most 10,000 parts (160 GB).
+ * A part takes up to three times its size in memory while it is sent.
  */
 const PART_BYTES = 16 * 1024 * 1024
 
-/** Marks who wrote an object, to know our own after an answer was lost. */
+/** Identifies the put that wrote an object, to recognise our own after an answer was lost. */
 const PUT_ID = 'x-amz-meta-put-id'
 
-/** Blobs as objects of a bucket, named prefix + key. */
+/** Blobs as objects of a bucket, named by prefix and key. */
 export function openS3Driver(config: S3Config): BlobDriver {
   const request = createS3Requests(config)
 
@@ -26,13 +26,13 @@ export function openS3Driver(config: S3Config): BlobDriver {
     return response
   }
 
-  /** Finishes a conditional write. A refusal is none when an earlier attempt of this same put got through. */
+  /** Completes a conditional write. A refusal is ignored when an earlier attempt of the same put succeeded. */
   const commit = async (sent: S3Request, key: string, putId: string) => {
     const conditional = await request({ ...sent, headers: { ...sent.headers, 'if-none-match': '*' } })
-    // Some stores refuse the condition instead of ignoring it.
+    // Some stores answer 501 to the condition.
     const response = conditional.status === 501 ? await request(sent) : conditional
     const answer = await response.text()
-    // CompleteMultipartUpload may answer 200 first and fail later, in the body.
+    // CompleteMultipartUpload may send status 200 first and report a failure in the body.
     if (response.ok && parseAnswer(answer)?.name !== 'Error') return
     const head = await request({ method: 'HEAD', key })
     if (head.ok && head.headers.get(PUT_ID) === putId) return
@@ -64,7 +64,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
 
   return {
     async write(key, sealed) {
-      // Stores that know no conditional writes exist; for them this look is the write-once check.
+      // Some stores ignore conditional writes; for them, this check keeps blobs write-once.
       if ((await request({ method: 'HEAD', key })).ok) throw new BlobExistsError(key)
       const putId = randomUUID()
       const parts = inParts(Buffer.isBuffer(sealed) ? [sealed] : sealed)
@@ -135,7 +135,7 @@ function storedBlob(object: XmlElement, root: string): StoredBlob {
   }
 }
 
-/** The same bytes in buffers of `PART_BYTES`; only the last may be smaller. */
+/** Splits content into buffers of `PART_BYTES`; only the last may be smaller. */
 async function* inParts(content: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let part = Buffer.allocUnsafeSlow(SMALL_BYTES)
   let filled = 0

@@ -2,15 +2,18 @@ import { constants, zstdCompressSync, zstdDecompressSync, type ZstdOptions } fro
 import { BlobCorruptError } from './errors.ts'
 import { type BlobSecret, FrameReader, FrameWriter } from './frames.ts'
 
-/** Level 1: on state it is several times faster than gzip, and smaller. Big chunks save trips to the thread pool. */
+/**
+ * At level 1, state compresses several times faster than with gzip, and smaller. Large chunks save trips to the thread
+ * pool.
+ */
 export const ZSTD_OPTIONS: ZstdOptions = {
   params: { [constants.ZSTD_c_compressionLevel]: 1 },
   chunkSize: 512 * 1024,
 }
 
 /**
- * Compresses and seals content in one go, on the calling thread: for small content only (200 KB take half a ms).
- * What does not shrink is stored as it is.
+ * Compresses and seals content at once, on the calling thread: for small content only (200 KB take half a ms). Content
+ * that does not shrink is stored uncompressed.
  */
 export function sealBuffer(secret: BlobSecret, key: string, content: Buffer, compress = true): Buffer {
   const compressed = compress ? zstdCompressSync(content, { ...ZSTD_OPTIONS, pledgedSrcSize: content.length }) : content
@@ -20,7 +23,7 @@ export function sealBuffer(secret: BlobSecret, key: string, content: Buffer, com
   return Buffer.concat([writer.header, ...frames, ...writer.end()])
 }
 
-/** The content of what `sealBuffer`, or a put in pieces, has sealed. Throws `BlobCorruptError`. */
+/** Opens the output of `sealBuffer` or of a streamed put. Throws `BlobCorruptError`. */
 export function unsealBuffer(secret: BlobSecret, key: string, sealed: Buffer): Buffer {
   const reader = new FrameReader(secret, key)
   const content = reader.push(sealed)
@@ -38,14 +41,14 @@ function decompress(key: string, compressed: Buffer) {
   }
 }
 
-/** Encoded content in, sealed bytes out. */
+/** Turns encoded content into sealed bytes. */
 export async function* sealPieces(writer: FrameWriter, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   yield writer.header
   for await (const piece of content) yield* writer.push(piece)
   yield* writer.end()
 }
 
-/** Sealed bytes in, verified encoded content out; throws `BlobCorruptError` instead of ending when frames are missing. */
+/** Turns sealed bytes into verified encoded content; throws `BlobCorruptError` when frames are missing. */
 export async function* unsealPieces(
   reader: FrameReader,
   sealed: Iterable<Buffer> | AsyncIterable<Buffer>,

@@ -1,12 +1,12 @@
 import type { Blobs } from './blobs.ts'
 
-/** A blob may be stored for this long, in ms, before a row names it: an upload takes its time, and its URL lives for a day. */
+/** How long a blob may exist before a row names it, in ms. An upload takes time, and its URL is valid for a day. */
 const ORPHAN_AGE_MS = 48 * 3_600_000
 const BATCH = 500
 
 /**
- * Deletes the blobs below `prefix` that nothing names any more: what failed or dead processes, and deleted rows, left
- * behind. `named` answers which of some keys are still named. Returns how many were deleted.
+ * Deletes the blobs below `prefix` that no row names: leftovers of failed requests, dead processes and deleted rows.
+ * `named` returns which of the given keys are still named. Returns how many blobs were deleted.
  */
 export async function sweepBlobs(
   { blobs, now }: { blobs: Blobs; now: () => Date },
@@ -35,7 +35,7 @@ export async function sweepBlobs(
   return swept
 }
 
-/** The part of a key behind its prefix: the id of what owns the blob. */
+/** The part of a key after its prefix: the id of the blob's owner. */
 export function blobOwner(key: string, prefix: string) {
   return key.slice(prefix.length).split('/', 1)[0] ?? ''
 }

@@ -9,20 +9,23 @@ import { getActor, setActor } from './request-log.ts'
 /** Who may send requests to a route. */
 export type Access = {
   /**
-   * `public` routes take no token; all others answer 401 without a good one. Those of the site's administrators do not exist
-   * for anybody else, whatever is sent to them.
+   * `public` routes take no token. All others answer 401 without a valid one. Routes for site administrators answer
+   * everybody else as if they did not exist.
    */
   access?: 'token' | 'public' | 'site-admin'
-  /** Whether the token of a task result opens it, which opens nothing else. The service checks that it is the right one. */
+  /**
+   * Accepts the access token of a task result, which every other route refuses. The handler checks that it is the right
+   * one.
+   */
   forTask?: true
 }
 
-/** What is rate-limited; agents, object URLs and probes are not: they come as often as the work asks for. */
+/** The paths that are rate-limited. Agents, signed URLs and probes are not: their work sets their pace. */
 const LIMITED_PATHS = /^\/(?:api\/v2|api\/meta|oauth|docs)\//
 
 export type Admit = (raw: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-/** Finds out who sends requests to the route at `url`, and refuses those that it is not open to. */
+/** Authenticates requests to the route at `url`, and refuses actors that the route does not accept. */
 export function createAdmission(app: App, limiter: RateLimiter | undefined, url: string, route: Access): Admit {
   const access = route.access === 'public' ? 'public' : 'token'
   const identify = limiter && LIMITED_PATHS.test(url) ? identifyLimited : identifyAny
@@ -35,7 +38,7 @@ export function createAdmission(app: App, limiter: RateLimiter | undefined, url:
     try {
       await identifyAny(raw)
     } catch (error) {
-      // Whoever guesses tokens has a new one each time, and one address.
+      // Guessed tokens differ each time, but they come from one address.
       takeAllowance(ANONYMOUS, raw, reply)
       throw error
     }

@@ -10,16 +10,16 @@ export type Answer = {
   headers?: Record<string, string>
   /** A JSON:API document, serialised when it is written. */
   document?: unknown
-  /** Anything else, with its content type. */
+  /** Content of any other type. */
   content?: { type: string; data: string | Buffer | Readable; size?: number }
 }
 
-/** What a route answers with under a status: JSON of a schema, content of another type, or (null) no body. */
+/** The body that a route sends with a status: JSON of a schema, content of another type, or none (null). */
 export type AnswerSchema = z.ZodType | Binary | null
-/** Content that is no JSON. */
+/** Content other than JSON. */
 export type Binary = { contentType: string }
 
-/** For the `answers` of a route: content of that type, such as `application/gzip`. */
+/** Content of a type, such as `application/gzip`, in the `answers` of a route. */
 export function binary(contentType: string): Binary {
   return { contentType }
 }
@@ -36,7 +36,7 @@ export function document(resource: Resource, included?: readonly Resource[]) {
   return included ? { data: resource, included } : { data: resource }
 }
 
-/** A page of a list with its links and `meta.pagination`; `url` is the request's. */
+/** A page of a list with its links and `meta.pagination`; `url` is the URL of the request. */
 export function listPage(
   list: { url: string; page: Page },
   paged: Paged<Resource>,
@@ -53,7 +53,7 @@ export function listPage(
   }
 }
 
-/** A list that is always whole. Clients that walk pages see one. */
+/** A list that is never split. Clients that read `meta.pagination` see a single page. */
 export function listAll(resources: readonly Resource[], included?: readonly Resource[]): Answer {
   const page = { number: 1, size: Math.max(1, resources.length) }
   return {
@@ -70,7 +70,7 @@ export function noContent(): Answer {
   return { status: 204 }
 }
 
-/** The action was accepted and its effects follow. */
+/** The action was accepted; its effects follow later. */
 export function accepted(): Answer {
   return { status: 202 }
 }

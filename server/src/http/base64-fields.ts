@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** From this length (bytes) on, to pass a text over costs less than to make it one. */
+/** Strings of at least this many bytes are decoded from the raw body. */
 const LONG = 32 * 1024
-/** So many texts are looked at; such a body has a dozen. */
+/** At most this many strings of a body are examined. A real body has about a dozen. */
 const MAX_TEXTS = 500
-/** A multiple of 4, and short enough for a text that V8 keeps among the young. */
+/** A multiple of 4, and small enough for V8 to allocate the string in its young generation. */
 const SLICE = 48 * 1024
-/** What stands for a field while the rest is parsed; nobody outside can guess it. */
+/** Replaces a field while the rest is parsed. It is random, so no client can forge it. */
 const MARK = `base64-${randomUUID()}-`
 
 type Cut = { start: number; end: number; bytes: Buffer }
 
 /**
- * Parses JSON of which the long texts under `names` are base64: they come as the bytes that they stand for. Megabytes are
- * never a text then, nor parsed. A field that is not base64 through and through stays a text. Throws as `JSON.parse` does.
+ * Parses JSON and decodes the long base64 strings under `names` to buffers. This avoids parsing strings of megabytes. A
+ * field that is not entirely base64 stays a string. Throws as `JSON.parse` does.
  */
 export function parseBase64Fields(body: Buffer, names: readonly string[]): unknown {
   const cuts = findCuts(body, names)
@@ -32,15 +32,15 @@ export function parseBase64Fields(body: Buffer, names: readonly string[]): unkno
       typeof value === 'string' && value.startsWith(MARK) ? cuts[Number(value.slice(MARK.length))]?.bytes : value,
     )
   } catch {
-    // For the error that names the right place.
+    // Parse again, so that the error names the position in the original body.
     return JSON.parse(body.toString())
   }
 }
 
-/** The bytes of long base64 attributes, by name. */
+/** The decoded bytes of long base64 attributes, by name. */
 export type Contents = Readonly<Record<string, Buffer>>
 
-/** Takes the bytes out of a body's attributes; a short text stands there then, since a schema knows texts only. */
+/** Moves the buffers out of a body's attributes. A short string takes their place, since schemas expect strings. */
 export function takeContents(body: unknown, names: readonly string[]): Contents {
   const attributes = memberOf(memberOf(body, 'data'), 'attributes')
   if (typeof attributes !== 'object' || attributes === null) return {}
@@ -88,12 +88,15 @@ function closingQuote(body: Buffer, from: number) {
   return -1
 }
 
-/** Whether nothing but a colon stands there: then the text before is the key of the one behind. */
+/** Whether only a colon separates two strings: the first is then the key of the second. */
 function isColon(body: Buffer, start: number, end: number) {
   return end - start < 100 && body.toString('latin1', start, end).trim() === ':'
 }
 
-/** Undefined unless all of it is base64. Node passes over what is none: then there are fewer bytes than there should be. */
+/**
+ * Undefined unless the whole range is base64. Node skips invalid characters, so an invalid range yields fewer bytes
+ * than expected.
+ */
 function decoded(body: Buffer, start: number, end: number): Buffer | undefined {
   let last = end
   while (last > start && end - last < 2 && body[last - 1] === 0x3d) last -= 1

@@ -10,12 +10,12 @@ declare module 'fastify' {
   }
 }
 
-/** Deeper than any document of the interface; what walks a value by recursion must not run out of stack. */
+/** Deeper than any document of the API, and shallow enough for recursive code. */
 const MAX_DEPTH = 100
 
 /**
- * Bodies are JSON, whatever type they are sent under, or a form; empty ones are undefined. One that can't be read is malformed
- * as one is that lacks a field: `invalid` (INTERFACE §1.4.3).
+ * Parses bodies as JSON, whatever their content type, or as a form. Empty bodies are undefined. A body that can't be
+ * parsed is `invalid`, like one that lacks a field (INTERFACE §1.4.3).
  */
 export function parseBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
@@ -23,16 +23,16 @@ export function parseBodies(scope: FastifyInstance) {
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) =>
-      // The type is also what curl sends along with JSON when it is not told another one.
+      // curl sends this content type by default, also with JSON.
       /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(request, body) : parseForm(body),
   )
-  // Clients send JSON under several types, and a type without a body; what is no JSON at all is refused as such.
+  // Clients send JSON under several types, and types without a body. Any other content fails as invalid JSON.
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
     parseJson(request, body),
   )
 }
 
-/** Bodies stay streams; one without a declared length ends in `too-large` at the limit of its route. */
+/** Leaves bodies as streams. A body without a declared length fails with `too-large` at the limit of its route. */
 export function streamBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
@@ -43,7 +43,7 @@ export function streamBodies(scope: FastifyInstance) {
 
 async function* limited(payload: Readable, limit: number) {
   let size = 0
-  // To leave the stream early must not destroy it: the request could no longer be answered.
+  // Leaving the loop early must not destroy the stream, or the request could not be answered.
   for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
     size += (chunk as Buffer).length
     if (size > limit) throw tooLarge(`the upload has more than the ${limit} bytes that are taken`)
@@ -55,7 +55,7 @@ function parseJson(request: FastifyRequest, body: Buffer): unknown {
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw invalid('the body is not valid UTF-8', '')
   const value = readJson(body, request.routeOptions.config.base64Fields)
-  // Within JSON both can stand as an escape only, so most texts needn't be looked at one by one.
+  // In JSON both can occur only as escapes, so most bodies need no check of each string.
   checkValue(value, body.includes('\\u') && /\\u(?:0000|d[89a-f])/i.test(body.toString('latin1')))
   return value
 }
@@ -77,8 +77,8 @@ function parseForm(body: Buffer) {
 type Place = { value: unknown; parent: Place | undefined; key: string; depth: number }
 
 /**
- * Refuses what no field can hold: the character U+0000 and halves of surrogate pairs, which the database has no place for,
- * and the key `__proto__`, with which an assignment changes what an object is. `texts` says whether texts are looked at.
+ * Refuses what can't be stored: the character U+0000 and lone surrogates, which PostgreSQL rejects, and the key
+ * `__proto__`, which can change an object's prototype. `texts` says whether strings are checked.
  */
 function checkValue(root: unknown, texts: boolean) {
   const isOpen = typeof root === 'string' ? texts : typeof root === 'object' && root !== null

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 
-/** The statuses of three requests with that header and one of another client, where each address may send two a second. */
+/**
+ * The statuses of three requests with this header and one of another client, with a limit of two a second per address.
+ */
 async function statuses(settings: Record<string, string>, forwarded: string) {
   const app = await createTestApp({ GROUNDSTATE_RATE_LIMIT: '2', ...settings })
   const ask = async (address: string) =>

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** What requests under way get to come to their end once the server closes, in ms. */
+/** How long open requests may take once the server closes, in ms. */
 const GRACE_MS = 10_000
 const SWEEP_MS = 200
 
 const signals = new WeakMap<object, AbortSignal>()
 
 /**
- * Lets a server that closes come to its end: requests that wait for something to happen are told to answer
- * (`closingSignal`), a connection ends with its answer, and what is left after a while is cut off. Without it a waiting agent
- * holds the server up for its whole long poll, and then for as long as connections are kept alive.
+ * Ends open requests and connections when the server closes. Requests that wait are told to answer (`closingSignal`),
+ * each connection closes after its answer, and the rest is cut off after `GRACE_MS`. Without this, an agent's long poll
+ * and kept-alive connections would delay the end.
  */
 export function endWhenClosing(server: FastifyInstance) {
   const closing = new AbortController()
@@ -19,7 +19,7 @@ export function endWhenClosing(server: FastifyInstance) {
 
   server.addHook('preClose', async () => {
     closing.abort()
-    // An answer that had begun before could not say that its connection ends.
+    // Answers that had begun before could not send `Connection: close`.
     sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
     limit = setTimeout(() => server.server.closeAllConnections(), GRACE_MS)
   })
@@ -32,7 +32,7 @@ export function endWhenClosing(server: FastifyInstance) {
   })
 }
 
-/** Aborts when the server of a request begins to close. */
+/** Aborts when the server of a request starts to close. */
 export function closingSignal(request: FastifyRequest): AbortSignal {
   const signal = signals.get(request.server.server)
   if (!signal) throw new Error('the server of this request is not watched')

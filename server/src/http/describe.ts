@@ -5,8 +5,8 @@ import { openApiPage } from './openapi-page.ts'
 import { createReader } from './openapi-reader.ts'
 
 /**
- * The description of the API, for programs and for people, built from `routes` when first asked for. `baseUrl` is asked
- * then, since a server on a free port learns its address late.
+ * The OpenAPI document and its page, built from `routes` on first use. `baseUrl` is read then: a server on a free port
+ * learns its address after this call.
  */
 export function describeRoutes(routes: readonly Route[], baseUrl: () => string): Routes {
   let document: Answer | undefined

@@ -1,7 +1,7 @@
 import type { ErrorsDocument } from '@groundstate/contract/answers'
 import { type AppError, type ErrorKind } from '../errors.ts'
 
-/** The one place where HTTP statuses stand; a kind without one does not compile. */
+/** The only table of HTTP statuses; a kind of error without a status does not compile. */
 const STATUS = {
   'bad-request': [400, 'bad request'],
   unauthorized: [401, 'unauthorized'],
@@ -22,8 +22,8 @@ export function errorStatus(error: AppError) {
 }
 
 /**
- * A JSON:API error document. `status` is text: clients written in Go can't decode a number there, and then show only the
- * HTTP status line.
+ * A JSON:API error document. `status` is a string: clients in Go can't decode a number there, and show only the HTTP
+ * status line.
  */
 export function errorDocument(error: AppError): ErrorsDocument {
   const [status, title] = STATUS[error.kind]
@@ -37,14 +37,14 @@ export function errorDocument(error: AppError): ErrorsDocument {
   }
 }
 
-/** A detail repeats what was sent, which may be as long as a body. */
+/** A detail may repeat what was sent, which may be as long as the body. */
 const MAX_DETAIL = 1000
 
 function shortened(detail: string) {
   return detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL)}…`.toWellFormed() : detail
 }
 
-/** What is answered for a bug: the id finds the log line, and nothing else leaves the server. */
+/** The answer to a bug. It has only the request id, which identifies the log line. */
 export function opaqueErrorDocument(requestId: string): ErrorsDocument {
   return {
     errors: [

@@ -1,6 +1,6 @@
 /**
- * The ETag of a document, by the digest of what it says: weak, as it stands for what is said and not for bytes that a proxy
- * may compress. A client that sends it back in If-None-Match spares the transfer, not the work.
+ * The ETag of a document with this digest. It is weak, since a proxy may compress the bytes. If-None-Match saves the
+ * transfer, not the work.
  */
 export function entityTag(digest: string) {
   return `W/"${digest}"`

@@ -10,7 +10,7 @@ import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
 import { loggedError, loggedPath } from './request-log.ts'
 
-/** Answers what was thrown while a request was handled. */
+/** Answers a request that failed with an error. */
 export function answerFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const known = error instanceof AppError ? error : translate(error, request)
   if (known?.kind === 'unavailable' || (known && isRefusedValue(error))) {
@@ -22,7 +22,7 @@ export function answerFault(app: App, error: unknown, request: FastifyRequest, r
   }
   if (known.retryAfterMs !== undefined) {
     const seconds = Math.max(0.001, known.retryAfterMs / 1000)
-    // X-RateLimit-Reset must be a number: a client that can't parse it ends its process.
+    // X-RateLimit-Reset must be a number: a client that can't parse it exits.
     reply.header('retry-after', Math.ceil(seconds)).header('x-ratelimit-reset', seconds.toFixed(3))
   }
   if (known.kind === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="groundstate"')
@@ -41,19 +41,19 @@ export function answerFault(app: App, error: unknown, request: FastifyRequest, r
   }
 }
 
-/** What the system says of a full disk, a used-up quota and a limited file, and PostgreSQL of its own disk. */
+/** The error codes for a full disk: those of the system (disk, quota, file size) and that of PostgreSQL. */
 const OUT_OF_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
 
 function isOutOfRoom(error: unknown) {
   return OUT_OF_ROOM.has(codeOf(error) ?? '')
 }
 
-/** Errors of the HTTP library that are the caller's, and those of the database that are nobody's bug. */
+/** Errors of the HTTP library that the client caused, and errors of the database that are no bugs. */
 function translate(error: unknown, request: FastifyRequest): AppError | undefined {
   if (isRefusedValue(error)) return invalid('a value is out of the range that can be stored')
   if (isUnavailable(error)) return unavailable('the database does not answer, try again in a moment', 1000)
   if (isOutOfRoom(error)) return unavailable('the disk of the server is full, so nothing was stored', 10_000)
-  // Nobody reads this answer.
+  // The client has left, so nobody reads this answer.
   if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   return error instanceof Error ? translateLibraryError(error, request) : undefined
 }
@@ -72,13 +72,13 @@ function translateLibraryError(error: Error, request: FastifyRequest): AppError 
   return status === 415 ? new AppError('unsupported-media-type', [{ detail }]) : badRequest(detail)
 }
 
-/** What went wrong before there was a request, by the parser's code: status and detail. */
+/** Failures of the HTTP parser by its code: status and detail. */
 const PARSER_FAULTS: Record<string, [status: number, detail: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
   HPE_HEADER_OVERFLOW: [431, 'the path and headers are larger than 16 KiB'],
 }
 
-/** Answers, on the bare socket, what is no HTTP request or an endless one. */
+/** Answers on the raw socket when the input is no HTTP request, or one that never ends. */
 export function answerParserFault(error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const [status, detail] = PARSER_FAULTS[error.code ?? ''] ?? [400, 'the request is not valid HTTP']

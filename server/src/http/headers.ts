@@ -1,7 +1,7 @@
 /**
- * Headers of every response. Clients of the public API read the first four off any of them: the command line refuses a
- * `cloud` block below API version 2.5, and takes the digits after the `v` of X-TFE-Version for the release that decides
- * about structured output.
+ * The headers of every response. Clients of the public API read the first four from any response. The command line
+ * refuses a `cloud` block below API version 2.5, and reads the number after the `v` of X-TFE-Version as the release
+ * that decides about structured output.
  */
 export const BASE_HEADERS = {
   'tfp-api-version': '2.6',
@@ -12,7 +12,7 @@ export const BASE_HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const
 
-/** What a page gets besides: nobody may frame it or keep a handle on its window, and it needs no device. */
+/** Additional headers of HTML pages: no frames, no shared window, no devices. */
 export const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
   'cross-origin-opener-policy': 'same-origin',

@@ -1,12 +1,12 @@
-/** Markup that is safe to put into a page as it is. */
+/** Markup that may be inserted into a page unescaped. */
 export type Html = { markup: string }
 
-/** Marks text as markup; only for text that is ours. */
+/** Marks a string as markup; only for constants of our own. */
 export function raw(markup: string): Html {
   return { markup }
 }
 
-/** Joins markup; text in it is escaped, for element content and quoted attributes. */
+/** A template tag that escapes strings, for element content and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   const markup = strings.reduce((text, part, index) => {
     const value = values[index - 1] ?? ''

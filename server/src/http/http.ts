@@ -27,28 +27,28 @@ export type RouteOptions<
   Subject = unknown,
   Path extends string = string,
 > = Access & {
-  /** What it does, for the documentation of the API: `Lock a workspace`. Imperative, no full stop. */
+  /** What the route does, for the API documentation: `Lock a workspace`. Imperative, no full stop. */
   summary?: string
-  /** The schema of each answer by its status, without what is included. Errors need none: they are all of one kind. */
+  /** The schema of each answer by its status, without `included`. Errors all have the same schema and need no entry. */
   answers?: Readonly<Record<number, AnswerSchema>>
-  /** Query parameters beside `include` and the page, by name; for documentation. */
+  /** Query parameters by name, for the documentation. `include` and pagination are added automatically. */
   query?: Readonly<Record<string, z.ZodType>>
-  /** What `include` may name, and the schemas of what it brings. */
+  /** The include paths of the route, with the schemas of the resources that they add. */
   include?: IncludeTable | readonly string[]
   /**
-   * Loads what the path names and checks that the caller may do this to it; throws as `requireX` does. Called before anything
-   * of the body is read: a caller without the right costs no body. The handler gets the result as `req.subject`.
+   * Loads what the path names and checks the permission; throws as `requireX` does. It runs before the body is read, so
+   * unauthorised callers can't make the server read one. The handler gets the result as `req.subject`.
    */
   authorise?: (ctx: Ctx, params: Params<Path>) => Promise<Subject>
-  /** The schema of the body; without one the body is not read. */
+  /** The schema of the body; without one, the body is not read. */
   body?: Body
-  /** The largest body, in bytes. */
+  /** The maximum size of the body, in bytes. */
   maxBytes?: number
-  /** Attributes whose texts are base64: of a long one the handler gets the bytes that it stands for, in `req.contents`. */
+  /** Attributes with base64 strings. The handler gets the decoded bytes of long ones in `req.contents`. */
   base64Fields?: readonly string[]
-  /** The body is not parsed: the handler reads `req.raw.body`, a stream. */
+  /** The body is not parsed: the handler reads the stream `req.raw.body`. */
   upload?: true
-  /** Paths start at `/api/v2` unless this says otherwise. */
+  /** The prefix of the path, `/api/v2` by default. */
   prefix?: string
 }
 
@@ -57,14 +57,14 @@ export type Request<Path extends string, Body, Subject = undefined> = {
   params: Params<Path>
   query: Record<string, unknown>
   body: Body
-  /** What `authorise` of the route has returned. */
+  /** The result of the route's `authorise`. */
   subject: Subject
-  /** The bytes of long base64 fields, by name. */
+  /** The decoded bytes of long base64 fields, by name. */
   contents: Contents
   includes: ReadonlySet<string>
   /** The request's path and query, for the links of a list. */
   url: string
-  /** The page of a list, read when asked for. */
+  /** The requested page of a list; throws when the parameters are invalid. */
   page(): Page
   header(name: string): string | undefined
   raw: FastifyRequest
@@ -73,7 +73,7 @@ export type Request<Path extends string, Body, Subject = undefined> = {
 
 type Handler<Path extends string, Body, Subject> = (req: Request<Path, Body, Subject>) => Promise<Answer | undefined>
 
-/** What a feature registers its routes on. */
+/** The interface on which a feature registers its routes. */
 export type Http = {
   [Name in Lowercase<Method>]: {
     <Path extends string>(path: Path, handler: Handler<Path, undefined, undefined>): void
@@ -88,16 +88,19 @@ export type Routes = (http: Http) => void
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
-/** A registered route, for the OpenAPI document and for tests that walk all of them; `feature` names who registered it. */
+/**
+ * A registered route, for the OpenAPI document and for tests of all routes; `feature` is the feature that registered
+ * it.
+ */
 export type Route = { method: Method; url: string; options: RouteOptions; feature: string }
 
 export const API_PREFIX = '/api/v2'
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
 
 export type Scopes = {
-  /** Its bodies are parsed. */
+  /** The scope of routes whose bodies are parsed. */
   parsed: FastifyInstance
-  /** Its bodies stay streams. */
+  /** The scope of routes whose bodies stay streams. */
   streamed: FastifyInstance
 }
 
@@ -109,7 +112,7 @@ type HttpOptions = {
   feature: string
 }
 
-/** Binds `Http` to two scopes of a Fastify server; what is registered is added to `routes`. */
+/** Creates `Http` on two scopes of a Fastify server, and adds each registered route to `routes`. */
 export function createHttp(app: App, { scopes, routes, loaders, limiter, feature }: HttpOptions): Http {
   const subjects = new WeakMap<FastifyRequest, unknown>()
 
@@ -125,7 +128,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       url,
       bodyLimit: maxBytes,
       config: base64Fields ? { base64Fields } : {},
-      // Before the body: nothing is read of one whose sender has no right to send it.
+      // Authenticate before the body is read, so that nothing is read from refused callers.
       onRequest: async (raw, reply) => {
         await admit(raw, reply)
         if (upload) checkLength(raw, maxBytes)
@@ -134,7 +137,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       handler: async (raw, reply) => {
         const ctx = contextOf(raw)
         const query = raw.query as Record<string, unknown>
-        // Without content there is nothing that the parsers are called for.
+        // Fastify calls no parser for an empty body.
         if (upload) raw.body ??= Readable.from([])
         const contents = base64Fields ? takeContents(raw.body, base64Fields) : {}
         const body = options.body && parseBody(options.body, raw.body)

@@ -1,10 +1,13 @@
 import type { z } from 'zod'
 import { badRequest } from '../errors.ts'
 
-/** What `include` may name: for each path (`current_run.plan`) the schemas of what it brings, null where that is never anything. */
+/**
+ * The paths that `include` accepts (`current_run.plan`), each with the schemas of the resources it adds. Null marks a
+ * path that never adds anything.
+ */
 export type IncludeTable = Readonly<Record<string, z.ZodType | readonly z.ZodType[] | null>>
 
-/** The paths that a route offers, in its order. */
+/** The paths that a route accepts, in the order of its table. */
 export function offeredPaths(include: IncludeTable | readonly string[]): readonly string[] {
   return isList(include) ? include : Object.keys(include)
 }
@@ -14,9 +17,8 @@ function isList(include: IncludeTable | readonly string[]): include is readonly 
 }
 
 /**
- * Reads the `include` parameter: a comma list of relations in snake case (kebab case is accepted too). The answer has the
- * order of `offered`. Throws `bad-request` for one that the endpoint does not offer; clients look for the words
- * `Invalid include parameter`.
+ * Reads the `include` parameter: a comma-separated list of paths in snake case (kebab case is accepted too). The result
+ * has the order of `offered`. Throws `bad-request` for an unknown path; clients match on `Invalid include parameter`.
  */
 export function readIncludes(query: Record<string, unknown>, offered: readonly string[]): ReadonlySet<string> {
   if (query['include'] === undefined) return NONE

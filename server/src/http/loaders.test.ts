@@ -29,7 +29,7 @@ const workspace = (id: string, current: string, lockedBy = one('users', 'ada')):
   },
 })
 
-/** Loaders that write down what they were asked for; nobody may read what is called secret. */
+/** Loaders that record their calls; a resource called secret is unreadable. */
 function fakes() {
   const asked: string[] = []
   const named = (type: string, make: (id: string) => Resource = (id) => ({ type, id })): Loader => ({

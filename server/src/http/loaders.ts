@@ -2,7 +2,10 @@ import type { Identifier, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../app.ts'
 import type { Answer } from './answers.ts'
 
-/** Resources of a type, or of several, by their ids, in one query. What the caller may not read is left out. */
+/**
+ * Loads resources of one or several types by their ids, in one query. Resources that the caller may not read are left
+ * out.
+ */
 export type TypeLoader = {
   type: string | readonly string[]
   of?: undefined
@@ -10,8 +13,8 @@ export type TypeLoader = {
 }
 
 /**
- * A relation of which the resource itself does not tell the data: what belongs there, by the id of the parent, for all
- * parents in one query. The relation of a parent that is left out stays as it is.
+ * A relation whose resource does not carry the linkage. It is loaded by the ids of the parents, in one query for all of
+ * them. A parent that is left out keeps its relation as it is.
  */
 export type RelationLoader = {
   of: string
@@ -19,12 +22,12 @@ export type RelationLoader = {
   load: (ctx: Ctx, parents: readonly Resource[]) => Promise<ReadonlyMap<string, Resource | readonly Resource[]>>
 }
 
-/** How a feature's resources get into the documents that ask for them by `include`. */
+/** How the resources of a feature are included in documents. */
 export type Loader = TypeLoader | RelationLoader
 
 export type Loaders = { byType: ReadonlyMap<string, TypeLoader>; byRelation: ReadonlyMap<string, RelationLoader> }
 
-/** Throws when two loaders bring the same. */
+/** Throws when two loaders load the same type or relation. */
 export function indexLoaders(loaders: readonly Loader[]): Loaders {
   const byType = new Map<string, TypeLoader>()
   const byRelation = new Map<string, RelationLoader>()
@@ -41,9 +44,9 @@ function add<Value>(map: Map<string, Value>, key: string, value: Value) {
 }
 
 /**
- * Adds to a document what `paths` name (`current_run.plan`), each resource once, in the order of the paths and of the
- * relations' data. A path brings what stands along it too. The number of queries does not depend on the number of
- * resources: of one depth, each type is loaded once. A document that has its `included` already stays as it is.
+ * Adds the resources along `paths` (`current_run.plan`) to a document. Each appears once, in the order of the paths and
+ * of their linkage. All resources of one type at one depth are loaded with one query. A document that already has
+ * `included` is not changed.
  */
 export async function addIncluded(ctx: Ctx, loaders: Loaders, answer: Answer, paths: ReadonlySet<string>) {
   const { document } = answer
@@ -65,7 +68,7 @@ function relationsOf(path: string) {
   return path.replaceAll('_', '-').split('.')
 }
 
-/** Resources by type and id; undefined for those that were asked for in vain. */
+/** Loaded resources by type and id; undefined for those that were not found. */
 type Known = Map<string, Resource | undefined>
 
 async function loadIncluded(
@@ -95,7 +98,7 @@ async function loadIncluded(
   return [...included.values()]
 }
 
-/** What is known at the end of some relations, each resource once. */
+/** The loaded resources at the end of a path of relations, each once. */
 function follow(known: Known, from: readonly Resource[], relations: readonly string[]): readonly Resource[] {
   return relations.reduce((parents, relation) => {
     const keys = new Set(parents.flatMap((parent) => identifiers(parent, relation).map(keyOf)))

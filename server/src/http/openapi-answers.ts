@@ -8,15 +8,14 @@ import { JSON_API_TYPE } from './headers.ts'
 import type { Route, RouteOptions } from './http.ts'
 
 /**
- * Adds a schema to the document and returns it as JSON Schema, or as a reference to it. Both bodies and answers are described
- * by the input of their schemas: what is sent, before defaults and transformations, and what an answer is on the wire. The
- * path makes the place in the document unique.
+ * Adds a schema to the document and returns it as JSON Schema, or as a reference. Bodies and answers are both described
+ * by the input of their schemas: the JSON on the wire. The path must be unique in the document.
  */
 export type Describe = (schema: z.ZodType, path: string[]) => ReturnType<ComponentRegistry['addSchema']>
 
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` })
 
-/** What a route answers with, by status: its own answers, and those of them that all routes share when they refuse. */
+/** All answers of a route by status: its own and the error answers that routes share. */
 export function responses({ url, options }: Route, describe: Describe): ZodOpenApiResponsesObject {
   const own = Object.entries(options.answers ?? ANY_ANSWERS).map(([status, answer]) => [
     status,
@@ -40,7 +39,7 @@ function response(status: string, answer: AnswerSchema, include: RouteOptions['i
   return { description, content: { [type]: { schema: describe(withIncluded(answer, include), [status]) } } }
 }
 
-/** The answers of refusals, for `components.responses`. */
+/** The shared error answers, for `components.responses`. */
 export function refusals(describe: Describe) {
   const schema = describe(errorsDocument, ['refusals'])
   const refusal = (description: string) => ({ description, content: { [JSON_API_TYPE]: { schema } } })
@@ -53,7 +52,7 @@ export function refusals(describe: Describe) {
   }
 }
 
-/** Whether one of the answers is a page of a list, which links to the others. */
+/** Whether one of the answers is a page with links to other pages. */
 export function isPaged(answers: RouteOptions['answers']) {
   return Object.values(answers ?? {}).some(
     (answer) => answer instanceof z.ZodObject && 'links' in answer.shape && 'meta' in answer.shape,
@@ -62,19 +61,19 @@ export function isPaged(answers: RouteOptions['answers']) {
 
 const DOCUMENT_MEMBERS = new Set(['data', 'errors', 'included', 'links', 'meta'])
 
-/** A document of JSON:API has none but these members; other JSON is served as what it is. */
+/** JSON:API documents have only these members; all other JSON is plain JSON. */
 function isJsonApi(answer: z.ZodType) {
   return answer instanceof z.ZodObject && Object.keys(answer.shape).every((name) => DOCUMENT_MEMBERS.has(name))
 }
 
-/** The schema of a document together with what may be included in it. */
+/** The schema of a document, extended by what may be included in it. */
 function withIncluded(answer: z.ZodType, include: RouteOptions['include'] = {}) {
   const brought = new Set(Object.values(include).flat().filter(isSchema))
   if (brought.size === 0 || !(answer instanceof z.ZodObject)) return answer
   return answer.extend({ included: z.array(z.union([...brought])).optional() })
 }
 
-/** Whether it is one: a path may never bring anything, and a list of paths does not say what they bring. */
+/** Whether a path adds anything that has a schema: null and plain lists of paths have none. */
 function isSchema(brought: unknown): brought is z.ZodType {
   return brought instanceof z.ZodType
 }
@@ -98,5 +97,5 @@ const anyDocument = z
   })
   .meta({ id: 'Document' })
 
-/** The answers of a route that does not describe its own: documents that say no more than JSON:API itself. */
+/** The answers of a route without `answers`: any JSON:API document. */
 const ANY_ANSWERS: Readonly<Record<string, AnswerSchema>> = { '2XX': anyDocument }

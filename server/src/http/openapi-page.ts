@@ -2,11 +2,11 @@ import type { Answer } from './answers.ts'
 import { PAGE_HEADERS } from './headers.ts'
 import { html } from './html.ts'
 
-/** Whatever the reader's script would like to do besides: it may talk to this server and to nobody else. */
+/** The content security policy of the page: its script may talk to this server only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  // The script brings its style along.
+  // The script contains its own style.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -15,7 +15,10 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-/** Without what needs other servers, and without requests: a session's cookie would go along with them. */
+/**
+ * Settings of the reader. They turn off all that contacts other servers, and the "try it" requests, which would carry
+ * the session's cookie.
+ */
 const SETTINGS = JSON.stringify({
   hideTestRequestButton: true,
   hideClientButton: true,
@@ -27,7 +30,10 @@ const SETTINGS = JSON.stringify({
   defaultOpenFirstTag: false,
 })
 
-/** The OpenAPI document for people. `url` is the request's: addresses are relative to it, to stay behind any proxy's prefix. */
+/**
+ * The OpenAPI document as an HTML page. Addresses are relative to `url`, the URL of the request, so that they work
+ * behind a proxy's prefix.
+ */
 export function openApiPage(url: string): Answer {
   const root = /^[^?]*\/(?:\?|$)/.test(url) ? '../..' : '..'
   const document = `${root}/api/v2/openapi.json`

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib'
 import fastify from 'fastify'
 import type { Answer } from './answers.ts'
 
-/** The script of the page that shows the OpenAPI document, read and compressed when first asked for: it has 4 MB. */
+/** The script of the page, read and compressed on first use: it has 4 MB. */
 export function createReader(): (acceptEncoding: string | undefined) => Promise<Answer> {
   let loading: Promise<{ script: string; compressed: Buffer }> | undefined
 
@@ -24,7 +24,7 @@ async function load() {
   return { script, compressed: await promisify(gzip)(script, { level: 9 }) }
 }
 
-/** The package hands its script out through a route of a server only; this one never listens. */
+/** The package serves its script only through a route, so this server exists to ask it. It never listens. */
 async function packagedScript() {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')
   await using server = fastify()

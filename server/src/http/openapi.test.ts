@@ -14,7 +14,7 @@ const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
   ]),
 )
 
-/** Until then routes without `answers` are described by what all documents have in common. */
+/** Until then, routes without `answers` get a generic document. */
 const EVERY_ROUTE_IS_DESCRIBED = false
 
 describe('the OpenAPI document', () => {

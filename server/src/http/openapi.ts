@@ -6,7 +6,7 @@ import { API_PREFIX, type Route } from './http.ts'
 import { offeredPaths } from './includes.ts'
 import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
 
-/** A JSON Schema, with the keywords that readers of the document look at. */
+/** A JSON Schema with the keywords that readers of the OpenAPI document use. */
 export type Schema = {
   $ref?: string
   type?: string | string[]
@@ -47,7 +47,7 @@ const DESCRIPTION = `Documents are JSON:API. Send an API token as bearer; an id 
 A list takes \`page[number]\` and \`page[size]\` (20, at most 100) and carries \`meta.pagination\`. What you may not see is
 answered as what does not exist.`
 
-/** The OpenAPI document of the public API: an operation for each route, from the schemas that its bodies and answers have. */
+/** The OpenAPI document of the public API: one operation for each route, from its schemas. */
 export function openApi(routes: readonly Route[], baseUrl: string): OpenApi {
   const described = routes.filter((route) => (route.options.prefix ?? API_PREFIX) === API_PREFIX)
   const registry = createRegistry()
@@ -66,7 +66,7 @@ export function openApi(routes: readonly Route[], baseUrl: string): OpenApi {
     paths,
     components: { ...components, securitySchemes, responses: refused },
   }
-  // The library's types allow all that a document may be; this one is as our own types say.
+  // The library's types are wider than what this document contains.
   return document as unknown as OpenApi
 }
 
@@ -106,7 +106,7 @@ function requestBody({ options: { upload, body } }: Route, named: (body: z.ZodTy
 
 type NameBody = (body: z.ZodType, name: string) => z.ZodType
 
-/** Gives each body a name of its own, by the first operation that takes it, unless its schema has one. */
+/** Names each body after the first operation that takes it, unless its schema has a name. */
 function bodyNames(): NameBody {
   const named = new Map<z.ZodType, z.ZodType>()
   return (body, name) => {
@@ -151,16 +151,16 @@ const PAGE_PARAMETERS = {
   'page[size]': z.int().min(1).optional().describe('items on a page, 20 by default; more than 100 are taken as 100'),
 }
 
-/** No request needs a parameter in its query, whatever the schema of one says. */
+/** All query parameters are optional in the document, whatever their schemas say. */
 function optional(schema: z.ZodType) {
   return schema.optional().meta({ description: schema.description })
 }
 
-/** Takes out of a schema what says nothing to clients, or would bind them to what we say today. */
+/** Removes keywords that do not help clients, or that would forbid later additions. */
 const tidy: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
-  // Strict schemas are for our tests: clients must tolerate members that are added to an answer.
+  // Strict schemas are for our tests. Clients must accept new members in answers.
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-  // The format says it; the pattern is ten lines of calendar.
+  // The format says the same; the pattern is ten lines long.
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum

@@ -3,7 +3,9 @@ import type { Page } from '../db/page.ts'
 
 const SIZES = { preset: 20, max: 100 }
 
-/** Reads `page[number]` and `page[size]`; a size above 100 is 100. Throws `invalid` for anything but positive integers. */
+/**
+ * Reads `page[number]` and `page[size]`; larger sizes become 100. Throws `invalid` unless they are positive integers.
+ */
 export function readPage(query: Record<string, unknown>, sizes = SIZES): Page {
   return {
     number: readPositive(query, 'page[number]', 1),
@@ -36,7 +38,7 @@ export function paginationMeta(page: Page, total: number) {
   }
 }
 
-/** The links of a list: the URL asked for with the number of the page replaced; null where there is no such page. */
+/** The links of a list: the URL of the request with another page number; null where there is no such page. */
 export function pageLinks(url: string, page: Page, total: number) {
   const [, path = '', search = ''] = /^([^?]*)\??(.*)$/s.exec(url) ?? []
   const pages = Math.max(1, Math.ceil(total / page.size))

@@ -1,12 +1,12 @@
 import { invalidParameter } from '../errors.ts'
 
-/** A query parameter that is text; undefined when it is absent or empty. A repeated one counts with its last value. */
+/** A text parameter of the query; undefined when absent or empty. Of repeated ones, the last value counts. */
 export function readText(query: Record<string, unknown>, parameter: string): string | undefined {
   const text = [query[parameter]].flat().at(-1)
   return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined
 }
 
-/** A comma list; undefined when it is absent or empty. */
+/** A comma-separated list; undefined when absent or empty. */
 export function readList(query: Record<string, unknown>, parameter: string): string[] | undefined {
   const given = [query[parameter] ?? []].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : []))
   const items = given.map((item) => item.trim()).filter((item) => item !== '')
@@ -20,7 +20,7 @@ export function readBoolean(query: Record<string, unknown>, parameter: string): 
   throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be true or false`, parameter)
 }
 
-/** A moment in ISO 8601 of a year with four digits, as the database can hold it; undefined when it is absent or empty. */
+/** An ISO 8601 timestamp with a four-digit year, which the database can store; undefined when absent or empty. */
 export function readTime(query: Record<string, unknown>, parameter: string): Date | undefined {
   const text = readText(query, parameter)
   if (text === undefined) return undefined
@@ -30,7 +30,7 @@ export function readTime(query: Record<string, unknown>, parameter: string): Dat
   throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be a time such as ${example}`, parameter)
 }
 
-/** `sort`, one of `names` with or without a `-` before it. Throws `invalid` for anything else. */
+/** Reads `sort`: one of `names`, with an optional `-` for descending order. Throws `invalid` for anything else. */
 export function readSort<Name extends string>(query: Record<string, unknown>, names: readonly Name[], preset: Name) {
   const text = readText(query, 'sort') ?? preset
   const descending = text.startsWith('-')

@@ -63,7 +63,7 @@ describe('a server with a limit', async () => {
   const app = await createTestApp({ GROUNDSTATE_RATE_LIMIT: '3' })
   const [ann, bob] = [await createUser(app), await createUser(app)]
 
-  // Real time would fill the buckets while the test runs.
+  // Real time would refill the buckets during the test.
   const moment = new Date('2030-01-01T00:00:00Z').getTime()
   let passed = 0
   app.now = () => new Date(moment + passed)

@@ -2,23 +2,23 @@ import ipaddr from 'ipaddr.js'
 import type { Actor } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
 
-/** `remaining` requests may follow at once, the next one in `waitMs`. */
+/** `remaining` more requests may follow at once; the next one after that in `waitMs`. */
 export type Allowance = { allowed: boolean; remaining: number; waitMs: number }
 export type RateLimiter = { limit: number; take: (key: string, nowMs: number) => Allowance }
 
-/** The requests a second that one caller may send; 0 is no limit. */
+/** The maximum of requests a second for one caller; 0 is no limit. */
 export function rateLimit(config: Pick<Config, 'rateLimit' | 'edition'>) {
   return config.rateLimit ?? (config.edition === 'hosted' ? 30 : 0)
 }
 
 /**
- * A bucket for each key that holds `limit` requests and fills again within a second. Buckets are in the memory of the
- * process: with N replicas a caller whose requests are spread evenly gets up to N times the limit, in exchange for
- * requests that touch no shared state.
+ * A token bucket for each key: it holds `limit` requests and refills within a second. Buckets live in the memory of the
+ * process. With N replicas, a caller whose requests are spread evenly gets up to N times the limit; in exchange,
+ * requests share no state.
  *
- * A bucket is one number, the time at which it is full again, so a key that is not known has a full one. Two generations of
- * a second or more each drop those that are surely full without looking at them. A cache of limited size would forget buckets
- * in use, and so forgive, as soon as enough other callers come.
+ * A bucket is stored as the time at which it is full again, so an unknown key has a full bucket. Two generations of at
+ * least a second each let full buckets be dropped without a scan. A cache of limited size would drop buckets in use
+ * when enough other callers come, and so reset their limits.
  */
 export function createRateLimiter(limit: number): RateLimiter {
   const intervalMs = 1000 / limit
@@ -32,7 +32,7 @@ export function createRateLimiter(limit: number): RateLimiter {
       current = new Map()
       turnedAt = nowMs
     }
-    // Never more than empty: a clock that was set back must not lock anybody out.
+    // At most empty: a clock that was set back must not lock anybody out.
     const emptiness = Math.min(1000, Math.max(0, (current.get(key) ?? previous.get(key) ?? 0) - nowMs))
     const next = emptiness + intervalMs
     const allowed = next <= 1000 + 1e-6
@@ -44,14 +44,14 @@ export function createRateLimiter(limit: number): RateLimiter {
   return { limit, take }
 }
 
-/** Whose bucket a request is taken from: the token's or the session's, else the address's. */
+/** The key of the bucket for a request: its token or session, else its address. */
 export function callerKey(actor: Actor, address: string) {
   if ('tokenId' in actor && actor.tokenId !== undefined) return actor.tokenId
   if (actor.kind === 'user' && actor.sessionId !== undefined) return actor.sessionId
   return `address ${network(address)}`
 }
 
-/** An IPv6 address counts by its /64: whoever has one of those addresses has all of them. */
+/** An IPv6 address counts as its /64, since a network usually holds all addresses of a /64. */
 function network(address: string) {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

@@ -1,12 +1,12 @@
 import { hash, randomUUID } from 'node:crypto'
 
-/** What stands for raw JSON while a document is serialised; nobody outside can guess it, so no text of a user holds it. */
+/** Replaces raw JSON while a document is serialised. It is random, so no text of a user contains it. */
 const MARK = `raw-json-${randomUUID()}`
 let collecting: RawJson[] | undefined
 
 /**
- * A part of a document that is JSON already, as UTF-8. It is copied into the answer as it is: a large part that is kept as
- * text costs neither a parse nor a serialisation.
+ * A part of a document that is already JSON, as UTF-8. It is copied into the answer unchanged, without parsing and
+ * serialising it again.
  */
 export class RawJson {
   bytes: Buffer
@@ -16,7 +16,7 @@ export class RawJson {
     this.bytes = bytes
   }
 
-  /** Of the bytes; taken once, for a part that is shown again and again. */
+  /** The digest of the bytes, computed once. */
   get digest() {
     this.#digest ??= digestOf(this.bytes)
     return this.#digest
@@ -29,7 +29,7 @@ export class RawJson {
   }
 }
 
-/** A document as the bytes of its JSON, and how to get a short text that is another one for other bytes. */
+/** Serialises a document, and returns a function for the digest of its content. */
 export function serialise(document: unknown): { content: Buffer; digest: () => string } {
   const raws: RawJson[] = []
   collecting = raws
@@ -41,7 +41,7 @@ export function serialise(document: unknown): { content: Buffer; digest: () => s
     }
     const texts = json.split(`"${MARK}"`)
     const pieces = texts.flatMap((text, index) => [Buffer.from(text), raws[index]?.bytes ?? EMPTY])
-    // The mark is another one in each process, and replicas give one document one tag.
+    // The mark is left out of the digest, since it differs between processes and replicas must agree on the ETag.
     const digest = () => digestOf([...texts, ...raws.map((raw) => raw.digest)].join('\0'))
     return { content: Buffer.concat(pieces), digest }
   } finally {
@@ -51,7 +51,7 @@ export function serialise(document: unknown): { content: Buffer; digest: () => s
 
 const EMPTY = Buffer.alloc(0)
 
-/** Short, and another one for other bytes. */
+/** A short digest of the content. */
 export function digestOf(content: Buffer | string) {
   return hash('sha1', content, 'base64url')
 }

@@ -7,23 +7,23 @@ const MAX_PATH = 300
 type RequestRecord = { startedAt: number; actor: Actor }
 const requests = new WeakMap<FastifyRequest, RequestRecord>()
 
-/** Notes that a request has begun. */
+/** Records the start of a request. */
 export function beginRequest(request: FastifyRequest) {
   requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS })
 }
 
-/** Notes who sent it, once that is known. */
+/** Records the actor of a request, once it is known. */
 export function setActor(request: FastifyRequest, actor: Actor) {
   const facts = requests.get(request)
   if (facts) facts.actor = actor
 }
 
-/** Who sent a request; anonymous until that is known. */
+/** The actor of a request; anonymous until it is known. */
 export function getActor(request: FastifyRequest): Actor {
   return requests.get(request)?.actor ?? ANONYMOUS
 }
 
-/** Writes the one line of a request, at its end; `bytes` are those of the answer's body, when it was known how many. */
+/** Logs one line at the end of a request; `bytes` is the size of the answer's body, if known. */
 export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes: unknown }) {
   const { startedAt, actor } = requests.get(request) ?? { startedAt: performance.now(), actor: ANONYMOUS }
   log.info(
@@ -42,8 +42,8 @@ export function logRequest(log: Log, request: FastifyRequest, end: { status: num
 }
 
 /**
- * The path of a request without its query and without what is as good as a token: an object's URL is its own
- * authorisation. Such a path is shown by its pattern; one that no route has is not shown when it looks like one of them.
+ * The path of a request for the log, without its query and without credentials. A signed URL authorises by itself, so
+ * it is logged as its route's pattern. An unknown path that resembles one is hidden.
  */
 export function loggedPath(request: FastifyRequest) {
   const pattern = request.routeOptions.url
@@ -83,12 +83,12 @@ function actorId(actor: Actor): string | undefined {
   }
 }
 
-/** How deep a chain of causes is followed. */
+/** The maximum number of nested causes that are logged. */
 const MAX_CAUSES = 5
 
 /**
- * What is logged of an error that nobody expected. PostgreSQL puts the values of the row into `detail`, and for some kinds
- * into the message, so of its errors only what names the place is kept.
+ * The loggable part of an unexpected error. PostgreSQL puts values of the row into `detail`, and sometimes into the
+ * message. Of its errors only the fields that name the place are kept.
  */
 export function loggedError(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }

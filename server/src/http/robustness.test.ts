@@ -5,8 +5,8 @@ import { type Ids, junkRounds } from '../testing/junk.ts'
 import { BASE_HEADERS } from './headers.ts'
 
 /**
- * Rounds go on until this time has passed, in ms: a slow machine tries less, and never fails for it. TEST_JUNK_MS
- * gives a deliberate hunt more.
+ * Rounds run until this time has passed, in ms, so a slow machine does fewer of them and does not fail. Set
+ * TEST_JUNK_MS for a longer search.
  */
 const BUDGET_MS = Number(process.env['TEST_JUNK_MS'] ?? 12_000)
 const AT_ONCE = 8
@@ -45,7 +45,7 @@ test(
     }
 
     expect(problems).toEqual([])
-    // Junk that never got past the door would prove nothing.
+    // Junk that never passes authentication would prove nothing.
     expect(statuses.get(200)).toBeGreaterThan(10)
     expect(statuses.get(422)).toBeGreaterThan(10)
     const after = await app.request({ url: '/api/v2/account/details', token: admin.token })
@@ -54,7 +54,7 @@ test(
   BUDGET_MS + 15_000,
 )
 
-/** What is wrong with an answer; undefined when nothing is. */
+/** The problem with an answer; undefined when there is none. */
 function problem(url: string, response: TestResponse): string | undefined {
   const { status, headers, text } = response
   const missing = Object.entries(BASE_HEADERS).filter(
@@ -63,7 +63,7 @@ function problem(url: string, response: TestResponse): string | undefined {
   if (missing.length > 0 || headers['x-request-id'] === undefined) return `${status} without ${String(missing[0])}`
   if (status >= 500) return `${status} ${text}`
   if (status < 400 || response.bytes.length === 0) return undefined
-  // Their answers have the form of RFC 6749, or are pages.
+  // Their answers follow RFC 6749, or are pages.
   if (url.startsWith('/oauth/') || url.startsWith('/auth/')) return undefined
   if (headers['content-type'] !== 'application/vnd.api+json')
     return `${status} of type ${String(headers['content-type'])}`
@@ -73,7 +73,7 @@ function problem(url: string, response: TestResponse): string | undefined {
   return isGood ? undefined : `${status} ${text}`
 }
 
-/** What came into being makes later junk get further. */
+/** Ids of created resources let later rounds reach further. */
 function addId(response: TestResponse) {
   const data: unknown = response.bytes.length === 0 ? undefined : response.json().data
   if (typeof data !== 'object' || data === null || !('id' in data) || !('type' in data)) return

@@ -287,7 +287,7 @@ async function lineWhere(isWanted: (line: Record<string, unknown>) => boolean) {
   return promise
 }
 
-/** Sends the head of a request and a byte of its body, leaves, and waits until the server has noticed. */
+/** Sends the head of a request and one byte of its body, disconnects, and waits until the server has noticed. */
 async function leaveIn(method: string, path: string) {
   const noticed = lineWhere((line) => line['status'] === 499)
   const { promise: begun, resolve } = Promise.withResolvers<void>()
@@ -314,7 +314,7 @@ function emptyArchive() {
   return gzipSync(Buffer.alloc(1024))
 }
 
-/** Writes bytes to a fresh connection and reads what comes back until it ends. */
+/** Writes bytes to a new connection and reads until it closes. */
 async function exchange(bytes: string) {
   const socket = connect(Number(base.port), base.hostname)
   socket.write(bytes)

@@ -16,37 +16,37 @@ import { serveWeb } from './web.ts'
 
 const MINUTE_MS = 60_000
 
-/** What a proxy in front of us writes down for a client that left before it was answered. */
+/** The status that proxies log for a client that disconnected before the answer. */
 const CLIENT_LEFT = 499
 
 export type Server = { fastify: FastifyInstance; routes: readonly Route[] }
 
-/** What the server serves. */
+/** The routes and loaders of all features. */
 export type Features = { routes: readonly Routes[]; loaders: readonly Loader[] }
 
-/** An answer as it goes out; `route` is undefined where there is none at the path. */
+/** An answer as it is sent; `route` is undefined when no route matched. */
 export type SentAnswer = {
   route: Route | undefined
   method: string
   url: string
   status: number
   type: string | undefined
-  /** Undefined where there is none; a stream is not read. */
+  /** Undefined when there is none, or when it is a stream. */
   content: unknown
 }
 
 export type ServerOptions = {
-  /** Speaks TLS with this chain and key, PEM texts. */
+  /** Serve TLS with this certificate chain and key, in PEM. */
   https?: { cert: string; key: string } | undefined
-  /** Where the build of the web application lies, when it is elsewhere than in the repository. */
+  /** The folder of the built web application, by default the one in the repository. */
   webDist?: string
-  /** What comes in before it resolves is answered afterwards. */
+  /** Requests wait for this promise before they are handled. */
   opened?: Promise<void>
-  /** Is told of each answer; for tests, which check them. */
+  /** Called with each answer; tests use it to check answers. */
   onAnswer?: (answer: SentAnswer) => void
 }
 
-/** Builds the HTTP server with the routes of every feature; it does not listen yet. */
+/** Builds the HTTP server with the routes of every feature. It does not listen yet. */
 export async function createServer(
   app: App,
   features: Features,
@@ -58,12 +58,12 @@ export async function createServer(
     trustProxy: app.config.trustProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     forceCloseConnections: 'idle',
-    // What comes in while the server closes is still answered: others have time to learn of it.
+    // Requests that arrive while the server closes are still answered, since load balancers need time to notice.
     return503OnClosing: false,
     keepAliveTimeout: 75_000,
-    // A connection on which nothing moves in either direction; longer than any request waits for something to happen.
+    // Closes connections without traffic in either direction. It is longer than any long poll.
     connectionTimeout: 5 * MINUTE_MS,
-    // A whole request with its body: half a gigabyte over a slow line takes its time, a drip does not get for ever.
+    // The limit for a whole request with its body: enough for half a gigabyte over a slow line, but not endless.
     requestTimeout: 60 * MINUTE_MS,
     clientErrorHandler: answerParserFault,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
@@ -71,7 +71,7 @@ export async function createServer(
       void answerFault(app, error, request, reply)
     },
   } as const
-  // The two kinds of server differ in their socket's type only, which nothing here reads.
+  // The two kinds of server differ only in the type of their sockets, which is not used here.
   const server = https ? (fastify({ ...options, https }) as unknown as FastifyInstance) : fastify(options)
 
   endWhenClosing(server)
@@ -135,7 +135,7 @@ function sentAnswer(
   }
 }
 
-/** `runTriggerRoutes` → `run trigger`; a bundler may have put a digit behind the name. */
+/** `runTriggerRoutes` → `run trigger`; a bundler may have appended a digit to the name. */
 function featureName(register: Routes) {
   const words = register.name.replace(/Routes\d*$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return words === '' ? 'other' : words

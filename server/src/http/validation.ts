@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { AppError, type ErrorPart } from '../errors.ts'
 
-/** Parses a request's body; throws `invalid` with one part, and a pointer, for each thing that is wrong. */
+/** Parses a request's body. Throws `invalid` with a detail and a pointer for each problem. */
 export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const result = schema.safeParse(body, { reportInput: true })
   if (result.success) return result.data
@@ -11,7 +11,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   )
 }
 
-/** A list of ten thousand wrong items is not answered with ten thousand errors. */
+/** Limits the errors in one answer, since a long list could have thousands. */
 const MAX_PARTS = 20
 
 function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPart[] {
@@ -24,18 +24,18 @@ function parts(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): ErrorPa
   return [{ detail: detail(issue, nameOf(path)), source: { pointer } }]
 }
 
-/** Of several forms that a body may have, the one was meant of which least is missing. */
+/** Of several possible forms, the intended one is the form with the fewest missing fields. */
 function missing(issues: readonly z.core.$ZodIssue[]) {
   return issues.filter((issue) => issue.code === 'invalid_type' && issue.input === undefined).length
 }
 
-/** The last name of the path, and the places in lists behind it. */
+/** The last name of the path, with the list indexes after it. */
 function nameOf(path: readonly PropertyKey[]) {
   const last = path.findLastIndex((step) => typeof step !== 'number')
   return path.slice(Math.max(0, last)).map(String).join('/') || 'body'
 }
 
-/** An answer is kept in places where secrets have no business, so it doesn't repeat them. */
+/** Answers end up in logs, so they do not repeat secrets. */
 const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
@@ -65,7 +65,7 @@ function detail(issue: z.core.$ZodIssue, name: string) {
   return `${name} is ${given}: ${rule}`
 }
 
-/** What a schema says about a size, unless it has words of its own for it. */
+/** Our wording for a limit of size or length, unless the schema has its own message. */
 function boundOf(issue: z.core.$ZodIssue) {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   const limit = issue.code === 'too_small' ? issue.minimum : issue.maximum
@@ -88,7 +88,7 @@ function shown(value: unknown) {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** The schema's names of types that are no words of JSON. */
+/** JSON names for types that the schema names differently. */
 const TYPE_NAMES: Record<string, string> = { int: 'whole number', record: 'object' }
 
 function article(expected: string) {

@@ -6,15 +6,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { notFound } from '../errors.ts'
 import { PAGE_HEADERS } from './headers.ts'
 
-/** Where the build of the web application lies, from the source and from a bundle. */
+/** The folder of the built web application, from the source and from a bundle. */
 const DIST = join(import.meta.dirname, '../../../web/dist')
 
-/** What ends like a file is not a place in the application: a page in its stead would hide that the file is missing. */
+/** Paths that look like files are answered 404: the application's page would hide that the file is missing. */
 const FILE = /\.(?:css|gif|ico|jpe?g|js|json|map|mjs|png|svg|txt|webmanifest|webp|woff2?|xml)$/i
 
 /**
- * Serves the build in `dist`: its files, and its page for every path that is the application's own, so that a link into it
- * works. Without a build (in tests) there is nothing to serve.
+ * Serves the web application in `dist`: its files, and its page for every path of the application, so that links into
+ * it work. Without a build, as in tests, nothing is served.
  */
 export async function serveWeb(server: FastifyInstance, dist = DIST) {
   const page = await readFile(join(dist, 'index.html'), 'utf8').catch(() => undefined)
@@ -24,7 +24,7 @@ export async function serveWeb(server: FastifyInstance, dist = DIST) {
     root: join(dist, 'assets'),
     prefix: '/assets/',
     index: false,
-    // Names of built files carry a hash of their content.
+    // The names of built files contain a hash of their content.
     immutable: true,
     maxAge: '365d',
   })
@@ -34,7 +34,7 @@ export async function serveWeb(server: FastifyInstance, dist = DIST) {
       return reply.headers(headers).type('text/html; charset=utf-8').send(page)
     })
   }
-  // What lies beside the page, such as its icon, keeps its name when it changes.
+  // Other files beside the page, such as its icon, keep their names when they change.
   for (const entry of await readdir(dist, { withFileTypes: true })) {
     if (!entry.isFile() || entry.name === 'index.html') continue
     server.get(`/${entry.name}`, async (_, reply) =>
@@ -48,7 +48,7 @@ function wantsPage(request: FastifyRequest) {
   return /text\/(?:html|\*)|\*\/\*/.test(accept) && !FILE.test(request.url.split('?', 1)[0] ?? '')
 }
 
-/** Scripts from our own files only; the few inline ones in the page are allowed by their hashes. */
+/** Allows scripts from our own files only; the inline scripts of the page are allowed by their hashes. */
 function contentPolicy(page: string) {
   const hashes = [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
     ([, text = '']) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`,

@@ -7,7 +7,7 @@ import { digestOf, serialise } from './raw-json.ts'
 import { loggedError } from './request-log.ts'
 import type { Log } from '../log.ts'
 
-/** Sends what a handler returned. Documents and texts carry an ETag when they are read; streams are passed on. */
+/** Writes the answer of a handler. Documents and texts get an ETag on GET; streams are piped. */
 export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, reply: FastifyReply, answer: Answer) {
   reply.code(answer.status)
   if (answer.headers) reply.headers(answer.headers)
@@ -17,7 +17,7 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
   if (!answer.content) return reply.send()
 
   const { type, data, size } = answer.content
-  // As bytes: to the type of a text Fastify adds a charset, which that of JSON:API must not have.
+  // Sent as bytes: Fastify would add a charset to the content type of a string, which JSON:API forbids.
   if (typeof data === 'string') {
     const content = Buffer.from(data)
     return writeContent(request, reply, { type, content, digest: () => digestOf(content) })
@@ -26,12 +26,12 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
   if (size !== undefined) reply.header('content-length', size)
   if (!(data instanceof Readable)) return reply.send(data)
   if (request.method === 'HEAD') {
-    // Nobody wants the content: it must not be read to its end only to be thrown away.
+    // HEAD needs no content, so the stream is not read.
     data.destroy()
     return reply.send(Readable.from([]))
   }
   data.once('error', (error) => {
-    // Before the first byte the error is answered as any other; after it, all that is left is to cut the connection.
+    // Errors before the first byte are answered as usual. After it, the connection can only be cut.
     if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'an answer broke off')
   })
   return reply.send(data)
@@ -46,7 +46,7 @@ function writeContent(
   if (isRead && reply.getHeader('cache-control') !== 'no-store') {
     const tag = entityTag(digest())
     reply.header('etag', tag)
-    // Without it, browsers guess for how long an answer stays good.
+    // Without it, browsers choose a lifetime for the answer themselves.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache')
     if (isMatched(request.headers['if-none-match'], tag)) return reply.code(304).send()
   }

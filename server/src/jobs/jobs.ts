@@ -5,19 +5,19 @@ import type { Db } from '../db/db.ts'
 import type { Log } from '../log.ts'
 
 /**
- * One kind of background job: its queue's name, the shape of its data, and how it is retried. A kind is declared in a
- * noun file of its feature, so that services can enqueue it without importing the handler.
+ * A kind of background job: the name of its queue, the shape of its data, and its retries. It is declared in a noun
+ * file of its feature, so that verbs can enqueue it without importing the handler.
  */
 export type JobKind<Data extends object = object> = {
   name: string
   data: z.ZodType<Data>
-  /** How many run at once in one process. */
+  /** How many run at the same time in one process. */
   concurrency: number
-  /** Attempts after the first one; the pauses double from `retryDelayMs` up to `retryDelayMaxMs`. */
+  /** Attempts after the first; the pause doubles from `retryDelayMs` up to `retryDelayMaxMs`. */
   retryLimit: number
   retryDelayMs: number
   retryDelayMaxMs: number
-  /** An attempt that takes longer counts as failed, in ms. */
+  /** A longer attempt counts as failed, in ms. */
   timeLimitMs: number
 }
 
@@ -31,58 +31,58 @@ export function jobKind<Data extends object>(
   return { ...DEFAULTS, ...options, name, data }
 }
 
-/** What a worker needs of the context that it hands to handlers. */
+/** The part of the context that the worker itself uses. */
 type WorkerContext = { db: Db; log: Log; now: () => Date }
 
 /** A handler bound to its kind. It must be idempotent: a job runs again when its process dies. */
 export type Handler<Context> = {
   kind: JobKind<never>
-  /** A cron expression in UTC when the job also runs by the clock, with empty data. */
+  /** A cron expression in UTC; the job also runs on this schedule, with empty data. */
   schedule?: string
   run: (ctx: Context, data: unknown, signal: AbortSignal) => Promise<void>
 }
 
 export type EnqueueOptions = {
-  /** The earliest moment to run. */
+  /** The earliest time to run. */
   startAfter?: Date
-  /** At most one job of the kind with this key waits at a time. */
+  /** At most one waiting job of the kind may have this key. */
   singletonKey?: string
 }
 
 export type Jobs = {
-  /** Enqueues a job that runs once the transaction of `db` has committed. */
+  /** Enqueues a job, which runs once the transaction of `db` has committed. */
   enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options?: EnqueueOptions): Promise<void>
-  /** Makes the queues exist; every process calls it before anything is enqueued. */
+  /** Creates the queues; every process calls it before it enqueues anything. */
   declare(handlers: readonly { kind: JobKind<never> }[]): Promise<void>
-  /** Starts to work on the queues in this process. */
+  /** Starts to process the queues in this process. */
   start<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<void>
-  /** Stops to take jobs and waits up to `timeoutMs` for running ones; what remains is run again elsewhere. */
+  /** Takes no more jobs and waits up to `timeoutMs` for running ones; unfinished jobs run again elsewhere. */
   stop(timeoutMs: number): Promise<void>
-  /** For tests: runs everything that is due by `ctx.now()`, one after the other, until nothing is left; counts them. */
+  /** For tests: runs all jobs due by `ctx.now()` one after the other until none is left; returns their number. */
   runDue<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<number>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Makes the tables of the job queue in a database, so that what is cloned from it starts sooner. */
+/** Creates the tables of the job queue in a database, so that clones of it start faster. */
 export async function installJobs(url: string) {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false })
   await boss.start()
   await boss.stop({ graceful: false })
 }
 
-/** A missed notification delays a job by at most this long. */
+/** A lost notification delays a job by at most this long. */
 const POLL_SECONDS = 2
 
 /**
- * Jobs on PostgreSQL by pg-boss: enqueued in the caller's transaction, woken by LISTEN/NOTIFY, retried with backoff.
- * `works` says whether this process runs jobs, or only enqueues them.
+ * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by LISTEN/NOTIFY, retried with backoff.
+ * `works` says whether this process runs jobs or only enqueues them.
  */
 export async function createJobs(url: string, log: Log, options: { works: boolean }): Promise<Jobs> {
   const boss = new PgBoss({
     connectionString: url,
     application_name: 'groundstate-jobs',
     max: 4,
-    // A process that only enqueues leaves upkeep and the clock to those that work.
+    // Maintenance and schedules belong to processes that run jobs.
     schedule: options.works,
     supervise: options.works,
     useListenNotify: true,
@@ -125,7 +125,7 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
     }
   }
 
-  /** One worker of its own for each job that may run at once: it goes on to the next job without a pause. */
+  /** Starts a worker for one job at a time, which takes the next job without a pause. */
   async function work<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>) {
     let id: string | undefined
     id = await boss.work(
@@ -135,7 +135,8 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
         try {
           if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
         } finally {
-          // Notifications that came while it worked are spent: without this a backlog waits for the poll, job by job.
+          // Notifications that arrive during a job have no effect. Without this call, each job of a backlog would wait
+          // for the poll.
           if (id !== undefined) boss.notifyWorker(id)
         }
       },
@@ -170,7 +171,7 @@ export async function createJobs(url: string, log: Log, options: { works: boolea
       let count = 0
       for (let before = -1; before !== count;) {
         before = count
-        // The clock of a test runs ahead of the database's: what is due by it is due now.
+        // The clock of a test runs ahead of the database's, so due jobs are moved to the database's present.
         await sql`update pgboss.job set start_after = now() - interval '1 second'
                    where state in ('created', 'retry') and start_after <= ${ctx.now()}`.execute(ctx.db)
         for (const handler of handlers) {

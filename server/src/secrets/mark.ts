@@ -6,9 +6,9 @@ import { findSecret, loadSecret } from './secret-file.ts'
 import { createSecrets } from './secrets.ts'
 
 /**
- * Makes sure that this server has the secret that the database was made with: what is sealed in it can't be opened with
- * another one. A database that bears no mark yet gets that of this server's secret, which is generated if need be.
- * Throws a `StartError`. To be called under the migration lock, so that one of several first starts decides.
+ * Checks that the server has the secret with which the database was created, since sealed values can't be opened with
+ * another. A new database gets the mark of this server's secret, which is generated if needed. Throws a `StartError`.
+ * Call it under the migration lock, so that only one of several first starts sets the mark.
  */
 export async function requireSameSecret(client: pg.Client, config: Pick<Config, 'dataDir' | 'secret'>) {
   const stored = await findMark(client)
@@ -20,7 +20,7 @@ export async function requireSameSecret(client: pg.Client, config: Pick<Config, 
   await checkSecret(stored, config)
 }
 
-/** Throws a `StartError` unless the secret that is there is the one whose mark the database bears; makes nothing. */
+/** Throws a `StartError` unless the present secret matches the mark of the database; creates nothing. */
 export async function checkSecret(mark: string, config: Pick<Config, 'dataDir' | 'secret'>) {
   const secret = await findSecret(config.dataDir, config.secret)
   if (secret !== undefined && secretMark(secret) === mark) return
@@ -34,7 +34,7 @@ export async function checkSecret(mark: string, config: Pick<Config, 'dataDir' |
   )
 }
 
-/** What the database bears; undefined before the first start. */
+/** The mark of the database; undefined before the first start. */
 export async function findMark(client: pg.Client) {
   const { rows } = await client.query<{ secret_mark: string }>('select secret_mark from installation')
   return rows[0]?.secret_mark

@@ -3,13 +3,13 @@ import { promisify } from 'node:util'
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt)
 
-/** OWASP's parameters of 32 MB a hash (docs: Password Storage Cheat Sheet, scrypt). `ln` is log2 of N. */
+/** OWASP's parameters, with 32 MB a hash (Password Storage Cheat Sheet, scrypt). `ln` is log2 of N. */
 const COST = { ln: 15, r: 8, p: 3 }
 const HASH_BYTES = 32
 
 /**
- * A password's scrypt hash with its salt and parameters, as `$scrypt$ln=15,r=8,p=3$salt$hash`. Takes some 100 ms of a
- * thread, not of the event loop. Equal passwords hash alike however their accents are composed.
+ * The scrypt hash of a password with its salt and parameters: `$scrypt$ln=15,r=8,p=3$salt$hash`. Takes about 100 ms of
+ * a thread, not of the event loop. Unicode forms of the same password are equal.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
@@ -18,8 +18,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether the password is the hashed one. Without a hash (no such user) it takes as long, and is false: the time of an
- * answer does not tell who has an account.
+ * Whether the password matches the hash. Without a hash (no such user) it is false and takes as long, so the duration
+ * does not reveal who has an account.
  */
 export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
   const parts = parseHash(stored ?? '')

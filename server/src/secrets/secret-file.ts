@@ -7,15 +7,15 @@ import { StartError } from '../start-error.ts'
 import { SECRET_BYTES, SECRET_FORM, secretBytes } from './secret-form.ts'
 
 /**
- * The 32 bytes from which every key of the installation is derived: `fromEnv` (64 hex digits, or base64) when given, else
- * the content of `<dataDir>/secret`, which is generated on the first start. Processes that start at the same time agree
- * on one secret. Losing it makes everything that is encrypted at rest unreadable.
+ * The 32 bytes from which all keys of the installation are derived: `fromEnv` (64 hex digits, or base64) if given, else
+ * the content of `<dataDir>/secret`, which is generated on the first start. Processes that start at the same time get
+ * the same secret. Without it, everything that is encrypted at rest is lost.
  */
 export async function loadSecret(dataDir: string, fromEnv?: string): Promise<Buffer> {
   return (await findSecret(dataDir, fromEnv)) ?? generateSecret(dataDir, join(dataDir, 'secret'))
 }
 
-/** As `loadSecret`, but undefined when there is none yet. Throws a `StartError` for one that is no secret. */
+/** As `loadSecret`, but undefined when there is none. Throws a `StartError` when its form is wrong. */
 export async function findSecret(dataDir: string, fromEnv?: string): Promise<Buffer | undefined> {
   if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'GROUNDSTATE_SECRET')
   return readSecret(join(dataDir, 'secret'))
@@ -44,14 +44,14 @@ async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
     await using file = await open(temporary, 'wx', 0o600)
     await file.writeFile(`${secret.toString('hex')}\n`)
     await file.sync()
-    // The name appears with its whole content, and only one process succeeds in making it.
+    // The link makes the complete file appear at once, and only one process can create it.
     await link(temporary, path)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
   } finally {
     await unlink(temporary).catch(() => {})
   }
-  // Whoever lost the race syncs too: it must not encrypt with a secret whose name a power cut could take back.
+  // Sync even if another process created the file: nothing may be encrypted with a secret that a power cut could undo.
   await using folder = await open(dataDir, 'r')
   await folder.sync()
   return parseSecret(await readFile(path, 'utf8'), path)

@@ -1,8 +1,8 @@
 export const SECRET_BYTES = 32
-/** What a secret must be, for messages. */
+/** The required form of a secret, for messages. */
 export const SECRET_FORM = `${SECRET_BYTES} bytes, as 64 hex digits or as base64`
 
-/** The bytes of a written secret; undefined when it is of another form. */
+/** The bytes of a secret given as text; undefined when its form is wrong. */
 export function secretBytes(text: string): Buffer | undefined {
   const trimmed = text.trim()
   if (/^[0-9a-f]{64}$/i.test(trimmed)) return Buffer.from(trimmed, 'hex')

@@ -8,32 +8,32 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
-/** Sealed bytes that were changed, belong to another context, or were sealed with another secret. */
+/** The sealed bytes were changed, belong to another context, or were sealed with another secret. */
 export class SealError extends Error {
   override name = 'SealError'
 }
 
-/** What a signed path stands for, or why it stands for nothing. */
+/** The result of checking a signed path. */
 export type VerifiedPath = { id: string; expiresAt: Date } | { problem: 'expired' | 'forged' }
 
-/** Encrypts and signs with keys derived from the installation's secret. */
+/** Encrypts and signs with keys derived from the secret of the installation. */
 export type Secrets = {
   /**
-   * Encrypts for storage. The context (such as `variables/var-abc/value`) must be the same on opening, so that sealed
-   * bytes moved to another row do not open there.
+   * Encrypts for storage. Opening requires the same context (such as `variables/var-abc/value`), so sealed bytes that
+   * were moved to another row do not open.
    */
   seal(plain: string | Buffer, context: string): Buffer
   /** Throws `SealError`. */
   open(sealed: Buffer, context: string): Buffer
   /** As `open`, for text. */
   openText(sealed: Buffer, context: string): string
-  /** HMAC-SHA256 in base64url, 43 characters; a signature of one purpose is worthless for another. */
+  /** HMAC-SHA256 in base64url, 43 characters; a signature is valid for one purpose only. */
   sign(payload: string, purpose: string): string
   /** In constant time. */
   verify(payload: string, signature: string, purpose: string): boolean
   /**
-   * One URL path segment that grants access to `id` until `expiresAt` (to the second) to whoever knows it. It carries
-   * id and expiry in the open, and 32 unguessable characters. The id may hold letters, digits, `-`, `_`.
+   * A URL path segment that gives its holder access to `id` until `expiresAt` (to the second). It contains the id and
+   * the expiry in plain text, and 32 unguessable characters. The id may have letters, digits, `-`, `_`.
    */
   signPath(grant: { purpose: string; id: string; expiresAt: Date }): string
   verifyPath(token: string, purpose: string, now: Date): VerifiedPath
@@ -43,17 +43,17 @@ const VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** `secret` is 32 bytes: see `loadSecret`. Sealed bytes are version, nonce, ciphertext, tag. */
+/** `secret` is 32 bytes, see `loadSecret`. Sealed bytes are: version, nonce, ciphertext, tag. */
 export function createSecrets(secret: Buffer): Secrets {
   if (secret.length !== 32) throw new Error(`the secret must be 32 bytes, not ${secret.length}`)
-  // As key objects: Node takes ten times as long to use a key that it has to import from a buffer each time.
+  // Key objects: with a buffer, Node would import the key at each use, which takes ten times as long.
   const keyOf = (purpose: string) =>
     createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `groundstate/${purpose}`, 32)))
   const sealKey = keyOf('seal')
   const signKey = keyOf('sign')
   const additional = (context: string) => Buffer.from(`${VERSION}/${context}`)
 
-  // The purpose's length keeps ('ab', 'c') and ('a', 'bc') apart.
+  // The length of the purpose separates ('ab', 'c') from ('a', 'bc').
   const mac = (payload: string, purpose: string) =>
     createHmac('sha256', signKey).update(`${purpose.length}/${purpose}/${payload}`).digest()
   const pathMac = (content: string, purpose: string) => mac(content, `path/${purpose}`).subarray(0, 24)
@@ -105,7 +105,7 @@ export function createSecrets(secret: Buffer): Secrets {
 }
 
 function isSignature(signature: string, expected: Buffer) {
-  // Compared as text: base64url has several spellings of the same bytes.
+  // Compared as text, since base64url can encode the same bytes in several ways.
   const given = Buffer.from(signature)
   const wanted = Buffer.from(expected.toString('base64url'))
   return given.length === wanted.length && timingSafeEqual(given, wanted)

@@ -11,15 +11,15 @@ import type { Tls } from './tls.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const DAY_MS = 86_400_000
-/** Apple's systems refuse server certificates that live longer than 825 days; browsers draw the line at 398. */
+/** Apple's systems refuse server certificates valid for more than 825 days; for browsers the limit is 398. */
 const LEAF_DAYS = 397
 const AUTHORITY_DAYS = 3650
-/** A certificate is replaced at start when it has less than this left. */
+/** At start, a certificate that is valid for fewer days is replaced. */
 const RENEW_BEFORE_DAYS = 30
 
 /**
- * A certificate for this machine's names, signed by a local authority that is made in `folder` at first use. Clients
- * trust the authority once (`ca.pem`); certificates are renewed under it at start, so that trust lasts.
+ * A certificate for the names of this machine, signed by a local authority that is created in `folder` on first use.
+ * Clients trust the authority once (`ca.pem`). Certificates are renewed at start, under the same authority.
  */
 export async function localCertificate(folder: string, hosts: readonly string[]): Promise<Tls> {
   x509.cryptoProvider.set(globalThis.crypto)
@@ -70,7 +70,7 @@ async function makeAuthority(folder: string) {
   const keys = await makeKeys()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(),
-    // Two installations on one machine must not be taken for each other.
+    // The name tells installations on one machine apart.
     name: `CN=Groundstate local authority ${hostname()} ${serial().slice(0, 8)}`,
     notBefore: new Date(Date.now() - DAY_MS),
     notAfter: new Date(Date.now() + AUTHORITY_DAYS * DAY_MS),
@@ -126,7 +126,7 @@ function serial() {
   ).toString('hex')
 }
 
-/** The key lands before the certificate, so that a certificate always has its key, whenever the process is killed. */
+/** Writes the key before the certificate, so that every certificate has its key even if the process is killed. */
 async function writePair(
   folder: string,
   name: string,

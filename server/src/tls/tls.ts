@@ -10,11 +10,14 @@ export type Tls = {
   caFile: string | undefined
 }
 
-/** The certificate to serve with, as `TLS` says; undefined when it is off. Throws a `ConfigError` for files that can't be read. */
+/**
+ * The certificate to serve with, as the setting `TLS` says; undefined when TLS is off. Throws a `ConfigError` for
+ * unreadable files.
+ */
 export async function loadTls(config: Config): Promise<Tls | undefined> {
   if (config.tls === 'off') return undefined
   if (config.tls === 'auto') {
-    // The X.509 library is loaded by those who need it: it would cost every other start some 50 ms.
+    // Imported only when needed: the X.509 library would add about 50 ms to every start.
     const { localCertificate } = await import('./authority.ts')
     const hosts = [config.host, ...(config.baseUrl === undefined ? [] : [new URL(config.baseUrl).hostname])]
     return localCertificate(join(config.dataDir, 'tls'), hosts)
