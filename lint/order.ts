@@ -1,6 +1,6 @@
 /**
- * The order of the server's source: which file may import which. `docs/ARCHITECTURE.md` has the map and the reasons; this is the
- * one place where it is held.
+ * The import order of the server's source. `docs/ARCHITECTURE.md` has a map and the reasons; this file is the
+ * definition.
  */
 
 /** The areas of `server/src/features/`, lowest first: an area imports itself and those before it. */
@@ -10,7 +10,7 @@ export const AREAS = ['identity', 'organizations', 'workspaces', 'states', 'agen
 export const KINDS = ['noun', 'access', 'verb', 'includes', 'door'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** What the name of a file ends with, or is, when it isn't a verb or a noun. */
+/** Roles by the name of a file or its ending; other files are verbs or nouns. */
 const ROLES: Readonly<Record<string, Kind>> = {
   routes: 'door',
   jobs: 'door',
@@ -22,12 +22,13 @@ const ROLES: Readonly<Record<string, Kind>> = {
   store: 'noun',
 }
 
-/** A file that begins with one of these is a verb: it may load, authorise, and own a transaction. */
+/** Files that begin with one of these are verbs: they may load, authorise, and own a transaction. */
 const VERBS: ReadonlySet<string> = new Set([
   'abandon',
   'accept',
   'act',
   'add',
+  'advance',
   'append',
   'apply',
   'approve',
@@ -112,7 +113,7 @@ const VERBS: ReadonlySet<string> = new Set([
   'withdraw',
 ])
 
-/** The kind of a file of a feature, by its name without the ending. */
+/** The kind of a feature's file, by its name without the extension. */
 export function kindOf(name: string): Kind {
   const words = name.split('-')
   const role = ROLES[name] ?? (words.length > 1 ? ROLES[words.at(-1) ?? ''] : undefined)
@@ -121,7 +122,7 @@ export function kindOf(name: string): Kind {
 
 type Place = { area: string; feature: string; kind: Kind }
 
-/** Where in the features a path lies; undefined for machinery and for the list of all features. */
+/** The place of a path within the features; undefined for machinery and for the list of all features. */
 function placeOf(path: string): Place | undefined {
   const found = /^server\/src\/features\/([^/]+)\/([^/]+)\/(?:.*\/)?([^/]+)\.ts$/.exec(path)
   if (!found) return undefined
@@ -129,11 +130,11 @@ function placeOf(path: string): Place | undefined {
   return { area, feature, kind: kindOf(name) }
 }
 
-/** Tests may import anything, and so may what puts the server together from its parts. */
+/** Tests may import anything, and so may the files that assemble the server. */
 const FREE =
   /\.test\.tsx?$|\/testing\/|^server\/src\/(?:features\/list|serve|main)\.ts$|^server\/src\/cli\/|^(?:e2e|bench|scripts|lint)\//
 
-/** The packages that a package may import by a path. */
+/** The packages that a package may import by path. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   contract: ['contract'],
   server: ['server'],
@@ -141,7 +142,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   web: ['web'],
 }
 
-/** Why `from` may not import `to` (paths from the root of the repository); undefined when it may. */
+/** Why `from` may not import `to` (paths from the repository's root); undefined when it may. */
 export function importProblem(from: string, to: string): string | undefined {
   if (FREE.test(from)) return undefined
   const part = from.split('/', 1)[0] ?? ''
@@ -168,7 +169,7 @@ export function importProblem(from: string, to: string): string | undefined {
   return undefined
 }
 
-/** Whether SQL may stand in a file: in stores, and in machinery. */
+/** Whether a file may contain SQL: stores and machinery may. */
 export function mayHoldSql(path: string) {
   if (FREE.test(path) || !path.startsWith('server/src/features/')) return true
   return /\/(?:[^/]+-)?store\.ts$/.test(path)

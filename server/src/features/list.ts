@@ -1,6 +1,7 @@
 import type { Loader } from '../http/loaders.ts'
 import { agentPoolLoaders } from './agents/agent-pools/includes.ts'
 import { userLoaders } from './identity/users/includes.ts'
+import { membershipLoaders } from './organizations/organization-memberships/includes.ts'
 import { organizationLoaders } from './organizations/organizations/includes.ts'
 import { projectLoaders } from './organizations/projects/includes.ts'
 import { configurationVersionLoaders } from './runs/configuration-versions/includes.ts'
@@ -11,13 +12,15 @@ import { taskResultLoaders } from './tasks/task-results/includes.ts'
 import { taskStageLoaders } from './runs/task-stages/includes.ts'
 import { stateVersionOutputLoaders } from './states/state-version-outputs/includes.ts'
 import { stateVersionLoaders } from './states/state-versions/includes.ts'
+import { variableSetLoaders } from './workspaces/variable-sets/includes.ts'
 import { workspaceLoaders } from './workspaces/workspaces/includes.ts'
 import type { Reaction } from '../events/events.ts'
 import type { Routes } from '../http/http.ts'
 import type { JobHandler } from '../jobs/handler.ts'
 import { accountRoutes } from './identity/account/routes.ts'
 import { twoFactorRoutes } from './identity/account/two-factor-routes.ts'
-import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
+import { adminOrganizationRoutes } from './site/admin/organization-routes.ts'
+import { adminUserRoutes } from './site/admin/user-routes.ts'
 import { agentJobReactions } from './runs/agent-jobs/reactions.ts'
 import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
 import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -53,6 +56,8 @@ import { commentLoaders } from './runs/comments/includes.ts'
 import { commentRoutes } from './runs/comments/routes.ts'
 import { runEventRoutes } from './runs/run-events/routes.ts'
 import { runJobs } from './runs/runs/jobs.ts'
+import { runActionRoutes } from './runs/runs/action-routes.ts'
+import { organizationRunRoutes } from './runs/runs/organization-routes.ts'
 import { runRoutes } from './runs/runs/routes.ts'
 import { sessionJobs } from './identity/sessions/jobs.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
@@ -76,12 +81,10 @@ import { organizationTokenRoutes } from './organizations/organization-tokens/rou
 import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
-import {
-  variableSetRoutes,
-  variableSetScopeRoutes,
-  variableSetVariableRoutes,
-} from './workspaces/variable-sets/routes.ts'
-import { variableRoutes } from './workspaces/variables/routes.ts'
+import { variableSetRoutes } from './workspaces/variable-sets/routes.ts'
+import { variableSetScopeRoutes } from './workspaces/variable-sets/scope-routes.ts'
+import { variableSetVariableRoutes } from './workspaces/variable-sets/variable-routes.ts'
+import { legacyVariableRoutes, variableRoutes } from './workspaces/variables/routes.ts'
 import { consumerRoutes } from './workspaces/workspaces/consumer-routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
 import { workspaceLockRoutes } from './workspaces/workspaces/lock-routes.ts'
@@ -111,12 +114,14 @@ export const ROUTES: readonly Routes[] = [
   membershipRoutes,
   oauthRoutes,
   organizationRoutes,
+  organizationRunRoutes,
   organizationTokenRoutes,
   planRoutes,
   projectAccessRoutes,
   projectRoutes,
   projectTagBindingRoutes,
   reservedTagKeyRoutes,
+  runActionRoutes,
   runEventRoutes,
   runRoutes,
   sessionRoutes,
@@ -135,6 +140,7 @@ export const ROUTES: readonly Routes[] = [
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
+  legacyVariableRoutes,
   variableRoutes,
   variableSetRoutes,
   variableSetScopeRoutes,
@@ -162,6 +168,7 @@ export const LOADERS: readonly Loader[] = [
   ...agentPoolLoaders,
   ...commentLoaders,
   ...configurationVersionLoaders,
+  ...membershipLoaders,
   ...organizationLoaders,
   ...phaseLoaders,
   ...projectLoaders,
@@ -171,6 +178,7 @@ export const LOADERS: readonly Loader[] = [
   ...taskResultLoaders,
   ...taskStageLoaders,
   ...userLoaders,
+  ...variableSetLoaders,
   ...workspaceLoaders,
   ...workspaceTaskLoaders,
 ]

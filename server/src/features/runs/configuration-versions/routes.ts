@@ -1,10 +1,8 @@
 import type { Readable } from 'node:stream'
 import { createConfigurationVersionBody } from '@groundstate/contract/configuration-versions'
-import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { accepted, type Answer, bytes, created, listPage, ok } from '../../../http/answers.ts'
+import { accepted, bytes, created, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { findRunOfConfiguration } from '../runs/service.ts'
 import { configurationVersionResource } from './resource.ts'
 import {
   archiveConfigurationVersion,
@@ -16,8 +14,6 @@ import {
   requireConfigurationOfRun,
   requireConfigurationVersion,
 } from './service.ts'
-import { runResource } from '../runs/resource.ts'
-import type { ConfigurationVersionRow } from './store.ts'
 import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
 
 const INCLUDES = ['ingress_attributes', 'run'] as const
@@ -27,7 +23,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total } = await listConfigurationVersions(req.ctx, req.params.workspaceId, page)
     const list = { rows: rows.map((row) => configurationVersionResource(req.ctx, row)), total }
-    return listPage({ url: req.url, page }, list, req.includes.size === 0 ? undefined : [])
+    return listPage({ url: req.url, page }, list)
   })
   http.post(
     '/workspaces/:workspaceId/configuration-versions',
@@ -42,10 +38,10 @@ export const configurationVersionRoutes: Routes = (http) => {
   )
   http.get('/configuration-versions/:id', { include: INCLUDES }, async (req) => {
     const version = await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
-    return withRun(req.ctx, version, req.includes)
+    return ok(configurationVersionResource(req.ctx, version))
   })
   http.get('/runs/:runId/configuration-version', { include: INCLUDES }, async (req) => {
-    return withRun(req.ctx, await requireConfigurationOfRun(req.ctx, req.params.runId), req.includes)
+    return ok(configurationVersionResource(req.ctx, await requireConfigurationOfRun(req.ctx, req.params.runId)))
   })
 
   http.get('/configuration-versions/:id/download', { forTask: true }, async (req) => {
@@ -79,12 +75,6 @@ export const configurationVersionRoutes: Routes = (http) => {
       return { status: 200 }
     },
   )
-}
-
-async function withRun(ctx: Ctx, version: ConfigurationVersionRow, includes: ReadonlySet<string>): Promise<Answer> {
-  if (!includes.has('run')) return ok(configurationVersionResource(ctx, version), includes.size === 0 ? undefined : [])
-  const run = await findRunOfConfiguration(ctx, version.id)
-  return ok(configurationVersionResource(ctx, version, run?.id), run ? [runResource(ctx, run)] : [])
 }
 
 function archiveAnswer({ content, size }: { content: Readable; size: number | null }) {

@@ -6,13 +6,13 @@ import { type WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, conflict, notFound } from '../../../errors.ts'
-import { requireOrganizationById } from '../../organizations/organizations/service.ts'
-import { requireRun } from '../runs/service.ts'
-import { requireWorkspace } from '../../workspaces/workspaces/service.ts'
+import { requireRun } from '../runs/access.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 import { auditedStatement, auditRow, recordAudit } from '../../../audit/record.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import type { Page } from '../../../db/page.ts'
+import { requireOrganizationById } from '../../organizations/organizations/access.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findConfigurationVersion>>>
 export type ConfigurationVersion = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission> }

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
@@ -29,6 +29,16 @@ export async function findConfigurationVersion(db: Db, actor: Actor, id: string)
 /** A version by its id alone, for whoever holds a signed URL of it. */
 export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** What decides whether a run can be made of a version; undefined when it is not one of the workspace. */
+export async function findVersionForRun(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
+  return db
+    .selectFrom('configuration_versions')
+    .select(['id', 'status', 'speculative'])
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
 }
 
 export async function findConfigurationVersions(db: Db, actor: Actor, ids: readonly string[]) {

@@ -1,14 +1,7 @@
+import { STAGES } from '@groundstate/contract/run-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  advance,
-  consequences,
-  type Facts,
-  type JobOutcome,
-  type MachineRun,
-  STAGES,
-  type StageStatus,
-} from './machine.ts'
+import { advance, effectsOf, type RunFacts, type JobOutcome, type MachineRun, type StageStatus } from './machine.ts'
 import { isEnded, isForceCancelable, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
 
 const RUN: MachineRun = {
@@ -21,9 +14,9 @@ const RUN: MachineRun = {
   occupies: false,
   confirmed: false,
 }
-const FACTS: Facts = { turn: true, job: 'queued', stages: {}, stale: false, wish: 'none' }
+const FACTS: RunFacts = { turn: true, job: 'queued', stages: {}, stale: false, requested: 'none' }
 
-function go(run: Partial<MachineRun>, facts: Partial<Facts> = {}) {
+function go(run: Partial<MachineRun>, facts: Partial<RunFacts> = {}) {
   return advance({ ...RUN, ...run }, { ...FACTS, ...facts })
 }
 
@@ -32,7 +25,7 @@ test.each(RUN_STATUSES)('a forced cancel of a run that is %s is offered only whe
 
   const offered = isForceCancelable(asked, new Date(2))
 
-  expect(go({ status }, { wish: 'force-cancel' }).includes('force_canceled')).toBe(offered)
+  expect(go({ status }, { requested: 'force-cancel' }).includes('force_canceled')).toBe(offered)
 })
 
 describe('the way of a run', () => {
@@ -81,16 +74,18 @@ describe('the way of a run', () => {
     expect(go({ status: 'applying', occupies: true }, { job: 'lost' })).toEqual(['errored'])
   })
 
-  test('a failed apply that is held is not told yet', () => {
-    expect(go({ status: 'applying', occupies: true }, { job: 'held' })).toEqual([])
+  test('the end of a failed apply that is deferred is not reported yet', () => {
+    expect(go({ status: 'applying', occupies: true }, { job: 'deferred' })).toEqual([])
   })
 
   test.each([
     ['post_plan_running', 'post_plan'],
     ['pre_apply_running', 'pre_apply'],
-  ] as const)('in %s a verdict that is held is not told yet', (status, stage) => {
-    expect(go({ status, occupies: true }, { stages: { [stage]: 'held' } })).toEqual([])
-    expect(go({ status, occupies: true }, { stages: { [stage]: 'held' }, wish: 'cancel' })).toEqual(['canceled'])
+  ] as const)('in %s a deferred verdict does not end the run yet', (status, stage) => {
+    expect(go({ status, occupies: true }, { stages: { [stage]: 'deferred' } })).toEqual([])
+    expect(go({ status, occupies: true }, { stages: { [stage]: 'deferred' }, requested: 'cancel' })).toEqual([
+      'canceled',
+    ])
   })
 
   test('stages stand where they belong', () => {
@@ -120,32 +115,40 @@ describe('the way of a run', () => {
 describe('a cancel', () => {
   test('ends at once what no agent works on', () => {
     for (const status of ['pending', 'plan_queued', 'planned', 'confirmed', 'apply_queued'] as const) {
-      expect([status, ...go({ status, occupies: status !== 'pending' }, { wish: 'cancel', turn: false })]).toEqual([
-        status,
-        'canceled',
-      ])
+      expect([status, ...go({ status, occupies: status !== 'pending' }, { requested: 'cancel', turn: false })]).toEqual(
+        [status, 'canceled'],
+      )
     }
   })
 
   test('waits for the agent to wind up', () => {
-    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'running' })).toEqual([])
-    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'canceled' })).toEqual(['canceled'])
-    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'finished' })).toEqual(['canceled'])
-    expect(go({ status: 'planning' }, { wish: 'cancel', job: 'retry' })).toEqual(['canceled'])
+    expect(go({ status: 'planning' }, { requested: 'cancel', job: 'running' })).toEqual([])
+    expect(go({ status: 'planning' }, { requested: 'cancel', job: 'canceled' })).toEqual(['canceled'])
+    expect(go({ status: 'planning' }, { requested: 'cancel', job: 'finished' })).toEqual(['canceled'])
+    expect(go({ status: 'planning' }, { requested: 'cancel', job: 'retry' })).toEqual(['canceled'])
   })
 
   test('that comes too late for an apply changes nothing', () => {
-    expect(go({ status: 'applying' }, { wish: 'cancel', job: 'finished' })).toEqual(['applied'])
-    expect(go({ status: 'applying' }, { wish: 'cancel', job: 'errored' })).toEqual(['errored'])
+    expect(go({ status: 'applying' }, { requested: 'cancel', job: 'finished' })).toEqual(['applied'])
+    expect(go({ status: 'applying' }, { requested: 'cancel', job: 'errored' })).toEqual(['errored'])
   })
 
   test('by force does not wait', () => {
-    expect(go({ status: 'planning' }, { wish: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
-    expect(go({ status: 'applying' }, { wish: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
+    expect(go({ status: 'planning' }, { requested: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
+    expect(go({ status: 'applying' }, { requested: 'force-cancel', job: 'running' })).toEqual(['force_canceled'])
   })
 })
 
-const jobs: readonly JobOutcome[] = ['queued', 'running', 'finished', 'errored', 'held', 'canceled', 'retry', 'lost']
+const jobs: readonly JobOutcome[] = [
+  'queued',
+  'running',
+  'finished',
+  'errored',
+  'deferred',
+  'canceled',
+  'retry',
+  'lost',
+]
 const stageStatuses: readonly StageStatus[] = [
   'pending',
   'running',
@@ -155,17 +158,17 @@ const stageStatuses: readonly StageStatus[] = [
   'errored',
   'canceled',
   'unreachable',
-  'held',
+  'deferred',
 ]
 const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.constantFrom(...stageStatuses)])), {
   requiredKeys: [],
 })
-const anyFacts: fc.Arbitrary<Facts> = fc.record({
+const anyFacts: fc.Arbitrary<RunFacts> = fc.record({
   turn: fc.boolean(),
   job: fc.constantFrom(...jobs),
   stages: anyStages,
   stale: fc.boolean(),
-  wish: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'discard', 'cancel', 'force-cancel'),
+  requested: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'discard', 'cancel', 'force-cancel'),
 })
 const APPLY_PART: ReadonlySet<RunStatus> = new Set([
   'pre_apply_running',
@@ -210,14 +213,14 @@ test('no walk makes a step that the table does not allow, and every walk keeps i
           reached.add(`${from} → ${status}`)
           from = status
         }
-        const follows = consequences(run, path)
+        const effects = effectsOf(run, path)
         const ended = isEnded(from)
-        expect(follows.releases).toBe(ended && run.occupies)
-        expect(ended && (follows.occupies || follows.waits || follows.enqueue !== undefined)).toBe(false)
-        expect(!ended && run.occupies && !follows.occupies).toBe(false)
-        expect(from === 'applying' && !follows.occupies).toBe(false)
-        expect(from === 'planning' && !follows.occupies && !run.planOnly && !run.savePlan).toBe(false)
-        run = { ...run, status: from, occupies: follows.occupies }
+        expect(effects.releases).toBe(ended && run.occupies)
+        expect(ended && (effects.occupies || effects.waits || effects.enqueue !== undefined)).toBe(false)
+        expect(!ended && run.occupies && !effects.occupies).toBe(false)
+        expect(from === 'applying' && !effects.occupies).toBe(false)
+        expect(from === 'planning' && !effects.occupies && !run.planOnly && !run.savePlan).toBe(false)
+        run = { ...run, status: from, occupies: effects.occupies }
       }
     }),
     { numRuns: 3000 },

@@ -1,14 +1,12 @@
+import type { Stage } from '@groundstate/contract/run-tasks'
 import type { PhaseStatus } from '../plans/status.ts'
 import { isEnded, NEXT, type RunStatus } from './status.ts'
 
 /**
- * The run machine. It is pure, and driven by facts rather than by events: whatever happened is recorded first, and
- * `advance` then says how far the run gets. So it may be called at any time, any number of times, and a server that was
- * killed goes on where the facts are.
+ * The run machine. It is pure, and driven by facts rather than by events: what happened is recorded first, and `advance`
+ * then says how far the run gets. It can be called at any time and any number of times, so a server that was killed
+ * continues from the recorded facts.
  */
-
-export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
-export type Stage = (typeof STAGES)[number]
 
 /** A stage of run tasks; undefined where the run has none. */
 export type StageStatus =
@@ -20,22 +18,22 @@ export type StageStatus =
   | 'errored'
   | 'canceled'
   | 'unreachable'
-  /** It stops the run, which is not told yet so that a command line gets to look at it. */
-  | 'held'
+  /** Its verdict stops the run, but is deferred so that a command line gets to read the stage first. */
+  | 'deferred'
 
-/** What became of the job of the run's present phase. */
+/** What became of the job of the run's current phase. */
 export type JobOutcome =
-  /** It waits for an agent, or there is none. */
+  /** It waits for an agent, or there is no job. */
   | 'queued'
   | 'running'
   | 'finished'
   | 'errored'
-  /** It failed, and the end is not shown yet so that a command line gets to open the log. */
-  | 'held'
+  /** It failed, but the end is deferred so that a command line gets to open the log first. */
+  | 'deferred'
   | 'canceled'
-  /** Its agent gave no sign of life, or handed it back: it may be tried again. */
+  /** Its lease expired or its agent handed it back, and it may be tried again. */
   | 'retry'
-  /** Its agent gave no sign of life, and it must not be tried again. */
+  /** Its lease expired, and it must not be tried again. */
   | 'lost'
 
 export type MachineRun = {
@@ -46,26 +44,26 @@ export type MachineRun = {
   allowEmptyApply: boolean
   hasChanges: boolean
   occupies: boolean
-  /** Somebody has confirmed the plan. */
+  /** Whether a person has confirmed the plan. */
   confirmed: boolean
 }
 
-export type Facts = {
-  /** Whether the workspace is free for this run: unlocked, not held by another run, and nobody in line before it. */
+export type RunFacts = {
+  /** Whether the workspace is free for this run: unlocked, not occupied, and no other run is queued before this one. */
   turn: boolean
   job: JobOutcome
   stages: Partial<Record<Stage, StageStatus>>
-  /** The state has moved on since the plan was made. */
+  /** Whether the state has changed since the plan was made. */
   stale: boolean
   /** What a person asks for. */
-  wish: 'none' | 'discard' | 'cancel' | 'force-cancel'
+  requested: 'none' | 'discard' | 'cancel' | 'force-cancel'
 }
 
-type Step = (run: MachineRun, facts: Facts) => RunStatus | undefined
+type Step = (run: MachineRun, facts: RunFacts) => RunStatus | undefined
 
 /** The next status, or undefined while the run waits. */
 const STEP = {
-  pending: (run, facts) => (holdsNothing(run) || facts.turn ? 'fetching' : undefined),
+  pending: (run, facts) => (needsNoLock(run) || facts.turn ? 'fetching' : undefined),
   fetching: () => 'fetching_completed',
   fetching_completed: (_, { stages }) => (stages.pre_plan ? 'pre_plan_running' : 'queuing'),
   pre_plan_running: (_, { stages }) => stageEnd(stages.pre_plan, 'pre_plan_completed'),
@@ -92,7 +90,7 @@ const STEP = {
   queuing_apply: () => 'apply_queued',
   apply_queued: (_, { job }) => (job === 'running' ? 'applying' : undefined),
   applying: (_, { job, stages }) => (job === 'finished' && stages.post_apply ? 'post_apply_running' : APPLY_END[job]),
-  // What runs after the apply can't undo it: no verdict stops the run any more.
+  // Tasks after the apply cannot undo it, so no verdict stops the run here.
   post_apply_running: (_, { stages }) => (isStageOver(stages.post_apply) ? 'post_apply_completed' : undefined),
   post_apply_completed: () => 'applied',
   planned_and_finished: () => undefined,
@@ -108,7 +106,7 @@ const PLAN_END = {
   running: undefined,
   finished: 'planned',
   errored: 'errored',
-  held: undefined,
+  deferred: undefined,
   canceled: 'canceled',
   retry: 'plan_queued',
   lost: 'errored',
@@ -119,19 +117,19 @@ const APPLY_END = {
   running: undefined,
   finished: 'applied',
   errored: 'errored',
-  held: undefined,
+  deferred: undefined,
   canceled: 'canceled',
   retry: 'apply_queued',
   lost: 'errored',
 } as const satisfies Record<JobOutcome, RunStatus | undefined>
 
-/** A speculative plan changes nothing, and a saved one not yet: neither waits for the workspace, nor holds it. */
-export function holdsNothing(run: Pick<MachineRun, 'planOnly' | 'savePlan'>) {
+/** A plan-only run changes nothing, and a saved plan nothing yet: neither waits for the workspace nor locks it. */
+export function needsNoLock(run: Pick<MachineRun, 'planOnly' | 'savePlan'>) {
   return run.planOnly || run.savePlan
 }
 
 function isStageOver(status: StageStatus | undefined) {
-  return status !== 'pending' && status !== 'running' && status !== 'held'
+  return status !== 'pending' && status !== 'running' && status !== 'deferred'
 }
 
 function stageEnd(status: StageStatus | undefined, passed: RunStatus): RunStatus | undefined {
@@ -146,26 +144,26 @@ function afterPlan(run: MachineRun): RunStatus | undefined {
   return run.autoApply || run.confirmed ? 'confirmed' : undefined
 }
 
-/** Where an agent is, or may be, at work: what is asked for then reaches the run through its agent. */
+/** Where an agent may be at work: a cancel then reaches the run through the agent. */
 const AT_WORK: ReadonlySet<RunStatus> = new Set(['planning', 'applying'])
 
-/** Where the run goes because a person asks for it; undefined when that is nowhere from here, or not yet. */
-function wished(status: RunStatus, facts: Facts): RunStatus | undefined {
-  const end = WISHES[facts.wish]
+/** The status that a person's request leads to; undefined when it leads nowhere from here, or not yet. */
+function requestedStatus(status: RunStatus, facts: RunFacts): RunStatus | undefined {
+  const end = REQUESTED_STATUS[facts.requested]
   if (end === undefined || !isNext(status, end)) return undefined
   if (end !== 'canceled' || !AT_WORK.has(status)) return end
-  // The agent interrupts the engine first, and what it then reports counts: a failure is told as one, and so is an apply
-  // that came to its end all the same.
+  // The agent interrupts the engine first, and its report decides: a failed phase stays failed, and an apply that was
+  // completed stays applied.
   if (facts.job === 'retry' || facts.job === 'canceled') return end
   return status === 'planning' && facts.job === 'finished' ? end : undefined
 }
 
-const WISHES = {
+const REQUESTED_STATUS = {
   none: undefined,
   discard: 'discarded',
   cancel: 'canceled',
   'force-cancel': 'force_canceled',
-} as const satisfies Record<Facts['wish'], RunStatus | undefined>
+} as const satisfies Record<RunFacts['requested'], RunStatus | undefined>
 
 function isNext(status: RunStatus, next: RunStatus) {
   const allowed: readonly RunStatus[] = NEXT[status]
@@ -173,17 +171,17 @@ function isNext(status: RunStatus, next: RunStatus) {
 }
 
 /**
- * The statuses that the run goes through now, in order; empty when it waits. Facts about the job are used up by the step
- * that they cause, since the next phase has a job of its own.
+ * The statuses that the run goes through now, in order; empty when it waits. A fact about the job counts for one step only,
+ * since the next phase has a job of its own.
  */
-export function advance(run: MachineRun, facts: Facts): RunStatus[] {
+export function advance(run: MachineRun, facts: RunFacts): RunStatus[] {
   const path: RunStatus[] = []
   let current = run
   let left = facts
   for (;;) {
     const next = isEnded(current.status)
       ? undefined
-      : (wished(current.status, left) ?? STEP[current.status](current, left))
+      : (requestedStatus(current.status, left) ?? STEP[current.status](current, left))
     if (next === undefined) return path
     path.push(next)
     current = { ...current, status: next, occupies: current.occupies || occupying(current, next) }
@@ -200,44 +198,45 @@ const STAGE_OF = {
   post_apply_running: 'post_apply',
 } as const satisfies Partial<Record<RunStatus, Stage>>
 
-/** The stage of run tasks that is under way in a status. */
+/** The stage of run tasks that runs in a status. */
 export function stageOf(status: RunStatus): Stage | undefined {
   return status in STAGE_OF ? STAGE_OF[status as keyof typeof STAGE_OF] : undefined
 }
 
-function startStage(facts: Facts, status: keyof typeof STAGE_OF): Facts {
+function startStage(facts: RunFacts, status: keyof typeof STAGE_OF): RunFacts {
   const stage = STAGE_OF[status]
   return facts.stages[stage] === 'pending' ? { ...facts, stages: { ...facts.stages, [stage]: 'running' } } : facts
 }
 
 function occupying(run: MachineRun, next: RunStatus) {
-  if (next === 'fetching') return !holdsNothing(run)
+  if (next === 'fetching') return !needsNoLock(run)
   return run.status === 'confirmed' && next !== 'errored' && !isEnded(next)
 }
 
-/** What comes with the way that a run went. */
-export type Consequences = {
+/** What a path through the statuses causes. */
+export type Effects = {
   /** New statuses of the two phases. */
   plan?: PhaseStatus
   apply?: PhaseStatus
-  /** A job to be put up for agents. */
+  /** The phase that a job is queued for. */
   enqueue?: 'plan' | 'apply'
-  /** The present job is over, whatever its agent does. */
+  /** The current job is over, whatever its agent does. */
   endsJob: boolean
   startStage?: Stage
   cancelsStages: boolean
   occupies: boolean
-  /** Whether the run stands in line for the workspace. */
+  /** Whether the run is in the queue of its workspace. */
   waits: boolean
+  /** The run no longer occupies the workspace. */
   releases: boolean
   /** The apply has succeeded: run triggers fire. */
   applied: boolean
 }
 
-/** What follows from `path`, the way that `run` has just gone. */
-export function consequences(run: MachineRun, path: readonly RunStatus[]): Consequences {
+/** What is to be done because `run` has just gone through the statuses of `path`. */
+export function effectsOf(run: MachineRun, path: readonly RunStatus[]): Effects {
   let occupies = run.occupies
-  const result: Consequences = {
+  const result: Effects = {
     endsJob: false,
     cancelsStages: false,
     occupies,
@@ -259,7 +258,7 @@ export function consequences(run: MachineRun, path: readonly RunStatus[]): Conse
       result.cancelsStages = status !== 'applied'
       result.applied = status === 'applied'
     }
-    // A job ends when its phase does; the one that a lost or handed back job makes room for is a new one.
+    // A job ends with its phase. A retry gets a new job.
     if (AT_WORK.has(from) || isEnded(status)) result.endsJob = true
     from = status
   }
@@ -267,7 +266,7 @@ export function consequences(run: MachineRun, path: readonly RunStatus[]): Conse
   result.releases = run.occupies && ended
   result.occupies = occupies && !ended
   result.waits =
-    !result.occupies && ((from === 'pending' && !holdsNothing(run)) || (from === 'confirmed' && !result.occupies))
+    !result.occupies && ((from === 'pending' && !needsNoLock(run)) || (from === 'confirmed' && !result.occupies))
   return result
 }
 
@@ -282,7 +281,7 @@ function phasesAt(from: RunStatus, status: RunStatus): Phases {
   if (from === 'applying' && (status === 'applied' || status === 'post_apply_running')) return { apply: 'finished' }
   if (!isEnded(status) || status === 'applied') return {}
   const end = status === 'errored' ? 'errored' : 'canceled'
-  // What never began can no longer be reached.
+  // A phase that never began is unreachable now.
   if (BEFORE_PLAN.has(from)) return { plan: status === 'errored' ? 'unreachable' : 'canceled', apply: 'unreachable' }
   if (from === 'plan_queued' || from === 'planning') return { plan: end, apply: 'unreachable' }
   if (from === 'apply_queued' || from === 'applying') return { apply: end }

@@ -1,6 +1,6 @@
 import { reaction } from '../../../events/reaction.ts'
 import { workspaceUnlocked } from '../../workspaces/workspaces/events.ts'
-import { advanceQueue } from './transitions.ts'
+import { advanceQueue } from './advance.ts'
 
 export const runReactions = [
   reaction(workspaceUnlocked, async (ctx, workspace) => {

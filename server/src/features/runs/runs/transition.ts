@@ -2,34 +2,29 @@ import type { Insertable, OperationNodeSource, Selectable, Updateable } from 'ky
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { isPhaseOver, type PhaseStatus } from '../plans/status.ts'
-import type { HeldJob, HeldPhase, HeldRun, RunRow } from './held.ts'
-import { advance, type Consequences, consequences, type Facts, type JobOutcome, type MachineRun } from './machine.ts'
+import { advance, type Effects, effectsOf, type JobOutcome, type MachineRun, type RunFacts } from './machine.ts'
+import type { NewRunEvent } from '../run-events/run-event.ts'
 import type { RunStatus } from './status.ts'
+import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run.ts'
 
-/** What has happened to a run, to be recorded together with how far it gets. */
+/** What has happened to a run; it is saved together with how far the run then gets. */
 export type Change = {
   job?: JobOutcome
-  wish?: Facts['wish']
+  requested?: RunFacts['requested']
   run?: Partial<Omit<RunRow, 'status_timestamps' | 'variables'>>
   plan?: Updateable<Schema['phases']>
   apply?: Updateable<Schema['phases']>
-  events?: readonly NewEvent[]
+  events?: readonly NewRunEvent[]
   /** The job is over although its phase does not end yet. */
   endsJob?: boolean
-  /** The job was handed back before it had begun: that was no attempt. */
+  /** The job was handed back before it had begun, which does not count as an attempt. */
   isHandedBack?: boolean
   /** Writes for the same statement; see `writeTogether`. */
   writes?: readonly OperationNodeSource[]
 }
-export type NewEvent = {
-  action: string
-  description?: string | null
-  commentId?: string | null
-  actorUserId?: string | null
-}
 
-/** The rows that a change and its consequences write. */
-export type Outcome = {
+/** The rows that a change and its effects write. */
+export type Transition = {
   path: RunStatus[]
   status: RunStatus
   run: Updateable<Schema['runs']>
@@ -37,19 +32,24 @@ export type Outcome = {
   apply: Updateable<Schema['phases']> | undefined
   job: Insertable<Schema['agent_jobs']> | undefined
   workspace: WorkspaceChange | undefined
-  /** The run takes a place at the end of the line, in which it did not stand before. */
-  entersLine: boolean
+  /** The run goes to the end of the queue, in which it was not before. */
+  entersQueue: boolean
   topics: string[]
-  follows: Consequences
+  effects: Effects
 }
 
 type WorkspaceChange = Partial<Omit<Selectable<Schema['workspaces']>, 'vcs_repo'>>
-type OutcomeCtx = Pick<Ctx, 'now' | 'newId'>
+type TransitionCtx = Pick<Ctx, 'now' | 'newId'>
 
-/** Works out what `change` does to a run; nothing is written yet. */
-export function outcome(ctx: OutcomeCtx, held: HeldRun, change: Change, stages: Facts['stages'] = {}): Outcome {
+/** Works out what `change` does to a run; writes nothing. */
+export function transitionOf(
+  ctx: TransitionCtx,
+  locked: LockedRun,
+  change: Change,
+  stages: RunFacts['stages'] = {},
+): Transition {
   const now = ctx.now()
-  const before = { ...held.run, ...change.run }
+  const before = { ...locked.run, ...change.run }
   const run: MachineRun = {
     status: before.status,
     planOnly: before.plan_only,
@@ -60,22 +60,22 @@ export function outcome(ctx: OutcomeCtx, held: HeldRun, change: Change, stages: 
     occupies: before.occupies,
     confirmed: before.confirmed_at !== null,
   }
-  const facts: Facts = {
-    turn: isTurn(held),
-    job: change.job ?? jobOutcome(held, now),
+  const facts: RunFacts = {
+    turn: isTurn(locked),
+    job: change.job ?? jobOutcome(locked, now),
     stages,
-    stale: before.save_plan && before.base_state_version_id !== held.workspace.current_state_version_id,
-    wish: change.wish ?? (before.cancel_requested_at === null ? 'none' : 'cancel'),
+    stale: before.save_plan && before.base_state_version_id !== locked.workspace.current_state_version_id,
+    requested: change.requested ?? (before.cancel_requested_at === null ? 'none' : 'cancel'),
   }
   const path = advance(run, facts)
-  const found = consequences(run, path)
-  const follows = change.endsJob ? { ...found, endsJob: true } : found
+  const found = effectsOf(run, path)
+  const effects = change.endsJob ? { ...found, endsJob: true } : found
   const status = path.at(-1) ?? run.status
   const stamps = Object.fromEntries(path.map((step) => [step, now.toISOString()]))
   const timestamps = { ...(before.status_timestamps as Record<string, string>), ...stamps }
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
   const enqueue =
-    follows.enqueue && newJob(ctx, held, { kind: follows.enqueue, isRepeat: change.isHandedBack ?? false })
+    effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, isRepeat: change.isHandedBack ?? false })
 
   return {
     path,
@@ -83,42 +83,42 @@ export function outcome(ctx: OutcomeCtx, held: HeldRun, change: Change, stages: 
     run: {
       ...change.run,
       ...(path.length > 0 && { status, status_timestamps: JSON.stringify(timestamps) }),
-      ...(follows.occupies !== before.occupies && { occupies: follows.occupies }),
-      ...(follows.waits !== before.waits && { waits: follows.waits }),
+      ...(effects.occupies !== before.occupies && { occupies: effects.occupies }),
+      ...(effects.waits !== before.waits && { waits: effects.waits }),
       ...(isStale && { error: STALE }),
       updated_at: now,
     },
-    plan: phaseChange(held.plan, follows.plan, change.plan, now),
-    apply: phaseChange(held.apply, follows.apply, change.apply, now),
+    plan: phaseChange(locked.plan, effects.plan, change.plan, now),
+    apply: phaseChange(locked.apply, effects.apply, change.apply, now),
     job: enqueue,
-    workspace: workspaceChange(held, { follows, status, now, before }),
-    entersLine: follows.waits && !before.waits && before.status !== 'pending',
+    workspace: workspaceChange(locked, { effects, status, now, before }),
+    entersQueue: effects.waits && !before.waits && before.status !== 'pending',
     topics: [
       `run:${before.id}`,
       ...(enqueue ? [`pool:${enqueue.agent_pool_id}`] : []),
-      // Whoever told the end of a job need not be told.
-      ...(held.job && status === 'force_canceled' ? [`job:${held.job.id}`] : []),
+      // An agent knows of every other end: it has reported it.
+      ...(locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : []),
     ],
-    follows,
+    effects,
   }
 }
 
 const STALE = 'the state has moved on since this plan was made: make a new plan'
 
-function isTurn({ workspace, run, first }: HeldRun) {
+function isTurn({ workspace, run, isFirst }: LockedRun) {
   if (workspace.active_run_id !== null || workspace.locked_by_type !== null) return false
-  return run.waits ? first : workspace.waiting_runs === 0
+  return run.waits ? isFirst : workspace.waiting_runs === 0
 }
 
-function jobOutcome({ job, run, plan, apply }: HeldRun, now: Date): JobOutcome {
+function jobOutcome({ job, run, plan, apply }: LockedRun, now: Date): JobOutcome {
   if (job) return job.status === 'running' ? 'running' : 'queued'
   const phase = run.status === 'applying' ? apply : plan
   if (phase.held_until === null) return 'queued'
-  return phase.held_until <= now || phase.log_opened_at !== null ? 'errored' : 'held'
+  return phase.held_until <= now || phase.log_opened_at !== null ? 'errored' : 'deferred'
 }
 
 function phaseChange(
-  phase: HeldPhase,
+  phase: LockedPhase,
   status: PhaseStatus | undefined,
   change: Updateable<Schema['phases']> | undefined,
   now: Date,
@@ -135,17 +135,17 @@ function phaseChange(
 
 const MAX_ATTEMPTS = 3
 
-/** Whether a plan that lost its agent may be tried once more. */
-export function mayRetry(job: Pick<HeldJob, 'kind' | 'attempt'>) {
+/** Whether a job whose lease expired may be tried again: an apply never, a plan a few times. */
+export function mayRetry(job: Pick<LockedJob, 'kind' | 'attempt'>) {
   return job.kind === 'plan' && job.attempt < MAX_ATTEMPTS
 }
 
 function newJob(
-  ctx: OutcomeCtx,
-  held: HeldRun,
+  ctx: TransitionCtx,
+  locked: LockedRun,
   { kind, isRepeat }: { kind: 'plan' | 'apply'; isRepeat: boolean },
 ): Insertable<Schema['agent_jobs']> {
-  const { run, plan, apply, job } = held
+  const { run, plan, apply, job } = locked
   return {
     id: ctx.newId('job'),
     run_id: run.id,
@@ -154,27 +154,27 @@ function newJob(
     agent_pool_id: run.agent_pool_id,
     attempt: job?.kind === kind ? job.attempt + (isRepeat ? 0 : 1) : 1,
     status: 'queued',
-    preferred_agent_id: kind === 'apply' ? held.planAgentId : null,
+    preferred_agent_id: kind === 'apply' ? locked.planAgentId : null,
     queued_at: ctx.now(),
   }
 }
 
-type Moved = { follows: Consequences; status: RunStatus; now: Date; before: HeldRun['run'] }
+type Settled = { effects: Effects; status: RunStatus; now: Date; before: LockedRun['run'] }
 
-function workspaceChange({ workspace, run }: HeldRun, { follows, status, now, before }: Moved) {
+function workspaceChange({ workspace, run }: LockedRun, { effects, status, now, before }: Settled) {
   const change: WorkspaceChange = {}
-  if (follows.occupies && !before.occupies) {
+  if (effects.occupies && !before.occupies) {
     Object.assign(change, { active_run_id: run.id, current_run_id: run.id })
     Object.assign(change, { locked_by_type: 'run', locked_by_id: run.id, locked_at: now, locked_reason: null })
   }
-  if (follows.releases) {
+  if (effects.releases) {
     change.active_run_id = null
     if (workspace.locked_by_type === 'run' && workspace.locked_by_id === run.id) {
       Object.assign(change, { locked_by_type: null, locked_by_id: null, locked_at: null, locked_reason: null })
     }
   }
-  if (follows.waits !== before.waits) change.waiting_runs = workspace.waiting_runs + (follows.waits ? 1 : -1)
-  // A provisional configuration becomes the workspace's own with the first apply of it.
+  if (effects.waits !== before.waits) change.waiting_runs = workspace.waiting_runs + (effects.waits ? 1 : -1)
+  // A provisional configuration becomes that of the workspace with its first apply.
   if (status === 'applied' && workspace.current_configuration_version_id !== run.configuration_version_id)
     change.current_configuration_version_id = run.configuration_version_id
   return Object.keys(change).length === 0 ? undefined : change

@@ -1,0 +1,51 @@
+import { type Insertable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export async function insertComment(tx: Tx, row: Insertable<Schema['comments']>) {
+  await tx.insertInto('comments').values(row).execute()
+}
+
+/** Comments with the event that each of them came with. */
+function selectComments(db: Db) {
+  return db
+    .selectFrom('comments as c')
+    .leftJoin('run_events as e', 'e.comment_id', 'c.id')
+    .selectAll('c')
+    .select('e.id as run_event_id')
+}
+
+export async function findComment(db: Db, id: string) {
+  return selectComments(db).where('c.id', '=', id).executeTakeFirst()
+}
+export type CommentRow = NonNullable<Awaited<ReturnType<typeof findComment>>>
+
+/** Comments with the facts about their workspaces for `actor`. */
+export async function findComments(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectComments(db)
+    .innerJoin('runs as r', 'r.id', 'c.run_id')
+    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
+    .select(['r.workspace_id', 'w.organization_id'])
+    .select(workspaceFactsColumn(actor).as('facts'))
+    .where(sql<boolean>`c.id = any(${ids})`)
+    .execute()
+}
+
+/** A page of the comments on a run, the oldest first. */
+export async function listComments(db: Db, { runId, page }: { runId: string; page: Page }) {
+  const rows = await selectComments(db)
+    .where('c.run_id', '=', runId)
+    .orderBy('c.seq')
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await db
+    .selectFrom('comments as c')
+    .where('c.run_id', '=', runId)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}

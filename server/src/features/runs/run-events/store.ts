@@ -1,0 +1,18 @@
+import type { Insertable } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+/** The statement that inserts events, to be run alone or along with others. */
+export function runEventsInsert(db: Db, rows: readonly Insertable<Schema['run_events']>[]) {
+  return db.insertInto('run_events').values([...rows])
+}
+
+export async function findRunEvent(db: Db, id: string) {
+  return db.selectFrom('run_events').selectAll().where('id', '=', id).executeTakeFirst()
+}
+export type RunEventRow = NonNullable<Awaited<ReturnType<typeof findRunEvent>>>
+
+/** The events of a run, the oldest first. */
+export async function listRunEvents(db: Db, runId: string) {
+  return db.selectFrom('run_events').selectAll().where('run_id', '=', runId).orderBy('seq').execute()
+}

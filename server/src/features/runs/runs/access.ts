@@ -1,0 +1,56 @@
+import type { Ctx } from '../../../app.ts'
+import type { WorkspacePermission } from '../../../auth/permissions.ts'
+import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
+import { forbidden, notFound } from '../../../errors.ts'
+import type { Run } from './run.ts'
+import * as store from './store.ts'
+
+/**
+ * Loads the run and checks `permission` on its workspace in one query. Throws `not-found` when the actor may not see it,
+ * `forbidden` when it sees it but lacks the permission. `forTask` admits the token of a task result of this very run.
+ * `noun` names the part of the run that the request is about: a refusal then says that the part does not exist.
+ */
+export async function requireRun(
+  ctx: Ctx,
+  id: string,
+  permission: WorkspacePermission,
+  { forTask = false, noun = 'run' }: { forTask?: boolean; noun?: string } = {},
+): Promise<Run> {
+  const row = await store.findRun(ctx.db, ctx.actor, { id, now: ctx.now() })
+  const run = row && withAccess(ctx, row)
+  if (!run) throw notFound(noun)
+  if (forTask && ctx.actor.kind === 'task' && ctx.actor.runId === run.id) return run
+  checkAccess(run, { noun, permission, workspaceName: run.workspace_name })
+  return run
+}
+
+function withAccess(ctx: Ctx, row: store.FoundRun): Run {
+  return { ...row, ...readAccess(ctx.actor, row) }
+}
+
+/** For discarding and canceling a run. It takes the right to apply, or to plan where the run is plan-only. */
+export async function requireRunToEnd(ctx: Ctx, id: string): Promise<Run> {
+  const run = await requireRun(ctx, id, 'runs:plan')
+  if (run.plan_only) return run
+  return run.can.has('runs:apply') ? run : requireRun(ctx, id, 'runs:apply')
+}
+
+export async function requireRunToForceCancel(ctx: Ctx, id: string): Promise<Run> {
+  const run = await requireRun(ctx, id, 'runs:apply')
+  if (!run.can.has('force-unlock'))
+    throw forbidden(`a forced cancel needs admin access to the workspace ${run.workspace_name}`)
+  return run
+}
+
+/** Those of the runs that the actor may read. */
+export async function listReadableRuns(ctx: Ctx, ids: readonly string[]): Promise<Run[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findRuns(ctx.db, ctx.actor, { ids, now: ctx.now() })
+  return rows.map((row) => withAccess(ctx, row)).filter(canReadRuns)
+}
+
+/** The last run of each of these configuration versions, where the actor may read it. */
+export async function listRunsOfConfigurations(ctx: Ctx, versionIds: readonly string[]): Promise<Run[]> {
+  const rows = await store.findRunsOfConfigurations(ctx.db, ctx.actor, { versionIds, now: ctx.now() })
+  return rows.map((row) => withAccess(ctx, row)).filter(canReadRuns)
+}

@@ -1,0 +1,54 @@
+import { runActionBody } from '@groundstate/contract/runs'
+import type { Ctx } from '../../../app.ts'
+import { accepted } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { requireRun, requireRunToEnd, requireRunToForceCancel } from './access.ts'
+import { applyRun } from './apply.ts'
+import { cancelRun, forceCancelRun } from './cancel.ts'
+import { discardRun } from './discard.ts'
+import { forceExecuteRun } from './force-execute.ts'
+
+type RunParams = { runId: string }
+
+const ACTION = { body: runActionBody, answers: { 202: null } } as const
+const BY_APPLIER = {
+  ...ACTION,
+  authorise: async (ctx: Ctx, { runId }: RunParams) => requireRun(ctx, runId, 'runs:apply'),
+}
+const TO_END = { ...ACTION, authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToEnd(ctx, runId) }
+const TO_FORCE_CANCEL = {
+  ...ACTION,
+  authorise: async (ctx: Ctx, { runId }: RunParams) => requireRunToForceCancel(ctx, runId),
+}
+
+/** What people do to runs. */
+export const runActionRoutes: Routes = (http) => {
+  http.post('/runs/:runId/actions/apply', { summary: 'Apply the plan of a run', ...BY_APPLIER }, async (req) => {
+    await applyRun(req.ctx, req.subject, req.body)
+    return accepted()
+  })
+  http.post('/runs/:runId/actions/discard', { summary: 'Discard a run', ...TO_END }, async (req) => {
+    await discardRun(req.ctx, req.subject, req.body)
+    return accepted()
+  })
+  http.post('/runs/:runId/actions/cancel', { summary: 'Cancel a run', ...TO_END }, async (req) => {
+    await cancelRun(req.ctx, req.subject, req.body)
+    return accepted()
+  })
+  http.post(
+    '/runs/:runId/actions/force-cancel',
+    { summary: 'Cancel a run by force, on which a cancel had no effect', ...TO_FORCE_CANCEL },
+    async (req) => {
+      await forceCancelRun(req.ctx, req.subject, req.body)
+      return accepted()
+    },
+  )
+  http.post(
+    '/runs/:runId/actions/force-execute',
+    { summary: 'Make a pending run the next one of its workspace', ...BY_APPLIER },
+    async (req) => {
+      await forceExecuteRun(req.ctx, req.subject, req.body)
+      return accepted()
+    },
+  )
+}

@@ -1,0 +1,104 @@
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import { raise } from '../../../events/reaction.ts'
+import { promoteIntermediate } from '../../states/state-versions/promote.ts'
+import { runEventRow } from '../run-events/run-event.ts'
+import { runEventsInsert } from '../run-events/store.ts'
+import { cancelStages } from '../task-stages/cancel.ts'
+import { readStageStatuses } from '../task-stages/read-statuses.ts'
+import { startStage } from '../task-stages/start.ts'
+import { runApplied } from './events.ts'
+import { lockRun, lockRunWorkspace } from './locked-run-store.ts'
+import type { LockedRun, LockedWorkspace } from './locked-run.ts'
+import type { RunStatus } from './status.ts'
+import { type Change, type Transition, transitionOf } from './transition.ts'
+import * as store from './transition-store.ts'
+
+/*
+ * How runs advance. A change is saved together with the statuses that the run passes through because of it, and then its
+ * effects are started. An effect may allow another change at once, which is done next: a stage has no task to ask, or the
+ * workspace is free for the next run. All of it is one transaction, which locks the workspace.
+ */
+
+/** A change of a run that is still to be made. */
+type Pending = { locked: LockedRun; change: Change }
+/** A transition that is saved, and whose effects are still to be started. */
+export type Saved = { locked: Pick<LockedRun, 'run' | 'workspace'>; transition: Transition }
+
+/** Saves a change and takes the run as far as it gets. Returns the status that the change has led to. */
+export async function applyChange(ctx: TransactionCtx, locked: LockedRun, change: Change = {}): Promise<RunStatus> {
+  const saved = await save(ctx, { locked, change })
+  await startEffects(ctx, saved)
+  return saved.transition.status
+}
+
+/**
+ * Takes a run as far as it gets, for a caller that has recorded a new fact about it; `change` is saved along with that.
+ * Does nothing for a run that is gone.
+ */
+export async function advanceRun(ctx: Ctx, runId: string, change: Change = {}): Promise<RunStatus | undefined> {
+  return transact(ctx, async (ctx) => {
+    const locked = await lockRun(ctx.db, { id: runId })
+    return locked && applyChange(ctx, locked, change)
+  })
+}
+
+/** Starts the next run of a workspace that has just become free, in the transaction that has made it free. */
+export async function advanceQueue(ctx: TransactionCtx, workspaceId: string) {
+  const workspace = await lockRunWorkspace(ctx.db, workspaceId)
+  const next = workspace && (await findNext(ctx, workspace))
+  if (next) await applyChange(ctx, next)
+}
+
+/** Starts the effects of a transition, and makes the changes that they allow until no run gets further. */
+export async function startEffects(ctx: TransactionCtx, saved: Saved) {
+  let current: Saved | undefined = saved
+  while (current) {
+    const pending: Pending | undefined = await startEffectsOf(ctx, current)
+    current = pending && (await save(ctx, pending))
+  }
+}
+
+async function save(ctx: TransactionCtx, { locked, change }: Pending): Promise<Saved> {
+  const { id, stages } = locked.run
+  const statuses = stages.length === 0 ? {} : await readStageStatuses(ctx, id)
+  const transition = transitionOf(ctx, locked, change, statuses)
+  const { events = [], writes = [] } = change
+  const rows = events.map((event) => runEventRow(ctx, id, event))
+  const others = rows.length === 0 ? writes : [...writes, runEventsInsert(ctx.db, rows)]
+  await store.saveTransition(ctx.db, locked, { transition, others, now: ctx.now() })
+  return { locked, transition }
+}
+
+/** Returns the change that can be made next, of this run or of the next one in the queue. */
+async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved): Promise<Pending | undefined> {
+  const { run } = locked
+  const { effects, status } = transition
+  const workspace = { ...locked.workspace, ...transition.workspace }
+  if (effects.startStage !== undefined) {
+    const change = await startStage(ctx, run, effects.startStage)
+    const settled = change && (await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id }))
+    if (settled) return { locked: settled, change }
+  }
+  if (effects.cancelsStages && run.stages.length > 0) await cancelStages(ctx, { id: run.id, status })
+  // Intermediate states of the engine become current once the run leaves the workspace.
+  if (effects.releases) await promoteIntermediate(ctx, locked.workspace)
+  if (effects.applied) await raise(ctx, runApplied, run)
+  const next = await findNext(ctx, workspace)
+  return next && { locked: next, change: {} }
+}
+
+/**
+ * The run that can start now that the workspace is as given. While a person or a team locks the workspace, the first run in
+ * the queue only becomes its current run: the command line then says that the run waits for the lock, and not for other runs.
+ */
+async function findNext(ctx: TransactionCtx, workspace: LockedWorkspace): Promise<LockedRun | undefined> {
+  if (workspace.active_run_id !== null || workspace.waiting_runs === 0) return undefined
+  const first = await store.findFirstInQueue(ctx.db, workspace.id)
+  if (!first) return undefined
+  if (workspace.locked_by_type === null) return lockRun(ctx.db, { id: first.id, workspaceId: workspace.id })
+  if (first.id !== workspace.current_run_id) {
+    await store.updateCurrentRun(ctx.db, { id: workspace.id, runId: first.id })
+  }
+  return undefined
+}

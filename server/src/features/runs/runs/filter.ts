@@ -1,0 +1,87 @@
+import { invalidParameter } from '../../../errors.ts'
+import { readText } from '../../../http/query.ts'
+import { DISCARDABLE, FINAL, RUN_STATUSES, type RunStatus, UNFINISHED } from './status.ts'
+
+export const OPERATIONS = [
+  'plan_only',
+  'save_plan',
+  'refresh_only',
+  'destroy',
+  'empty_apply',
+  'plan_and_apply',
+] as const
+export type Operation = (typeof OPERATIONS)[number]
+
+const GROUPS = { non_final: UNFINISHED, final: FINAL, discardable: DISCARDABLE } as const satisfies Record<
+  string,
+  readonly RunStatus[]
+>
+
+/** What the runs of a list have in common; of every list of values one must match. Names are in lower case. */
+export type RunFilter = {
+  statuses?: readonly string[] | undefined
+  groupStatuses?: readonly string[] | undefined
+  operations?: readonly Operation[] | undefined
+  sources?: readonly string[] | undefined
+  workspaceNames?: readonly string[] | undefined
+  agentPoolNames?: readonly string[] | undefined
+  username?: string | undefined
+  /** No run comes from a commit, since there is no version control. */
+  commit?: string | undefined
+  /** An id, or a part of the message. */
+  text?: string | undefined
+  created?: { from: Date; before?: Date } | undefined
+}
+
+/** Reads the filters of a list of runs; undefined when there are none. Throws `invalid` for a value that cannot match. */
+export function readRunFilter(query: Record<string, unknown>, now: Date): RunFilter | undefined {
+  const timeframe = readText(query, 'filter[timeframe]')
+  const filter: RunFilter = {
+    statuses: readOneOf(query, 'filter[status]', RUN_STATUSES),
+    groupStatuses: readOneOf(query, 'filter[status_group]', GROUP_NAMES)?.flatMap((name) => GROUPS[name]),
+    operations: readOneOf(query, 'filter[operation]', OPERATIONS),
+    sources: readValues(query, 'filter[source]'),
+    workspaceNames: readValues(query, 'filter[workspace_names]')?.map((name) => name.toLowerCase()),
+    agentPoolNames: readValues(query, 'filter[agent_pool_names]')?.map((name) => name.toLowerCase()),
+    username: readText(query, 'search[user]')?.toLowerCase(),
+    commit: readText(query, 'search[commit]'),
+    text: readText(query, 'search[basic]'),
+    created: timeframe === undefined ? undefined : readTimeframe(timeframe, now),
+  }
+  return Object.values(filter).some((part) => part !== undefined) ? filter : undefined
+}
+
+const GROUP_NAMES = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
+
+function readValues(query: Record<string, unknown>, parameter: string) {
+  return readText(query, parameter)
+    ?.split(',')
+    .map((value) => value.trim())
+}
+
+function readOneOf<Value extends string>(
+  query: Record<string, unknown>,
+  parameter: string,
+  known: readonly Value[],
+): Value[] | undefined {
+  return readValues(query, parameter)?.map((text) => {
+    const value = known.find((value) => value === text)
+    if (value !== undefined) return value
+    throw invalidParameter(`${parameter} has ${JSON.stringify(text)}, it must be among ${known.join(', ')}`, parameter)
+  })
+}
+
+function readTimeframe(timeframe: string, now: Date) {
+  if (timeframe === 'year') {
+    const from = new Date(now)
+    from.setUTCFullYear(from.getUTCFullYear() - 1)
+    return { from }
+  }
+  if (!/^\d{4}$/.test(timeframe))
+    throw invalidParameter(
+      `filter[timeframe] is ${timeframe}, it must be year or a year such as 2026`,
+      'filter[timeframe]',
+    )
+  const year = Number(timeframe)
+  return { from: new Date(Date.UTC(year, 0)), before: new Date(Date.UTC(year + 1, 0)) }
+}

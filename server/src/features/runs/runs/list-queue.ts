@@ -1,0 +1,31 @@
+import type { Ctx } from '../../../app.ts'
+import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
+import type { Page } from '../../../db/page.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
+import * as store from './queue-store.ts'
+import { runWithFacts } from './run.ts'
+
+/** A page of the unfinished runs of an organization, in the order in which they start. */
+export async function listQueue(ctx: Ctx, organizationName: string, page: Page) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  const list = await store.listQueue(ctx.db, ctx.actor, {
+    organizationId: organization.id,
+    seesAll: seesEveryWorkspace(organization.facts),
+    grants: dependsOnGrants(organization.facts),
+    page,
+    now: ctx.now(),
+  })
+  return {
+    rows: list.rows.map(({ position, grants, ...row }) => ({
+      position,
+      run: runWithFacts(row, listedFacts(organization.facts, grants)),
+    })),
+    total: list.total,
+  }
+}
+
+/** How many runs of the organization agents work on, and how many wait. */
+export async function readCapacity(ctx: Ctx, organizationName: string) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  return { name: organization.name, ...(await store.countQueue(ctx.db, organization.id)) }
+}

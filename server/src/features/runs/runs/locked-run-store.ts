@@ -1,0 +1,95 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../../db/db.ts'
+import type { LockedWorkspace, LockedPhase, LockedJob, LockedRun } from './locked-run.ts'
+
+export async function lockRunWorkspace(tx: Tx, id: string): Promise<LockedWorkspace | undefined> {
+  return selectWorkspace(tx).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+}
+
+/** Locks the row of the run's workspace, and only then reads the run: changes that the lock waited for are seen. */
+export async function lockRun(tx: Tx, key: { id: string; workspaceId?: string }): Promise<LockedRun | undefined> {
+  const workspace =
+    key.workspaceId === undefined
+      ? await selectWorkspace(tx)
+          .where('id', '=', (eb) => eb.selectFrom('runs').select('workspace_id').where('id', '=', key.id))
+          .forNoKeyUpdate()
+          .executeTakeFirst()
+      : await lockRunWorkspace(tx, key.workspaceId)
+  return workspace && readLockedRun(tx, workspace, key.id)
+}
+
+/** As `lockRun`, for a workspace that this transaction has locked already. */
+export async function readLockedRun(tx: Tx, workspace: LockedWorkspace, id: string): Promise<LockedRun | undefined> {
+  const row = await tx
+    .selectFrom('runs')
+    .selectAll('runs')
+    .select((eb) => [
+      phaseColumn('plan').as('plan'),
+      phaseColumn('apply').as('apply'),
+      sql<LockedJob | null>`(select to_jsonb(j) from (
+          select id, kind, status, attempt, agent_id, command from agent_jobs
+           where run_id = runs.id and status <> 'ended') j)`.as('job'),
+      sql<string | null>`(select j.agent_id from phases p join agent_jobs j on j.id = p.job_id
+          where p.run_id = runs.id and p.kind = 'plan')`.as('plan_agent_id'),
+      eb
+        .selectFrom('runs as queued')
+        .select('queued.id')
+        .whereRef('queued.workspace_id', '=', 'runs.workspace_id')
+        .where('queued.waits', '=', sql.lit(true))
+        .orderBy('queued.queue_order')
+        .limit(sql.lit(1))
+        .as('first_waiting'),
+    ])
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspace.id)
+    .executeTakeFirst()
+  if (!row) return undefined
+  const { plan, apply, job, plan_agent_id, first_waiting, ...run } = row
+  return {
+    workspace,
+    run,
+    plan: lockedPhase(plan),
+    apply: lockedPhase(apply),
+    job: job ?? undefined,
+    planAgentId: plan_agent_id,
+    isFirst: first_waiting === run.id,
+  }
+}
+
+export const LOCKED_WORKSPACE_COLUMNS = [
+  'id',
+  'organization_id',
+  'active_run_id',
+  'current_run_id',
+  'waiting_runs',
+  'run_count',
+  'locked_by_type',
+  'locked_by_id',
+  'current_state_version_id',
+  'latest_state_version_id',
+  'pending_state_version_id',
+  'current_configuration_version_id',
+] as const satisfies readonly (keyof LockedWorkspace)[]
+
+function selectWorkspace(tx: Tx) {
+  return tx.selectFrom('workspaces').select(LOCKED_WORKSPACE_COLUMNS)
+}
+
+type PhaseJson = Omit<LockedPhase, 'held_until' | 'log_opened_at'> & {
+  held_until: string | null
+  log_opened_at: string | null
+}
+
+function phaseColumn(kind: 'plan' | 'apply') {
+  return sql<PhaseJson>`(select to_jsonb(p) from (
+      select id, kind, status, status_timestamps, job_id, held_until, log_opened_at from phases
+       where run_id = runs.id and kind = ${sql.lit(kind)}) p)`
+}
+
+function lockedPhase(json: PhaseJson): LockedPhase {
+  return { ...json, held_until: readDate(json.held_until), log_opened_at: readDate(json.log_opened_at) }
+}
+
+function readDate(text: string | null) {
+  return text === null ? null : new Date(text)
+}

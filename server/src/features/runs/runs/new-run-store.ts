@@ -1,0 +1,42 @@
+import type { Insertable } from 'kysely'
+import { type AuditRow, eventInsert } from '../../../audit/store.ts'
+import type { Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { writeTogether } from '../../../db/together.ts'
+import { publishing } from '../../../signals.ts'
+import { runEventsInsert } from '../run-events/store.ts'
+import type { LockedRun } from './locked-run.ts'
+import type { Transition } from './transition.ts'
+
+type NewRunRows = { transition: Transition; event: Insertable<Schema['run_events']>; audit: AuditRow }
+
+/** Writes a new run in the statuses that it starts with, and everything that belongs to it, in one round trip. */
+export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, event, audit }: NewRunRows) {
+  // The database numbers the row.
+  const { seq: _, queue_order: __, variables, ...columns } = locked.run
+  const phases = [locked.plan, locked.apply].map(({ id, kind, status, status_timestamps }) => ({
+    id,
+    kind,
+    run_id: columns.id,
+    status,
+    status_timestamps: JSON.stringify(status_timestamps),
+    ...(kind === 'plan' ? transition.plan : transition.apply),
+  }))
+  const writes = [
+    tx.insertInto('runs').values({
+      ...columns,
+      status_timestamps: JSON.stringify(columns.status_timestamps),
+      variables: JSON.stringify(variables),
+      ...transition.run,
+    }),
+    ...phases.map((row) => tx.insertInto('phases').values(row)),
+    runEventsInsert(tx, [event]),
+    eventInsert(audit),
+    tx
+      .updateTable('workspaces')
+      .set({ ...transition.workspace, run_count: columns.number, latest_run_id: columns.id })
+      .where('id', '=', columns.workspace_id),
+    ...(transition.job ? [tx.insertInto('agent_jobs').values(transition.job)] : []),
+  ]
+  await writeTogether(tx, writes, publishing(transition.topics))
+}

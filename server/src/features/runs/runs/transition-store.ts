@@ -1,0 +1,86 @@
+import { type OperationNodeSource, sql } from 'kysely'
+import type { Tx } from '../../../db/db.ts'
+import { writeTogether } from '../../../db/together.ts'
+import { publishing } from '../../../signals.ts'
+import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run.ts'
+import type { RunStatus } from './status.ts'
+import type { Transition } from './transition.ts'
+
+/** Writes a transition and `others`, which belong to it, in one round trip. */
+export async function saveTransition(
+  tx: Tx,
+  { run, job, plan, apply }: LockedRun,
+  { transition, others, now }: { transition: Transition; others: readonly OperationNodeSource[]; now: Date },
+) {
+  const { effects } = transition
+  const writes = [
+    tx
+      .updateTable('runs')
+      .set(transition.run)
+      .$if(transition.entersQueue, (update) => update.set({ queue_order: sql<number>`nextval('run_order')` }))
+      .where('id', '=', run.id),
+    ...others,
+    transition.plan && tx.updateTable('phases').set(transition.plan).where('id', '=', plan.id),
+    transition.apply && tx.updateTable('phases').set(transition.apply).where('id', '=', apply.id),
+    transition.workspace && tx.updateTable('workspaces').set(transition.workspace).where('id', '=', run.workspace_id),
+    ...(job && effects.endsJob ? jobEnd(tx, job.id, { status: transition.status, now }) : []),
+  ].filter((write) => write !== undefined)
+
+  // A run has at most one job that has not ended: where a new one replaces it, the end must be written first.
+  const replaces = job && effects.endsJob && transition.job
+  const start = transition.job && tx.insertInto('agent_jobs').values(transition.job)
+  if (start && !replaces) writes.push(start)
+  await writeTogether(tx, writes, publishing(transition.topics))
+  if (start && replaces) await start.execute()
+}
+
+/** The statements that end a job and its token. */
+function jobEnd(tx: Tx, jobId: string, { status, now }: { status: RunStatus; now: Date }) {
+  const changes = { status: 'ended', ended_at: now, lease_expires_at: null } as const
+  return [
+    tx
+      .updateTable('agent_jobs')
+      .set(status === 'force_canceled' ? { ...changes, command: 'force-cancel' } : changes)
+      .where('id', '=', jobId),
+    tx
+      .deleteFrom('tokens')
+      .where('kind', '=', sql.lit('run' as const))
+      .where('hash', '=', (eb) => eb.selectFrom('agent_jobs').select('token_hash').where('id', '=', jobId)),
+  ]
+}
+
+/** The first run in the queue of a workspace. */
+export async function findFirstInQueue(tx: Tx, workspaceId: string) {
+  return tx
+    .selectFrom('runs')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .where('waits', '=', sql.lit(true))
+    .orderBy('queue_order')
+    .limit(sql.lit(1))
+    .executeTakeFirst()
+}
+
+export async function updateCurrentRun(tx: Tx, { id, runId }: { id: LockedWorkspace['id']; runId: string }) {
+  await tx.updateTable('workspaces').set({ current_run_id: runId }).where('id', '=', id).execute()
+}
+
+export async function updateJobCommand(tx: Tx, jobId: string, command: LockedJob['command']) {
+  await tx.updateTable('agent_jobs').set({ command }).where('id', '=', jobId).execute()
+}
+
+/** The ids of the runs of the workspace that occupy it or are queued before `run`, the occupying one last. */
+export async function listRunsBefore(tx: Tx, run: Pick<LockedRun['run'], 'id' | 'workspace_id' | 'queue_order'>) {
+  const rows = await tx
+    .selectFrom('runs')
+    .select('id')
+    .where('workspace_id', '=', run.workspace_id)
+    .where((eb) =>
+      eb.or([eb('occupies', '=', true), eb.and([eb('waits', '=', true), eb('queue_order', '<', run.queue_order)])]),
+    )
+    .where('id', '<>', run.id)
+    .orderBy('occupies')
+    .orderBy('queue_order')
+    .execute()
+  return rows.map(({ id }) => id)
+}
