@@ -9,16 +9,16 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
   existsSync(path),
 )
 
-/** Whether there is a browser; tests that need it are skipped aloud where there is none. */
+/** Whether a browser is installed; without one, its tests are skipped with a message. */
 export const hasBrowser = CHROMIUM !== undefined
 if (!hasBrowser) console.warn('SKIPPED: there is no Chromium in /usr/bin, nothing that drives a browser can be tested')
 
-/** A page of a fresh browser; it is closed when the file ends. */
+/** A page in a new browser, which is closed when the file ends. */
 export async function openPage(): Promise<Page> {
   const profile = await mkdtemp(join(tmpdir(), 'groundstate-chromium-'))
   const browser = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM ?? '',
-    // The authority of TLS=auto lives in the server's data folder, and a browser has a store of its own.
+    // The authority of TLS=auto is in the server's data folder, which the browser does not trust.
     ignoreHTTPSErrors: true,
     args: [
       '--no-sandbox',

@@ -154,7 +154,7 @@ describe.skipIf(!hasTerraform)('state commands', () => {
     expect(JSON.parse((await folder.ok(['state', 'pull'])).out).serial).toBeGreaterThan(state.serial)
     expect(stale.code).toBe(1)
 
-    // terraform keeps its own -force to itself, and leaves its lock behind when it is refused.
+    // `terraform` does not send -force to the server, and leaves its lock behind when it is refused.
     const forced = await folder.run(['state', 'push', '-force', 'old.tfstate'])
     expect(forced.all).toMatch(/serial \d+ is behind the current serial/)
     await folder.ok(['force-unlock', '-force', 'main/state'])

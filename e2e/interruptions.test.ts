@@ -10,7 +10,7 @@ beforeAll(async () => {
   if (hasTerraform) server = await bootServer({ GROUNDSTATE_CANCEL_GRACE: '2000' })
 })
 
-/** The workspace is read after its run: what a status says of it must be true from then on. */
+/** Reads the workspace after its run, so that the workspace must already match the run's status. */
 async function latestRun(name: string) {
   const path = `/organizations/main/workspaces/${name}`
   const { data } = await server.api('GET', path)
@@ -19,7 +19,7 @@ async function latestRun(name: string) {
   return { workspace: workspace.data, run: runs.data[0] }
 }
 
-/** Waits for a status by asking; fails loudly when the run ends as something else. */
+/** Polls until the run has a status; throws when the run ends with another. */
 async function untilStatus(workspace: string, ...wanted: string[]) {
   for (;;) {
     const { run, ...rest } = await latestRun(workspace)
@@ -36,7 +36,7 @@ async function untilEnded(pid: number) {
   return !existsSync(`/proc/${pid}`)
 }
 
-/** Applies one resource quickly, then one that takes its time and minds interrupts. */
+/** Applies one resource quickly, then one that takes long and reacts to interrupts. */
 async function slowApply(name: string, command = 'sleep 60'): Promise<Folder> {
   const folder = await terraformFolder(server, {
     'main.tf': `${cloudBlock(name)}
@@ -51,7 +51,7 @@ resource "terraform_data" "slow" {
   return folder
 }
 
-/** A plan that takes seconds, of computing alone: there is no provider whose data source would wait. */
+/** A plan that computes for seconds, since there is no provider with a slow data source. */
 async function slowPlan(name: string): Promise<Folder> {
   const folder = await terraformFolder(server, {
     'main.tf': `${cloudBlock(name)}

@@ -18,12 +18,12 @@ beforeAll(async () => {
   page = await openPage()
 })
 
-/** A configuration on a computer where nothing is set up but the trust in the server's certificate. */
+/** A configuration on a computer that only trusts the server's certificate. */
 async function newcomer(): Promise<{ folder: Folder; env: Record<string, string | undefined> }> {
   const cloud = `cloud {\n    hostname = "${host}"\n    organization = "main"\n    workspaces { name = "after-login" }\n  }`
   const folder = await terraformFolder(server, { 'main.tf': `terraform {\n  ${cloud}\n}\noutput "x" { value = 1 }\n` })
   const home = join(folder.path, '.home')
-  // The command opens a browser by itself where it finds this program; here the test does.
+  // The command opens a browser if it finds this program; here the test opens it.
   const opener = join(home, 'bin/xdg-open')
   await mkdir(join(home, '.terraform.d'), { recursive: true })
   await mkdir(join(home, 'bin'))
@@ -72,7 +72,7 @@ describe.skipIf(!hasTerraform || !hasBrowser)('terraform login', () => {
     const told = page.waitForRequest(/^http:\/\/localhost:\d+\/login\?/)
     await page.getByRole('button', { name: 'Deny' }).click()
     const answer = new URL((await told).url())
-    // The command takes no note of a refusal, nor of an interrupt: it waits on.
+    // The command ignores refusals and interrupts: it keeps waiting.
     login.child.kill('SIGKILL')
     await login.done
 

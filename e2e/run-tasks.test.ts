@@ -10,7 +10,7 @@ const RESOURCE = 'resource "terraform_data" "greeting" { input = "hello" }\n'
 
 type Verdict = { status: 'passed' | 'failed'; message: string; url?: string; outcomes?: readonly unknown[] }
 
-/** Lets a receiver call back with a verdict, as one that works after its answer. */
+/** Lets a receiver call back with a verdict after it has answered the request. */
 function judge(receiver: Receiver, verdict: (received: Received) => Verdict) {
   receiver.onRequest = async (received, response) => {
     response.end()
@@ -33,7 +33,7 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     server = await bootServer()
   })
 
-  /** A folder with a configuration whose workspace asks a task. */
+  /** A folder with a configuration whose workspace has a task. */
   async function askingFolder(
     name: string,
     task: { url: string; stages: readonly Stage[]; level?: 'advisory' | 'mandatory'; hmacKey?: string },
@@ -91,7 +91,7 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
     })
     const stages = (await server.api('GET', `/runs/${run.id}/task-stages`)).data
     expect(stages.map(({ attributes }: any) => [attributes.stage, attributes.status])).toEqual([[at, 'failed']])
-    // What a mandatory task has refused nobody can let pass.
+    // Nobody can override the refusal of a mandatory task.
     await server.api('POST', `/task-stages/${stages[0].id}/actions/override`, {}, { expect: 409 })
   })
 
@@ -107,7 +107,7 @@ describe.skipIf(!hasTerraform).concurrent('run tasks as terraform shows them', (
 
     expect(result.code).toBe(0)
     expect(result.all).toContain('Apply complete! Resources: 1 added')
-    // terraform leaves with the end of the apply, before the verdict about it.
+    // terraform exits at the end of the apply, before the verdict about it.
     const run = await eventually(async () => {
       const found = await lastRun()
       return found.attributes['status-timestamps']['applied-at'] !== undefined && found

@@ -12,16 +12,16 @@ export type BootedServer = {
   dataDir: string
   pid: number
   output: () => string
-  /** The password of the first administrator, as the first start prints it. */
+  /** The password of the first administrator, which the first start prints. */
   adminPassword: () => string
-  /** A request to the API as the administrator; throws on a status of 400 or more unless `expect` names it. */
+  /** Sends a request to the API as the administrator; throws on a status of 400 or more unless `expect` has it. */
   api: (method: string, path: string, body?: unknown, options?: { token?: string; expect?: number }) => Promise<any>
   stop: (signal?: NodeJS.Signals) => Promise<number | null>
-  /** Starts again on the same data folder and port. */
+  /** Restarts on the same data folder and port. */
   restart: () => Promise<void>
 }
 
-/** Boots the real server in a process of its own, on a fresh data folder; stopped and removed when the file ends. */
+/** Starts the real server as a process, on a new data folder; it is stopped and removed when the file ends. */
 export async function bootServer(settings: Record<string, string> = {}): Promise<BootedServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-e2e-'))
   let output = ''

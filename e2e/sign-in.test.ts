@@ -4,8 +4,6 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { createIdentityProvider } from '../server/src/testing/identity-provider.ts'
 import { ADMIN_TOKEN, bootServer } from './server.ts'
 
-/** Signing in with a real browser, at a real provider. */
-
 const provider = await createIdentityProvider()
 const server = await bootServer({ ...provider.settings, GROUNDSTATE_PASSWORD_SIGN_IN: 'false' })
 provider.serve(server.url)

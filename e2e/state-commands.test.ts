@@ -50,7 +50,7 @@ async function workspaceWithStates(name: string) {
 
 type Ended = { code: number | null; out: string; err: string }
 
-/** Starts the command; `onOutput` sees what it has written to stderr so far. */
+/** Starts the command; `onOutput` is called with its stderr so far. */
 async function groundstate(args: string[], onOutput?: (err: string, child: ChildProcess) => void): Promise<Ended> {
   const child = spawn(BIN, ['state', ...args], {
     cwd: folder,
@@ -72,7 +72,7 @@ async function groundstate(args: string[], onOutput?: (err: string, child: Child
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
 }
 
-/** Kills the command and what it has started once it is through with a workspace. */
+/** Kills the command and its children once it has finished one workspace. */
 const killHalfway = (err: string, child: ChildProcess) => {
   if (err.includes('[2/') && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
 }

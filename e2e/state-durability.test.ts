@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 
-/** How often server and database are killed: as often as the time allows, or just so many times on demand. */
+/** The number of rounds in which the server and the database are killed; by default as many as the time allows. */
 const ROUNDS = Number(process.env['STATE_KILL_ROUNDS'] ?? 50)
 const TIME_MS = process.env['STATE_KILL_ROUNDS'] === undefined ? 40_000 : Number.POSITIVE_INFINITY
 const FEWEST = 3
@@ -20,7 +20,7 @@ beforeAll(async () => {
 type Written = { raw: string; isAcknowledged: boolean }
 type Writer = { id: string; name: string; serial: number; written: Map<string, Written> }
 
-/** Small states live in rows, large ones in files: both have to survive. */
+/** Small states are stored in rows, large ones in files: both must survive. */
 function rawState(serial: number, size: number) {
   const noise = createHash('sha256').update(`${serial}`).digest('hex')
   const outputs = { noise: { value: noise.repeat(Math.ceil(size / noise.length)), type: 'string' } }
@@ -36,7 +36,7 @@ async function createWriter(index: number): Promise<Writer> {
   return { id: data.id, name, serial: 0, written: new Map() }
 }
 
-/** Writes one version after the other until the server is gone; every second one inline, the others by upload. */
+/** Writes versions until the server is gone; every second one inline, the others by upload. */
 async function write(writer: Writer, seed: number) {
   for (let turn = seed; ; turn += 1) {
     writer.serial += 1
@@ -66,7 +66,7 @@ async function write(writer: Writer, seed: number) {
   }
 }
 
-/** The answer, undefined when there is none or when it tells of a failure, as it does once the database is gone. */
+/** The answer; undefined when there is none or it is a failure, which happens once the database is gone. */
 async function send(method: string, url: string, { type, body }: { type: string; body: string }) {
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': type }
   const answer = await fetch(url, { method, headers, body }).catch(() => undefined)
@@ -76,7 +76,7 @@ async function send(method: string, url: string, { type, body }: { type: string;
   return text
 }
 
-/** Ends the server, and the database under it, between two instructions. */
+/** Kills the server and its database at an arbitrary instruction. */
 async function killBoth() {
   const [pid] = (await readFile(join(server.dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')).split('\n')
   process.kill(Number(pid), 'SIGKILL')
@@ -94,7 +94,7 @@ async function versionsOf({ name }: Writer) {
   return found
 }
 
-/** What of a writer's history is not as it was promised; nothing, when all is well. */
+/** The broken promises of a writer's history; empty when all is well. */
 async function broken(writer: Writer, isChecked: (id: string) => boolean) {
   const problems: string[] = []
   const versions = new Map((await versionsOf(writer)).map((version) => [version.id, version.attributes]))
@@ -107,7 +107,7 @@ async function broken(writer: Writer, isChecked: (id: string) => boolean) {
   }
   for (const [id, { status, 'hosted-state-download-url': url }] of versions) {
     if (!['finalized', 'pending', 'discarded'].includes(status)) problems.push(`${id} is ${status}`)
-    // Created, and killed before its answer: whole, or not there.
+    // Created, but killed before the answer: it must be complete or absent.
     if (status === 'finalized' && !writer.written.has(id)) {
       const answer = await fetch(url)
       const text = await answer.text()
@@ -132,12 +132,12 @@ test(
 
     for (; rounds < ROUNDS && (rounds < FEWEST || performance.now() < until); rounds += 1) {
       const writing = Promise.all(writers.map(async (writer, index) => write(writer, rounds + index)))
-      // Somewhere in the first writes after a start, or in the middle of many.
+      // During the first writes after a start, or in the middle of many.
       await Promise.race([pause(20 + Math.random() * 400), writing])
       await killBoth()
       await writing
       await server.restart()
-      // What was checked after an earlier round is looked at by its status, and read again at the end.
+      // Versions that were checked in an earlier round are only checked by status, and read again at the end.
       for (const writer of writers) expect(await broken(writer, (id) => !seen.has(id))).toEqual([])
       for (const writer of writers) for (const id of writer.written.keys()) seen.add(id)
     }

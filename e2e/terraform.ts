@@ -8,7 +8,7 @@ import { ADMIN_TOKEN, type BootedServer } from './server.ts'
 
 export const HOST = 'groundstate.local'
 
-/** Whether the engine is there; tests that need it are skipped aloud where it is not. */
+/** Whether the engine is installed; without it, its tests are skipped with a message. */
 export const hasTerraform = (() => {
   try {
     execFileSync('terraform', ['version'], {
@@ -29,21 +29,21 @@ export type Folder = {
   write: (files: Record<string, string>) => Promise<void>
   /** Runs terraform to its end. */
   run: (args: readonly string[], options?: RunOptions) => Promise<Result>
-  /** As `run`, and throws with the whole output when it fails. */
+  /** As `run`, but throws with the whole output when it fails. */
   ok: (args: readonly string[], options?: RunOptions) => Promise<Result>
-  /** Starts terraform and lets the test watch and signal it. */
+  /** Starts terraform; the test can watch and signal it. */
   start: (args: readonly string[], options?: RunOptions) => Running
 }
-/** A variable that is undefined is not set at all. */
+/** An undefined variable is removed from the environment. */
 export type RunOptions = { env?: Record<string, string | undefined>; input?: string }
 export type Running = {
   child: ChildProcess
   done: Promise<Result>
-  /** Waits until it has printed that, and returns what was found. */
+  /** Waits until the output matches, and returns the match. */
   saw: (text: string | RegExp) => Promise<string>
 }
 
-/** A folder with a configuration, in which the unmodified terraform runs against the server as `token`. */
+/** A folder with a configuration, in which unmodified terraform runs against the server with `token`. */
 export async function terraformFolder(
   server: BootedServer,
   files: Record<string, string>,
@@ -129,7 +129,7 @@ export async function terraformFolder(
   }
 }
 
-/** The `terraform` block of a configuration with the `cloud` block, for one workspace by name. */
+/** A configuration's `terraform` block with a `cloud` block for one workspace by name. */
 export function cloudBlock(workspace: string, organization = 'main') {
   return `terraform {
   cloud {
@@ -143,7 +143,7 @@ export function cloudBlock(workspace: string, organization = 'main') {
 `
 }
 
-/** The same with `backend "remote"`. */
+/** As `cloudBlock`, with `backend "remote"`. */
 export function remoteBackend(workspace: string, organization = 'main') {
   return `terraform {
   backend "remote" {

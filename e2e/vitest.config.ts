@@ -7,7 +7,7 @@ export default defineConfig({
     setupFiles: ['../server/src/testing/setup-file.ts'],
     include: ['**/*.test.ts'],
     pool: 'forks',
-    // Each file boots a server and real engines: two at once is what two cores carry.
+    // Each file starts a server and real engines; two cores can run two files.
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 60_000,

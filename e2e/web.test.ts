@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 const PASSWORD = 'a good password'
 
-/** A person with a password, and a token to act for them. */
+/** A user with a password, and a token to act for them. */
 async function createPerson(username: string) {
   const { data } = await server.api('POST', '/admin/users', {
     username,
@@ -33,7 +33,7 @@ async function createPerson(username: string) {
   return { token: token.attributes.token as string }
 }
 
-/** A person whose second factor is on. */
+/** A user with a second factor. */
 async function enrolled(username: string) {
   const person = await createPerson(username)
   const act = async (action: string, body: unknown) =>
@@ -44,7 +44,7 @@ async function enrolled(username: string) {
   return { secret }
 }
 
-/** A page of a browser of its own, behind the name and the password of `username`. */
+/** A page in a new browser in which `username` has entered name and password. */
 async function openPageOf(username: string, path: string) {
   const own = await openPage()
   await own.goto(`${server.url}${path}`)
@@ -54,7 +54,7 @@ async function openPageOf(username: string, path: string) {
   return own
 }
 
-/** A workspace with a mandatory task before its plans. */
+/** A workspace with a mandatory pre-plan task. */
 async function createAskingWorkspace(name: string, url: string) {
   const create = async (path: string, type: string, attributes: object, relationships?: object) =>
     (await server.api('POST', path, { data: { type, attributes, relationships } })).data.id as string
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)('the web application', () => {
     await own.getByLabel('Code of your authenticator').fill('nonsense')
     await signIn.click()
     await own.getByText('the code is wrong').waitFor()
-    // Enrolling has used up the code of this moment; the next one is taken early.
+    // Enrolling has used the current code, so this is the next one.
     await own.getByLabel('Code of your authenticator').fill(totpCode(secret, new Date(Date.now() + 30_000)))
     await signIn.click()
     await own.getByRole('heading', { name: 'API tokens' }).waitFor()
@@ -222,7 +222,7 @@ resource "terraform_data" "slow" {
     expect(reason).toContain('lunch')
     expect(ofWorkspace).toContain('locked by user admin')
     expect(early).toBe(0)
-    // Read from its begin to its end, not from its begin at each look at the run.
+    // The log is read from its start once, not again with every poll of the run.
     expect(begins).toHaveLength(1)
   })
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { importProblem, mayHoldSql } from './order.ts'
 
 /*
- * Rules of this repository for oxlint. The names of its plugin interface are those of ESLint; only what is used is typed here.
+ * The oxlint rules of this repository. The plugin interface is that of ESLint; only the used part is typed here.
  */
 
 type Node = { type: string; [field: string]: unknown }
@@ -19,7 +19,7 @@ type ImportNode = Node & {
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const fromRoot = (path: string) => relative(ROOT, path).replaceAll('\\', '/')
 
-/** An import points down: to the same or a lower area, and to the same or a lower kind of file. */
+/** Imports point down: to the same or a lower area, and to the same or a lower kind of file. */
 const order: Rule = {
   create(context) {
     const check = (node: ImportNode) => {
@@ -38,7 +38,7 @@ const order: Rule = {
   },
 }
 
-/** Callers import the file that defines. */
+/** Callers import the file that defines a name. */
 const noReExport: Rule = {
   create(context) {
     const check = (node: ImportNode) => {
@@ -51,7 +51,7 @@ const noReExport: Rule = {
 
 const BUILDERS = new Set(['selectFrom', 'insertInto', 'updateTable', 'deleteFrom', 'mergeInto'])
 
-/** SQL stands in stores. */
+/** Only stores contain SQL. */
 const sqlInStores: Rule = {
   create(context): Record<string, (node: never) => void> {
     if (mayHoldSql(fromRoot(context.filename))) return {}

@@ -19,9 +19,9 @@ const TYPES: Record<string, string> = {
 }
 
 /**
- * Writes the row types of the migrated schema to `server/src/db/schema.gen.ts` (or to the path given), from an empty
- * database at GROUNDSTATE_DATABASE_URL or an embedded one. Our own, since the published generators know nothing of check
- * constraints: a column whose check lists its values becomes the union of those values.
+ * Writes the row types of the migrated schema to `server/src/db/schema.gen.ts` (or to the given path), from an empty
+ * database at GROUNDSTATE_DATABASE_URL or an embedded one. Published generators ignore check constraints; this one
+ * turns a check that lists values into a union type.
  */
 const out = process.argv[2] ?? join(import.meta.dirname, '../server/src/db/schema.gen.ts')
 const url = process.env['GROUNDSTATE_DATABASE_URL']
@@ -66,7 +66,7 @@ async function generate(databaseUrl: string) {
   return `// Written by \`npm run db:types\` from the migrated schema; not edited by hand.
 import type { ColumnType, Generated } from 'kysely'
 
-/** A JSON column is read as what it holds and written as text, since the driver would take an array for a SQL one. */
+/** A JSON column is read as its value and written as text, since the driver would send an array as an SQL array. */
 type Json = ColumnType<unknown, string, string>
 export type OptionalJson = ColumnType<unknown, string | undefined, string>
 type Timestamp = ColumnType<Date, Date | string, Date | string>

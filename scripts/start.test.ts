@@ -9,10 +9,10 @@ import { processesNaming, standingOf, stillAlive } from '../server/src/testing/p
 
 const ROOT = join(import.meta.dirname, '..')
 
-// A first start creates a database on a real disk.
+// The first start creates a database on a real disk.
 vi.setConfig({ testTimeout: 60_000 })
 
-/** A clone that is prepared already, and a data folder, at paths that a careless script would split. */
+/** A clone that is already prepared, and a data folder, at paths that a careless script would split. */
 let clone: string
 let dataDir: string
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(join(clone, '..'), { recursive: true }))
 
-/** `npm start` as the leader of a process group, which is what a shell and a supervisor make of it. */
+/** `npm start` as the leader of a process group, as shells and supervisors start it. */
 async function start() {
   const npm = spawn('npm', ['start', '--', '--port', '0', '--data-dir', dataDir], {
     cwd: clone,
@@ -63,7 +63,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s to the whole group drains the server once, however often it comes, and then stops PostgreSQL',
   async (signal) => {
     const { ended, errors, postmaster, signalGroup, processes } = await start()
-    // The server can't get to its end before this process goes on.
+    // The server can't end before this process continues.
     onTestFinished(async () => {
       for (const pid of await stillAlive([postmaster])) process.kill(pid, 'SIGCONT')
     })

@@ -8,7 +8,7 @@ export const twoFactorState = z.strictObject({
   verified: z.boolean().describe('the same as enabled: a second factor counts once a code of it was seen'),
 })
 
-/** An e-mail address that was claimed and not confirmed. */
+/** An e-mail address that is not confirmed yet. */
 export const unconfirmedEmail = z
   .string()
   .nullable()

@@ -5,7 +5,7 @@ import { resourceName } from './organizations.ts'
 
 const attributes = z.object({
   name: resourceName('Name'),
-  /** Whether every workspace of the organization may use the pool, and not only the allowed ones. */
+  /** Whether every workspace of the organization may use the pool, not only the allowed ones. */
   'organization-scoped': z.boolean().nullish(),
 })
 const relationships = z.object({

@@ -1,28 +1,28 @@
 import { z } from 'zod'
 
 /**
- * The protocol between the server and its run agents. It is plain JSON over HTTP under `/api/agent/v1`, our own, since
- * the public API documents none. An agent holds an agent token of its pool; each job brings a short-lived job token, with
- * which both the agent and the engine that it starts speak to the server until the job ends.
+ * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own, since
+ * the public API documents none. An agent has an agent token of its pool. Each job brings a short-lived job token, which
+ * the agent and its engine use until the job ends.
  *
  * | Request | Token | Answer |
  * |---|---|---|
  * | `POST /register` `registerAgentBody` | agent | `registeredAgent` |
- * | `POST /agents/:agentId/claim` `claimBody` (long poll) | agent | 200 `agentJob`, or 204 when none came in `waitMs` |
- * | `POST /agents/:agentId/deregister` | agent | 204; takes no more jobs: its waiting claims are answered 204 at once, its running jobs keep their leases |
+ * | `POST /agents/:agentId/claim` `claimBody` (long poll) | agent | 200 `agentJob`, or 204 after `waitMs` |
+ * | `POST /agents/:agentId/deregister` | agent | 204; ends waiting claims with 204, keeps the leases of running jobs |
  * | `POST /jobs/:jobId/heartbeat` `heartbeatBody` (long poll) | job | `heartbeatAnswer` |
  * | `PUT /jobs/:jobId/log?offset=N` raw bytes | job | `logAnswer`; bytes below the stored size are skipped, a gap is 416 |
  * | `PUT /jobs/:jobId/artifacts/:kind` raw bytes | job | 204 |
  * | `GET /jobs/:jobId/artifacts/:kind` | job | 200 raw bytes, 404 |
  * | `GET /jobs/:jobId/configuration` | job | 200 the tar.gz archive of the configuration version |
- * | `POST /jobs/:jobId/finish` `finishBody` | job | 204; sending it again is harmless |
- * | `POST /jobs/:jobId/release` | job | 204; hands a job back, it is queued again: an apply before it has begun, a plan at any time |
+ * | `POST /jobs/:jobId/finish` `finishBody` | job | 204; may be repeated |
+ * | `POST /jobs/:jobId/release` | job | 204; queues the job again: a plan at any time, an apply before it begins |
  *
- * Every request may be sent again: the agent repeats what got no answer or a 5xx until its lease has run out. A claim whose
- * connection closes before it is answered must not take a job with it.
+ * Every request may be repeated: the agent does so without an answer and after a 5xx, until its lease has expired. A
+ * claim whose connection closes before the answer must not take a job.
  *
- * A job whose lease is lost answers 409 to everything (401 when its token is gone): the agent kills the engine and drops the
- * job.
+ * Once a lease is lost, all requests of the job are answered 409 (401 when its token is gone). The agent then kills the
+ * engine and drops the job.
  */
 export const AGENT_API = '/api/agent/v1'
 
@@ -39,28 +39,28 @@ export const registeredAgent = z.object({ agentId: z.string(), poolId: z.string(
 export type RegisteredAgent = z.infer<typeof registeredAgent>
 
 export const claimBody = z.object({
-  /** How long the server may hold the request when there is no work, in ms. */
+  /** How long the server may hold the request when there is no job, in ms. */
   waitMs: z.int().min(0).max(60_000),
   /**
-   * Runs whose working directory this agent had when it asked. A hint, since a claim may wait for long: an apply is best
-   * offered first to the agent that made the plan.
+   * Runs whose working directories this agent still has. A hint, which may be outdated when a claim waits long: an
+   * apply is best done by the agent that made the plan.
    */
   warmRunIds: z.array(z.string()).max(100).default([]),
 })
 
 export const jobKind = z.enum(['plan', 'apply'])
 
-/** A variable as the engine shall see it; the server has resolved precedence, so that each (category, key) comes once. */
+/** A variable for the engine. The server has resolved precedence, so each (category, key) occurs once. */
 export const jobVariable = z.object({
   key: z.string(),
-  /** The literal text, or an HCL expression when `hcl`. */
+  /** The text, or an HCL expression when `hcl` is set. */
   value: z.string(),
   hcl: z.boolean(),
   category: z.enum(['terraform', 'env']),
   sensitive: z.boolean(),
   /**
-   * `override` beats everything in the configuration (priority sets, run and workspace variables, other sets alike beat
-   * `*.auto.tfvars`). There is one level today; the field keeps the wire format open.
+   * `override` takes precedence over the configuration's own files. Priority sets, run variables, workspace variables
+   * and other sets all beat `*.auto.tfvars`. There is one level today; the field keeps the format extensible.
    */
   level: z.literal('override').default('override'),
 })
@@ -69,35 +69,41 @@ export const agentJob = z.object({
   id: z.string(),
   kind: jobKind,
   /**
-   * Of an apply: the job whose plan was accepted. A folder that another attempt at the plan has left is not the one to apply,
-   * even where its agent is the same.
+   * For an apply: the job whose plan was accepted. A working directory of another attempt at the plan must not be
+   * applied, even on the same agent.
    */
   planJobId: z.string().optional(),
-  /** Bearer token of this job: agent protocol, and the public API as this run. */
+  /** The bearer token of this job: for the agent protocol, and for the public API as this run. */
   token: z.string(),
-  /** The lease is lost when no heartbeat arrives for this long, in ms. */
+  /** The lease is lost when no heartbeat arrives for this time, in ms. */
   leaseMs: z.int(),
   runId: z.string(),
-  /** The run's page, where the command line that started the run can't know its address; a plan's log begins with it. */
+  /**
+   * The address of the run's page, if the command line that started the run can't know it; the plan's log begins with
+   * it.
+   */
   pageUrl: z.string().optional(),
   organizationName: z.string(),
-  /** Names by which configurations may call this server, in `terraform_remote_state` and module sources, without scheme. */
+  /**
+   * Host names without scheme by which configurations may refer to this server, in `terraform_remote_state` and module
+   * sources.
+   */
   hostNames: z.array(z.string()).default([]),
   workspaceId: z.string(),
   workspaceName: z.string(),
   projectName: z.string().optional(),
   configurationVersionId: z.string(),
-  /** Size of the state that the run begins with, in bytes. */
+  /** The size of the state before the run, in bytes. */
   stateBytes: z.int().optional(),
   /** Relative to the root of the archive; `''` is the root. */
   workingDirectory: z.string(),
   engine: z.object({
     product: z.enum(['terraform', 'tofu']),
     version: z.string(),
-    /** Somebody has chosen this version: the job fails on an agent that does not have it. */
+    /** The version was chosen explicitly: the job fails on an agent without it. */
     required: z.boolean().optional(),
   }),
-  /** Whether logs are the engine's JSON lines (`-json`) or its human text. */
+  /** Whether logs are JSON lines of the engine (`-json`) or its text output. */
   structuredOutput: z.boolean(),
   options: z.object({
     isDestroy: z.boolean(),
@@ -109,7 +115,7 @@ export const agentJob = z.object({
     debug: z.boolean(),
   }),
   variables: z.array(jobVariable),
-  /** The phase is interrupted after this long, and killed `graceMs` later, in ms. */
+  /** The phase is interrupted after this time, and killed `graceMs` later, in ms. */
   timeLimitMs: z.int(),
   graceMs: z.int(),
 })
@@ -120,9 +126,9 @@ export const jobCommand = z.enum(['continue', 'cancel', 'force-cancel'])
 export type JobCommand = z.infer<typeof jobCommand>
 
 export const heartbeatBody = z.object({
-  /** How long the server may hold the request while there is nothing to say, in ms. */
+  /** How long the server may hold the request when there is no new command, in ms. */
   waitMs: z.int().min(0).max(60_000),
-  /** The last command that the agent knows: the server answers at once only when it has another. */
+  /** The last command that the agent received: the server answers at once only if there is another. */
   seen: jobCommand.default('continue'),
 })
 
@@ -130,7 +136,7 @@ export const heartbeatAnswer = z.object({ command: jobCommand })
 export type HeartbeatAnswer = z.infer<typeof heartbeatAnswer>
 
 export const logAnswer = z.object({
-  /** Bytes stored so far: the next offset. */
+  /** The bytes stored so far, which are the next offset. */
   size: z.int(),
 })
 export type LogAnswer = z.infer<typeof logAnswer>
@@ -140,13 +146,13 @@ export const artifactKind = z.enum([
   'plan-file',
   /** `show -json` of the plan. */
   'plan-json',
-  /** The document that the command line renders: see `redacted-plan.ts`. It carries the schemas that it needs. */
+  /** The JSON from which the command line renders the plan, with the schemas that it needs: see `redacted-plan.ts`. */
   'plan-json-redacted',
-  /** The dependency lock file as it was after init, so that an apply elsewhere installs the same providers. */
+  /** The dependency lock file after init, so that an apply elsewhere installs the same providers. */
   'lock-file',
   /** Configuration generated by `-generate-config-out`. */
   'generated-configuration',
-  /** The state that the engine could not upload. */
+  /** The state that the engine failed to upload. */
   'errored-state',
 ])
 export type ArtifactKind = z.infer<typeof artifactKind>
@@ -159,17 +165,19 @@ export const resourceCounts = z.object({
 })
 
 export const finishBody = z.object({
-  /** `canceled` when the engine stopped because it was told to. */
+  /** `canceled` when the engine stopped on request. */
   status: z.enum(['finished', 'errored', 'canceled']),
-  /** For people: what went wrong, when it is not in the log. */
+  /** What went wrong, for people, when the log does not say it. */
   message: z.string().max(10_000).optional(),
   exitCode: z.int().nullable(),
-  /** Of a plan: whether applying it would do anything, outputs, moves and imports included. */
+  /** For a plan: whether applying it would change anything, including outputs, moves and imports. */
   hasChanges: z.boolean().optional(),
-  /** Of a plan: what it would do. Of an apply: what the engine says it did; absent when it did not get to the end. */
+  /**
+   * For a plan: the planned changes. For an apply: the changes that the engine reports; absent when it did not finish.
+   */
   counts: resourceCounts.optional(),
   generatedConfiguration: z.boolean().optional(),
-  /** The engine's real version. */
+  /** The version of the engine that ran. */
   engineVersion: z.string().optional(),
 })
 export type FinishJob = z.infer<typeof finishBody>

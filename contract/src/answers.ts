@@ -1,27 +1,27 @@
 import { z } from 'zod'
 
 /*
- * Builders for what the server answers. A schema's input is the wire (`Wire<typeof x>`: clients and tests); its output is what
- * the server writes (`z.output`: a time may still be a Date there).
+ * Builders for the schemas of answers. A schema's input is the JSON on the wire (`Wire<typeof x>`), for clients and tests.
+ * Its output is what the server serialises (`Written<typeof x>`), where a time may be a Date.
  */
 
-/** What an answer of this schema is on the wire, as clients read it. */
+/** An answer of this schema as clients read it. */
 export type Wire<Schema extends z.ZodType> = z.input<Schema>
-/** What the server hands over to be written as an answer of this schema. */
+/** An answer of this schema as the server passes it on to be serialised. */
 export type Written<Schema extends z.ZodType> = z.output<Schema>
 
-/** A moment: ISO 8601 on the wire. */
+/** A point in time; ISO 8601 on the wire. */
 export const timestamp = z.codec(z.iso.datetime({ offset: true }), z.union([z.date(), z.string()]), {
   decode: (text) => text,
   encode: (value) => (typeof value === 'string' ? value : value.toISOString()),
 })
 
-/** When each status was reached, by names such as `planned-at`. */
+/** The time at which each status was reached, by names such as `planned-at`. */
 export const statusTimestamps = z.record(z.string(), timestamp)
 
 const relationLinks = z.record(z.string(), z.string()).optional()
 
-/** The type and id of a resource; `types` are those that may stand there. */
+/** The type and id of a resource of one of `types`. */
 export function identifier<const Type extends string>(...types: readonly [Type, ...Type[]]) {
   return z.strictObject({ id: z.string(), type: z.literal([...types]) })
 }
@@ -36,7 +36,7 @@ export function hasMany<const Type extends string>(...types: readonly [Type, ...
   return z.strictObject({ data: z.array(identifier(...types)), links: relationLinks })
 }
 
-/** A relation that is told as a link; its `data` come when it is included. */
+/** A relation that is shown as a link; its `data` appear when it is included. */
 export function linksToMany<const Type extends string>(...types: readonly [Type, ...Type[]]) {
   return hasMany(...types).partial()
 }
@@ -53,8 +53,8 @@ type ResourceShape<Type extends string, M extends Members> = {
 } & { [Name in keyof M]: M[Name] extends z.ZodRawShape ? z.ZodObject<M[Name], z.core.$strict> : never }
 
 /**
- * The schema of a resource as answers carry it; nothing may stand in it that is not named here. `name` is what the OpenAPI
- * document calls it, by default the type in the singular's place (`state-versions` → `StateVersions`).
+ * The schema of a resource in answers; unknown members are errors. `name` is its name in the OpenAPI document, by
+ * default derived from the type (`state-versions` → `StateVersions`).
  */
 export function resource<const Type extends string, const M extends Members>(type: Type, members: M, name?: string) {
   const objects = Object.entries(members).map(([member, fields]) => [member, z.strictObject(fields)])
@@ -69,7 +69,7 @@ function componentName(type: string) {
   return type.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** A document with one resource. The route adds `included` by its table of includes. */
+/** A document with one resource. The route adds `included` from its include table. */
 export function documentOf<Data extends z.ZodType>(data: Data) {
   return z.strictObject({ data })
 }
@@ -96,12 +96,12 @@ export function pageOf<Data extends z.ZodType>(data: Data) {
   return z.strictObject({ data: z.array(data), links: pageLinks, meta: z.strictObject({ pagination }) })
 }
 
-/** A list that is always whole; clients that walk pages see one. */
+/** A list that is never split; clients that read `meta.pagination` see a single page. */
 export function wholeListOf<Data extends z.ZodType>(data: Data) {
   return z.strictObject({ data: z.array(data), meta: z.strictObject({ pagination }) })
 }
 
-/** A page of a list that is not counted (public documentation: `pagination-without-totals`). */
+/** A page of a list without a total (public documentation: `pagination-without-totals`). */
 export function uncountedPageOf<Data extends z.ZodType>(data: Data) {
   return z.strictObject({
     data: z.array(data),
@@ -110,7 +110,7 @@ export function uncountedPageOf<Data extends z.ZodType>(data: Data) {
   })
 }
 
-/** One thing that is wrong. `status` is text: clients written in Go can't decode a number there. */
+/** One error. `status` is a string: clients in Go can't decode a number there. */
 export const errorObject = z
   .strictObject({
     status: z.string().regex(/^[1-5]\d\d$/),
@@ -125,14 +125,14 @@ export const errorObject = z
   })
   .meta({ id: 'Error' })
 
-/** What every refusal is answered with. */
+/** The body of every error answer. */
 export const errorsDocument = z.strictObject({ errors: z.array(errorObject).min(1) }).meta({ id: 'Errors' })
 export type ErrorsDocument = Written<typeof errorsDocument>
 
-/** The members that a route's table of includes adds to a document. */
+/** The members that a route's include table adds to a document. */
 type WithIncluded<Included extends z.ZodType> = { included?: Wire<Included>[] }
 
-/** A document with one resource as clients read it, with those resources that were asked for along with it. */
+/** A document with one resource and its included resources, as clients read it. */
 export type DocumentOnWire<Data extends z.ZodType, Included extends z.ZodType = z.ZodNever> = {
   data: Wire<Data>
 } & WithIncluded<Included>

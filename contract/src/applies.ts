@@ -17,5 +17,5 @@ export const applySchema = resource(
 )
 export type ApplyResource = Written<typeof applySchema>
 
-/** The state that the engine could not store at the end of an apply. Its format is the engine's. */
+/** The state that the engine could not store at the end of an apply, in the engine's format. */
 export const erroredStateAnswer = z.record(z.string(), z.json()).meta({ id: 'ErroredState' })

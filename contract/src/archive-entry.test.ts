@@ -7,7 +7,7 @@ const folder = (path: string): ArchiveEntry => ({ path, type: 'Directory' })
 const symlink = (path: string, linkpath: string): ArchiveEntry => ({ path, type: 'SymbolicLink', linkpath })
 const hardLink = (path: string, linkpath: string): ArchiveEntry => ({ path, type: 'Link', linkpath })
 
-/** The problem of the first entry that has one. */
+/** The first problem of the entries. */
 function firstProblem(...entries: ArchiveEntry[]) {
   const seen = newSeenEntries()
   return entries.map((entry) => entryProblem(entry, seen)).find((problem) => problem !== undefined)
@@ -123,7 +123,7 @@ test('whatever links pass, in whatever order: with all of them in place no path 
   )
 })
 
-/** Follows a path as a kernel would, in a root where every name that is no link is a folder. */
+/** Resolves a path as a kernel would, where every name that is no link is a folder. */
 function leavesRoot(path: string, links: Map<string, string>) {
   let names = path.split('/')
   let place: string[] = []

@@ -1,10 +1,13 @@
-/** What the rule needs of a tar entry: `type` as the `tar` package names it (`File`, `Directory`, `SymbolicLink` …). */
+/**
+ * The fields of a tar entry that matter here; `type` is the name in the `tar` package (`File`, `Directory`,
+ * `SymbolicLink` …).
+ */
 export type ArchiveEntry = { path: string; type: string; linkpath?: string | undefined }
 
 /**
- * What the entries so far have decided. `links` are the symlinks by folded path; `pinned` are the folded paths that some
- * link's target climbs out of by `..`, with their parents, and which therefore must not become links
- * themselves; `folders` are the folded paths that hold entries.
+ * What is known from earlier entries. `links` are the symlinks by folded path. `pinned` are the folded paths, with
+ * their parents, that a link's target leaves by `..`; they must not become links themselves. `folders` are the folded
+ * paths that contain entries.
  */
 export type SeenEntries = {
   links: Map<string, { path: string; target: string }>
@@ -24,18 +27,18 @@ const MAX_LINKS = 10_000
 const MAX_FOLDERS = 100_000
 
 /**
- * Why an entry of a configuration archive must not be unpacked, or undefined when it may. To be asked for every entry in
- * order, with one `SeenEntries` an archive.
+ * Why an entry of a configuration archive must not be unpacked; undefined when it may. Call it for every entry in
+ * order, with one `SeenEntries` for each archive.
  *
- * No entry may lie outside the archive's root, be a device or a FIFO, or be written through a symlink of the archive. No
- * link may lead out of the root, followed through other links too, whether those come before or after it: unpacking the
- * entries that pass never writes outside, and reading the result never leaves it. An entry that then fails to unpack must
- * fail the archive, since later answers take it as unpacked.
+ * No entry may lie outside the archive's root, be a device or a FIFO, or be written through a symlink of the archive.
+ * No link may lead out of the root, not even through other links, before or after it. So unpacking the entries never
+ * writes outside, and reading the result never leaves the root. An entry that then fails to unpack must fail the
+ * archive, since later checks assume that it was unpacked.
  */
 export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | undefined {
   const problem = pathProblem(entry.path)
   if (problem !== undefined) return problem
-  // Bounds what an archive of many deep paths makes us remember.
+  // Limits the memory for archives with many deep paths.
   if (seen.folders.size + seen.pinned.size > MAX_FOLDERS) return `comes after more than ${MAX_FOLDERS} folders`
   const names = namesOf(entry.path)
   const through = linkOnTheWay(folded(names.join('/')), seen)
@@ -66,7 +69,7 @@ function pathProblem(path: string): string | undefined {
   return undefined
 }
 
-/** Also as Windows understands it: the same archive may be unpacked there. */
+/** Whether a path is absolute on Unix or Windows, since the archive may be unpacked on either. */
 function isAbsolute(path: string) {
   return /^([/\\]|[A-Za-z]:)/.test(path)
 }
@@ -75,7 +78,7 @@ function namesOf(path: string) {
   return path.split('/').filter((name) => name !== '' && name !== '.')
 }
 
-/** Paths are compared as a file system that ignores case and composition would: there `A` and `a` are one name. */
+/** The key under which a file system that ignores case and Unicode composition stores a name: `A` and `a` are equal. */
 function folded(text: string) {
   return text.normalize('NFC').toLowerCase()
 }
@@ -85,7 +88,7 @@ function* withParents(path: string) {
   for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) yield path.slice(0, end)
 }
 
-/** Whether the path is, or lies behind, a link. */
+/** Whether the path is a link or passes through one. */
 function linkOnTheWay(path: string, seen: SeenEntries): 'is' | 'passes' | undefined {
   if (seen.links.size === 0) return undefined
   if (seen.links.has(path)) return 'is'
@@ -95,7 +98,7 @@ function linkOnTheWay(path: string, seen: SeenEntries): 'is' | 'passes' | undefi
 
 function addWithParents(paths: Set<string>, path: string) {
   for (const each of withParents(path)) {
-    // Its parents came with it.
+    // The parents of a known path are known too.
     if (paths.has(each)) return
     paths.add(each)
   }
@@ -118,8 +121,9 @@ function symlinkProblem(names: string[], target: string, seen: SeenEntries): str
 }
 
 /**
- * Follows a target from a folder, through the links known so far. What it climbs out of by `..` is no link by now, and is
- * collected in `climbed`, with its parents, so that none of it becomes one: a later link cannot change where this leads.
+ * Resolves a target from a folder, through the links known so far. Folders that it leaves by `..` are no links so far.
+ * They are collected in `climbed`, with their parents, and must not become links: so later links can't change the
+ * target.
  */
 function targetProblem(folder: string[], target: string, seen: SeenEntries, climbed: Set<string>): string | undefined {
   let place = folder.join('/')
@@ -141,7 +145,7 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
         place = child
         continue
       }
-      // Which of the two a name means differs between file systems, so that neither answer would be safe.
+      // File systems differ in which of the two a name refers to, so neither answer would be safe.
       if (link.path !== child) return `links to ${target} past ${link.path}, a link of another spelling`
       if (++chain > MAX_CHAIN) return `links to ${target} through more than ${MAX_CHAIN} links`
       const rest = names.slice(n + 1).join('/')
@@ -153,7 +157,10 @@ function targetProblem(folder: string[], target: string, seen: SeenEntries, clim
   return undefined
 }
 
-/** A hard link names its target from the archive's root. One to a symlink would move that link to another folder. */
+/**
+ * The target of a hard link is relative to the archive's root. A hard link to a symlink would move the symlink to
+ * another folder.
+ */
 function hardLinkProblem(target: string, seen: SeenEntries): string | undefined {
   if (target === '') return 'links to no valid path'
   const problem = pathProblem(target)

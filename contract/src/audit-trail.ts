@@ -27,7 +27,7 @@ const auditEvent = z
   })
   .meta({ id: 'AuditEvent' })
 
-/** A page of an audit trail. It is plain JSON and no JSON:API (public documentation, "Audit trails"). */
+/** A page of an audit trail. It is plain JSON, not JSON:API (public documentation, "Audit trails"). */
 export const auditTrailAnswer = z.strictObject({
   data: z.array(auditEvent).describe('newest first'),
   pagination: z.strictObject({

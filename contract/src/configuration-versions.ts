@@ -3,18 +3,18 @@ import { hasOne, resource, statusTimestamps, timestamp, type Written } from './a
 import { requestBody } from './json-api.ts'
 
 const attributes = z.object({
-  /** Whether a run starts as soon as the archive is there; true when it is not said. */
+  /** Whether a run starts once the archive is uploaded; true by default. */
   'auto-queue-runs': z.boolean().nullish(),
-  /** Runs of it can only plan. */
+  /** Its runs are plan-only. */
   speculative: z.boolean().nullish(),
-  /** It becomes the workspace's configuration only once it is applied. */
+  /** It becomes the workspace's current configuration only after an apply. */
   provisional: z.boolean().nullish(),
 })
 export type CreateConfigurationVersion = z.infer<typeof attributes>
 
 const NOTHING_SAID = { data: { type: 'configuration-versions', attributes: {} } } as const
 
-/** Clients that want the defaults send no body at all. */
+/** Clients that want the defaults send no body. */
 export const createConfigurationVersionBody = z.preprocess(
   (body) => body ?? NOTHING_SAID,
   requestBody('configuration-versions', attributes),

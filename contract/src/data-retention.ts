@@ -10,10 +10,7 @@ const deleteOlder = z
   })
   .transform((attributes) => attributes['delete-older-than-n-days'] ?? attributes.deleteOlderThanNDays ?? null)
 
-/**
- * How long backing data is kept: the days after which it is deleted, or null for never. The first type is that of old
- * clients.
- */
+/** How long content is kept: the days until it is deleted, or null for ever. The first type is that of old clients. */
 export const dataRetentionPolicyBody = z
   .object({
     data: z.discriminatedUnion('type', [

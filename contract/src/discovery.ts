@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Written } from './answers.ts'
 
-/** Where the command lines find each service. */
+/** The service discovery document of the command lines. */
 export const servicesAnswer = z.strictObject({
   'tfe.v2': z.string(),
   'tfe.v2.1': z.string(),

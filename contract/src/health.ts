@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Written } from './answers.ts'
 
-/** The process lives. */
+/** The process runs. */
 export const livenessAnswer = z.strictObject({ status: z.literal('ok') })
 export type LivenessAnswer = Written<typeof livenessAnswer>
 
-/** The process lives and its database answers. */
+/** The process runs and its database answers. */
 export const readinessAnswer = z.strictObject({ status: z.literal('ready') })
 export type ReadinessAnswer = Written<typeof readinessAnswer>

@@ -22,12 +22,12 @@ import { workspaceOutputSchema } from './workspace-outputs.ts'
 import { workspaceSchema } from './workspaces.ts'
 
 /**
- * What `include` may name, with the resources that each path brings: null for one that clients ask for and that brings
- * nothing here. Resources along a path come too: `current_run.plan` brings the run and its plan.
+ * The paths that `include` accepts, with the resources that each adds: null for a path that clients request and that
+ * adds nothing here. Resources along a path are added too: `current_run.plan` adds the run and its plan.
  */
 export type IncludeTable = Record<string, z.ZodType | readonly z.ZodType[] | null>
 
-/** Configurations do not come from version control, which is where the public API has ingress attributes from. */
+/** Configurations do not come from version control, so there are no ingress attributes. */
 const INGRESS_ATTRIBUTES = null
 
 export const runIncludes = {
@@ -48,7 +48,7 @@ export const runEventIncludes = { actor: userSchema, comment: commentSchema } as
 
 export const configurationVersionIncludes = {
   ingress_attributes: INGRESS_ATTRIBUTES,
-  /** Brings nothing in lists, where no run is known. */
+  /** Adds nothing in lists, which do not load the run. */
   run: runSchema,
 } as const satisfies IncludeTable
 
@@ -83,16 +83,16 @@ export const workspaceIncludes = {
   current_configuration_version: configurationVersionSchema,
   'current_configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
   current_state_version: stateVersionSchema,
-  /** An attribute, which the state version has anyway. */
+  /** An attribute that every state version has anyway. */
   'current_state_version.resources_processed': null,
   agent_pool: agentPoolSchema,
   locked_by: [userSchema, runSchema],
   outputs: workspaceOutputSchema,
   vars: variableSchema,
   effective_tag_bindings: effectiveTagBindingSchema,
-  /** From version control. */
+  /** Available only with version control. */
   readme: null,
-  /** From health assessments. */
+  /** Available only with health assessments. */
   current_assessment_result: null,
 } as const satisfies IncludeTable
 
@@ -130,16 +130,16 @@ export const teamIncludes = {
 } as const satisfies IncludeTable
 
 export const membershipIncludes = {
-  /** An invited person has no account yet. The answer to an invitation brings the user without being asked. */
+  /** An invited user has no account yet. The answer to an invitation always includes the user. */
   user: [userSchema, invitedUserSchema],
   teams: teamSchema,
 } as const satisfies IncludeTable
 
-/** Of the caller's own memberships. */
+/** For the caller's own memberships. */
 export const ownMembershipIncludes = {
   ...membershipIncludes,
   organization: organizationSchema,
 } as const satisfies IncludeTable
 
-/** The answers of one session bring the user without being asked. */
+/** An answer with one session always includes the user. */
 export const sessionIncludes = { user: userSchema } as const satisfies IncludeTable

@@ -5,7 +5,7 @@ export function toOne(type: string) {
   return z.object({ data: z.object({ type: z.literal(type), id: z.string().min(1) }) })
 }
 
-/** As `toOne`, where `{"data": null}` says that there is none. */
+/** As `toOne`, and accepts `{"data": null}` for none. */
 export function toOneOrNone(type: string) {
   return z.object({ data: toOne(type).shape.data.nullable() })
 }
@@ -16,8 +16,8 @@ export function toMany(type: string) {
 }
 
 /**
- * The body of a request as JSON:API has it. Unknown attributes are dropped, as existing clients send some; a body
- * without `attributes` reads as one with none. `types` are the resource types accepted, the first being ours.
+ * The body of a request in JSON:API. Unknown attributes are dropped, since existing clients send some. A body without
+ * `attributes` counts as one with none. `types` are the accepted resource types, ours first.
  */
 export function requestBody<A extends z.ZodType, R extends z.ZodType = typeof NO_RELATIONSHIPS>(
   types: string | readonly [string, ...string[]],
@@ -36,7 +36,7 @@ export function requestBody<A extends z.ZodType, R extends z.ZodType = typeof NO
 
 const NO_RELATIONSHIPS = z.object({})
 
-/** As `requestBody`, for endpoints that people call by hand: the attributes alone may be the body too. */
+/** As `requestBody`, for endpoints that people call by hand: the body may also be the attributes alone. */
 export function plainBody<A extends z.ZodType>(type: string, attributes: A) {
   return z.preprocess(
     (body) => {
@@ -52,7 +52,7 @@ export function identifiersBody(type: string) {
   return toMany(type)
 }
 
-/** Bodies of actions are plain JSON, `{"comment": "…"}`, and may be missing. */
+/** The body of an action: plain JSON, `{"comment": "…"}`, or nothing. */
 export const commentBody = z
   .object({ comment: z.string().max(10_000).nullish() })
   .nullish()

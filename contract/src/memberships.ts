@@ -32,7 +32,7 @@ export const membershipSchema = resource(
 export type MembershipResource = Written<typeof membershipSchema>
 
 const page = pageOf(membershipSchema)
-/** A page of an organization's memberships, with how many of each status match the query. */
+/** A page of an organization's memberships, with the number of matches for each status. */
 export const membershipPage = page.extend({
   meta: page.shape.meta.extend({
     'status-counts': z.strictObject({ total: z.int(), active: z.int(), invited: z.int() }),

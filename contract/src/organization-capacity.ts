@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { resource, type Written } from './answers.ts'
 
-/** How many runs of an organization are at work, and how many wait. The id is the organization's name. */
+/** How many runs of an organization are at work and how many wait. The id is the organization's name. */
 export const organizationCapacitySchema = resource(
   'organization-capacity',
   {

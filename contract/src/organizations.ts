@@ -5,13 +5,13 @@ import { organizationPlan } from './users.ts'
 
 export const executionMode = z.enum(['remote', 'local', 'agent'])
 
-/** Names stand in URLs and in configuration files, so they have no characters that must be escaped there. */
+/** Names appear in URLs and configuration files, so they have no characters that need escaping. */
 export const resourceName = (noun: string, max = 90) =>
   z
     .string()
     .min(1, `${noun} can't be blank`)
     .max(max, { error: `${noun} is too long (maximum is ${max} characters)`, abort: true })
-    // A refinement, since its message is shown as it stands: clients look for these words.
+    // A refinement, since its message is sent as it is: clients match on it.
     .refine((text) => /^[A-Za-z0-9_-]*$/.test(text), {
       error: ({ input }) =>
         `${noun} may only contain letters, numbers, underscores and hyphens: it is ${JSON.stringify(input)}`,
@@ -19,7 +19,7 @@ export const resourceName = (noun: string, max = 90) =>
 
 export const AUTH_POLICIES = ['password', 'two_factor_mandatory'] as const
 
-/** What the database can keep. */
+/** The largest value that the database can store. */
 const minutes = z.int().min(1).max(2_147_483_647)
 
 const attributes = z.object({

@@ -1,6 +1,6 @@
 /**
- * Facts of a plan as `terraform show -json <plan file>` tells it. What is read here is optional in every version of the
- * format, so that a plan of an unknown engine counts as little as it says.
+ * The parts of `terraform show -json <plan file>` that are read here. All are optional in every version of the format,
+ * so an incomplete plan of an unknown engine is still counted.
  */
 type PlanJson = {
   applyable?: unknown
@@ -15,15 +15,16 @@ export type PlanCounts = { additions: number; changes: number; destructions: num
 type ResourceChange = { address?: unknown; previous_address?: unknown; mode?: unknown; change?: unknown }
 
 /**
- * Counts as the engine's own summary does: a replacement is an addition and a destruction, a deposed object that goes is
- * a destruction; reading data and forgetting an object count nowhere, and an import counts besides its action.
+ * Counts as the engine's own summary does. A replacement is an addition and a destruction. A deposed object that is
+ * destroyed is a destruction. Data reads and forgotten objects are not counted, and an import counts in addition to its
+ * action.
  */
 export function planCounts(planJson: unknown): PlanCounts {
   const counts: PlanCounts = { additions: 0, changes: 0, destructions: 0, imports: 0 }
   for (const resource of resourceChanges(planJson)) {
     const change = record(resource.change)
     const actions = actionsOf(change)
-    // Nothing is destroyed when a data source leaves the state.
+    // Removing a data source from the state destroys nothing.
     if (resource.mode === 'data') continue
     if (isImport(change)) counts.imports++
     if (actions.includes('create')) counts.additions++
@@ -34,8 +35,8 @@ export function planCounts(planJson: unknown): PlanCounts {
 }
 
 /**
- * Whether applying the plan would do anything. The engine says so itself in `applyable` (terraform 1.8 and later);
- * otherwise any action on a resource, a move, an import or a changed output is a change. A failed plan has none.
+ * Whether applying the plan would change anything. The engine says so in `applyable` (terraform 1.8 and later).
+ * Otherwise any action on a resource, a move, an import or a changed output counts. A failed plan has no changes.
  */
 export function planHasChanges(planJson: unknown): boolean {
   const plan: PlanJson = record(planJson)
@@ -44,7 +45,7 @@ export function planHasChanges(planJson: unknown): boolean {
   const changes = resourceChanges(plan)
   if (changes.some(isChange)) return true
   if (Object.values(record(plan.output_changes)).some((output) => isAction(actionsOf(record(output))))) return true
-  // A refresh-only plan proposes nothing for any resource; what it would record is the drift.
+  // A refresh-only plan has no changes of resources; it would record the drift.
   return changes.length === 0 && Array.isArray(plan.resource_drift) && plan.resource_drift.length > 0
 }
 

@@ -5,7 +5,7 @@ export const PHASE_STATUS = ['pending', 'queued', 'running', 'finished', 'errore
 
 const count = z.int().nullable()
 
-/** What a plan and an apply have in common: both are done by an agent. Counts are null until it has told them. */
+/** The attributes that plans and applies share. Counts are null until the agent has reported them. */
 export const phaseAttributes = {
   status: z.enum(PHASE_STATUS).describe('`unreachable` when the run ended before it'),
   'status-timestamps': statusTimestamps,
@@ -47,8 +47,8 @@ export const planSchema = resource(
 )
 export type PlanResource = Written<typeof planSchema>
 
-/** The plan as the engine's `show -json` tells it. Its format is the engine's. */
+/** The plan in the engine's `show -json` format. */
 export const planJsonAnswer = z.record(z.string(), z.json()).meta({ id: 'PlanJson' })
 
-/** The plan without sensitive values, with the provider schemas that it takes to render it: see `redacted-plan.ts`. */
+/** The plan without sensitive values, with the provider schemas needed to render it: see `redacted-plan.ts`. */
 export const redactedPlanJsonAnswer = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })

@@ -1,4 +1,4 @@
 import { resource } from './answers.ts'
 
-/** Policies are not evaluated here, so that lists of policy evaluations are always empty. */
+/** Policies are not evaluated here, so lists of policy evaluations are always empty. */
 export const policyEvaluationSchema = resource('policy-evaluations', {}, 'PolicyEvaluation')

@@ -4,7 +4,7 @@ import { requestBody } from './json-api.ts'
 import { executionMode } from './organizations.ts'
 import { tagBindingsRelation } from './tags.ts'
 
-/** `14d` or `36h`; null switches it off. */
+/** A duration such as `14d` or `36h`; null turns the feature off. */
 export const activityDuration = z
   .string()
   .refine((text) => /^\d{1,4}[dh]$/.test(text), {

@@ -2,27 +2,27 @@ type Fields = Record<string, unknown>
 type Secrets = ReadonlySet<string>
 
 /**
- * Stands for a sensitive value, whatever its type, as the command line expects: it draws a null as an attribute that is
- * not set and would leave a sensitive one out of the plan.
+ * Replaces a sensitive value of any type, as the command line expects. A null would be rendered as an attribute that is
+ * not set, and so left out.
  */
 const REDACTED = '(sensitive value)'
-/** Stands for the value after the change where the two differ, so that the command line draws a change. */
+/** Replaces the value after a change, so that the two sides differ and the command line renders a change. */
 const REDACTED_CHANGED = '(changed sensitive value)'
 
-/** Shorter texts, such as `true` or `admin`, are sensitive in one place and ordinary in another. */
+/** Shorter texts, such as `true` or `admin`, may be sensitive in one place and ordinary in another. */
 const SECRET_LENGTH = 8
 
-/** The kinds of a provider's schemas, by the mode of the resource that needs them. */
+/** The member of a provider's schemas for each mode of resources. */
 const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', data: 'data_source_schemas' }
 
 /**
- * The document of `GET /plans/:id/json-output-redacted`, from which the command line draws a remote plan: what
- * `terraform show -json <plan file>` and `terraform providers schema -json` say, without sensitive values and with only
- * those schemas that the plan uses.
+ * The answer of `GET /plans/:id/json-output-redacted`, from which the command line renders a remote plan: the output of
+ * `terraform show -json <plan file>` and of `terraform providers schema -json`, without sensitive values and with only
+ * the schemas that the plan uses.
  *
- * A value is sensitive where either side of the change marks it; a null stays, since it tells that nothing is set. A text
- * that equals a sensitive one is hidden as well, since providers copy values to attributes that they do not mark. The
- * command line crashes on a resource without a schema, so one is made up from its values where the provider has none.
+ * A value is sensitive when either side of the change marks it; a null stays, since it shows that nothing is set. Texts
+ * that equal a sensitive one are hidden too, since providers copy values to attributes that they do not mark. The
+ * command line crashes on a resource without a schema. So if the provider has none, one is derived from the values.
  */
 export function redactedPlan(planJson: unknown, providerSchemas: unknown): Fields {
   const plan = record(planJson)
@@ -75,7 +75,7 @@ function redactedAction(action: Fields): Fields {
   return { ...action, config_values: masked(values, undefined, action.config_sensitive, undefined, REDACTED) }
 }
 
-/** The marked texts of all changes that are long enough to be told from ordinary ones. */
+/** The sensitive texts of all changes that are long enough to be distinctive. */
 function* secretTexts(plan: Fields): Generator<string> {
   const resources = [
     ...records(plan.resource_changes),
@@ -105,7 +105,7 @@ function copiesHidden(value: unknown, secrets: Secrets): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copiesHidden(item, secrets)]))
 }
 
-/** `value` without its sensitive parts; `changed` replaces those that have another value on the other side. */
+/** `value` with its sensitive parts replaced, by `changed` where the other side has another value. */
 function masked(value: unknown, opposite: unknown, one: unknown, other: unknown, changed: string): unknown {
   if (value === null || value === undefined) return value
   if (one === true || other === true) {
@@ -153,7 +153,7 @@ function isBlock(schema: unknown) {
   return isObject(field(schema, 'block'))
 }
 
-/** A schema that lets the command line draw the values as they are. Several resources of a type share one. */
+/** Derives a schema from the values, which lets the command line render them. Resources of one type share it. */
 function madeUpSchema(change: Fields, block: Fields) {
   const names = Object.keys({
     ...record(block.attributes),
@@ -169,7 +169,7 @@ function field(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-/** Arrays too: their fields are found by index. */
+/** Includes arrays: their fields are found by index. */
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null
 }

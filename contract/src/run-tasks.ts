@@ -9,13 +9,13 @@ export type Stage = z.infer<typeof stage>
 
 export const enforcementLevel = z.enum(['advisory', 'mandatory'])
 
-/** In the order of a run, each once. */
+/** In the order of a run, without duplicates. */
 const stages = z
   .array(stage)
   .min(1, 'at least one stage is needed')
   .transform((given) => STAGES.filter((name) => given.includes(name)))
 
-/** Whether requests may go there is the server's to say. */
+/** The server decides whether requests may go to the address. */
 const url = z.string().min(1, "URL can't be blank").max(2000)
 
 const taskAttributes = z.object({
@@ -23,7 +23,7 @@ const taskAttributes = z.object({
   url,
   description: z.string().max(300, 'description is too long (maximum is 300 characters)').nullish(),
   category: z.literal('task').default('task'),
-  /** Signs every request; null or empty takes it away. It is never shown again. */
+  /** The key that signs every request; null or empty removes it. It is never shown. */
   'hmac-key': z.string().max(1000).nullish(),
   enabled: z.boolean().optional(),
   'global-configuration': z
@@ -33,7 +33,10 @@ const taskAttributes = z.object({
       'enforcement-level': enforcementLevel.optional(),
     })
     .nullish(),
-  /** Our own: PEM of the authorities that vouch for the receiver's certificate, beside the public ones. */
+  /**
+   * Our addition: PEM certificates of the authorities that signed the receiver's certificate, in addition to the public
+   * ones.
+   */
   'ca-certificate': z
     .string()
     .max(100_000)
@@ -59,7 +62,7 @@ export type UpdateTask = z.infer<typeof updateTaskBody>['data']
 const workspaceTaskAttributes = z.object({
   'enforcement-level': enforcementLevel,
   stages: stages.optional(),
-  /** The older form of `stages`, for one. */
+  /** The older form of `stages`, for a single one. */
   stage: stage.optional(),
 })
 
@@ -73,22 +76,22 @@ export const updateWorkspaceTaskBody = requestBody('workspace-tasks', workspaceT
 export type UpdateWorkspaceTask = z.infer<typeof updateWorkspaceTaskBody>['data']['attributes']
 
 /**
- * The database keeps no null characters and no halves of surrogate pairs, and a receiver's verdict must not fail over one:
- * the replacement character takes their place.
+ * The database can't store null characters and lone surrogates. They are replaced by the replacement character, so that
+ * a receiver's verdict does not fail because of them.
  */
 const text = z.string().transform((value) => value.toWellFormed().replaceAll('\0', '\u{FFFD}'))
 
-/** What is shown wherever a run is. Whoever has more to say has the bodies of outcomes for it. */
+/** Shown wherever the run is shown; longer texts belong into the bodies of outcomes. */
 const MAX_LINE = 65_536
 const line = (name: string) =>
   text.refine((value) => value.length <= MAX_LINE, `${name} is too long (maximum is ${MAX_LINE} characters)`)
 
-/** A link for people; receivers send an empty one where they have none. */
+/** A link for people; receivers without one send an empty string. */
 const link = line('url').refine((value) => value === '' || isWebUrl(value), {
   error: ({ input }) => `url is ${JSON.stringify(String(input).slice(0, 100))}, it must be an http or https URL`,
 })
 
-/** As a browser reads it, so that no control character hides what it would run. */
+/** Parsed as a browser would, so that control characters can't hide another scheme. */
 function isWebUrl(value: string) {
   return ['http:', 'https:'].includes(URL.parse(value)?.protocol ?? '')
 }
@@ -127,7 +130,7 @@ const outcomes = z
   })
   .nullish()
 
-/** What a receiver calls back with. The relation goes by two names in the public documents. */
+/** The callback of a receiver. The public documentation has two names for the relation. */
 export const taskCallbackBody = requestBody(
   ['task-results', 'task_results'],
   z.object({
@@ -188,7 +191,7 @@ export const workspaceTaskSchema = resource(
 )
 export type WorkspaceTaskResource = Written<typeof workspaceTaskSchema>
 
-/** What was sent to a receiver. */
+/** The request to a receiver. */
 export const sentRequest = z.strictObject({
   method: z.literal('POST'),
   url: z.string(),
@@ -196,7 +199,7 @@ export const sentRequest = z.strictObject({
   body: z.string(),
 })
 
-/** What a receiver has answered; null when no answer came. */
+/** The answer of a receiver; null when none came. */
 export const receivedResponse = z
   .strictObject({
     status: z.int(),
@@ -206,7 +209,7 @@ export const receivedResponse = z
   })
   .nullable()
 
-/** What a test of a task's receiver has shown: our own resource. */
+/** The result of testing a task's receiver: a resource of our own. */
 export const taskTestSchema = resource(
   'task-tests',
   {

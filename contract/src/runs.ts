@@ -18,14 +18,14 @@ const attributes = z.object({
   'debugging-mode': z.boolean().nullish(),
   'target-addrs': addresses,
   'replace-addrs': addresses,
-  /** To leave them out would make a run of everything, so they are refused rather than dropped. */
+  /** Refused rather than ignored, since the run would then include everything. */
   'invoke-action-addrs': z.array(address).max(0, 'actions can not be invoked by themselves here').nullish(),
   /** Each value is an HCL expression, `"\"text\""` for a string. */
   variables: z
     .array(z.object({ key: z.string().min(1).max(255), value: z.string() }))
     .max(1000)
     .nullish(),
-  /** For a plan-only run: another engine version than the workspace's. */
+  /** For a plan-only run: a different engine version from the workspace's. */
   'terraform-version': z.string().min(1).max(100).nullish(),
   'engine-version': z.string().min(1).max(100).nullish(),
 })
@@ -38,7 +38,7 @@ const relationships = z.object({
 export const createRunBody = requestBody('runs', attributes, relationships)
 export type CreateRun = z.infer<typeof attributes>
 
-/** Run actions take `{"comment": "…"}` as plain JSON, or nothing. */
+/** The body of a run action: `{"comment": "…"}` as plain JSON, or nothing. */
 export const runActionBody = commentBody
 
 export const RUN_STATUS = [

@@ -20,7 +20,7 @@ export const createSessionBody = plainBody(
 )
 export type CreateSession = z.infer<typeof createSessionBody>['data']['attributes']
 
-/** Sessions of browsers are our own: the public API has tokens only. */
+/** Browser sessions are our own resource: the public API has only tokens. */
 export const sessionSchema = resource(
   'sessions',
   {

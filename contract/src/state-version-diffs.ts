@@ -39,7 +39,7 @@ const changedResource = z.strictObject({
 
 const changedOutput = z.strictObject({ name: z.string(), action, sensitive: z.boolean(), attributes: changes })
 
-/** What changed from one state version of a workspace to another. Not part of the public API. */
+/** The changes between two state versions of a workspace. Not part of the public API. */
 export const stateVersionDiffSchema = resource(
   'state-version-diffs',
   {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
 import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 
-/** Moves between them: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
+/** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
   'pending',
   'finalized',
@@ -14,21 +14,24 @@ export type StateVersionStatus = (typeof STATE_VERSION_STATUSES)[number]
 
 const attributes = z.object({
   serial: z.int().min(0),
-  /** Of the raw state, in hex. */
+  /** The MD5 of the raw state, in hex. */
   md5: z
     .string()
     .regex(/^[0-9a-fA-F]{32}$/, 'it must be 32 hexadecimal digits')
     .transform((text) => text.toLowerCase()),
   lineage: z.string().max(1000).nullish(),
-  /** The raw state in base64; absent when it will be uploaded. Megabytes, so its alphabet is checked where it is decoded. */
+  /**
+   * The raw state in base64; absent when it will be uploaded. It may have megabytes, so its alphabet is checked when it
+   * is decoded.
+   */
   state: z.string().nullish(),
-  /** `terraform show -json` of the state, in base64. */
+  /** The output of `terraform show -json` for the state, in base64. */
   'json-state': z.string().nullish(),
-  /** The outputs as `terraform show -json` has them, in base64. */
+  /** The outputs in the format of `terraform show -json`, in base64. */
   'json-state-outputs': z.string().nullish(),
-  /** `terraform state push -force`. */
+  /** Set by `terraform state push -force`. */
   force: z.boolean().nullish(),
-  /** A snapshot taken while work goes on: it becomes current when the workspace is unlocked. */
+  /** A snapshot during an apply; the last one becomes current when the workspace is unlocked. */
   intermediate: z.boolean().nullish(),
 })
 
@@ -49,8 +52,8 @@ export type RollbackStateVersion = z.infer<typeof rollbackStateVersionBody>['dat
 const DAYS = 'delete-older-than-n-days'
 
 /**
- * The body may be missing or empty, or be a document without `type`. The days in another place are refused: content would
- * be deleted sooner than was asked for.
+ * The body may be missing, empty, or a document without `type`. Days in any other place are refused, since content
+ * would be deleted earlier than requested.
  */
 export const softDeleteBody = z
   .looseObject({
@@ -74,10 +77,10 @@ export const softDeleteBody = z
   .nullish()
   .transform((body) => body?.data?.attributes[DAYS] ?? undefined)
 
-/** The statuses that a list can be narrowed to. */
+/** The statuses by which a list can be filtered. */
 export const listedStatus = z.enum(['pending', 'finalized', 'discarded'])
 
-/** Of a part that the server holds as JSON: what it writes there is copied as it is. */
+/** A part that the server stores as JSON and copies into the answer unchanged. */
 function heldAsJson<Value extends z.ZodType>(value: Value) {
   return z.codec(value, z.custom<z.output<Value> | { toJSON: () => unknown }>(), {
     decode: (parsed) => parsed,
@@ -85,7 +88,7 @@ function heldAsJson<Value extends z.ZodType>(value: Value) {
   })
 }
 
-/** Counts of instances by type, such as `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
+/** The number of instances by type, such as `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
 const typeCounts = z.record(z.string(), z.int())
 const URL_FOR_A_DAY = 'signed, needs no token and expires after 25 hours'
 

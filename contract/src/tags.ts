@@ -12,7 +12,7 @@ export const tagKey = z
   .regex(TEXT, `tag key ${TEXT_RULE}`)
   .regex(/^\S(.*\S)?$/, 'tag key must not begin or end with a space')
 
-/** A tag is a key with a value; a key alone is what the older interface calls a tag by its name. */
+/** A tag with a key and a value. A key alone is a flat tag of the older interface. */
 const tagBinding = z.object({
   key: tagKey,
   value: z
@@ -25,14 +25,14 @@ const tagBinding = z.object({
 export type TagBindingInput = z.infer<typeof tagBinding>
 
 const tagBindingLinkage = z.object({ type: z.literal('tag-bindings'), attributes: tagBinding })
-/** A list of tags by name, or by the id that `GET /organizations/:name/tags` gave them. */
+/** A list of tags by name, or by the id from `GET /organizations/:name/tags`. */
 const tagLinkage = z.union([
   z.object({ type: z.literal('tags'), attributes: z.object({ name: tagKey }) }),
   z.object({ type: z.literal('tags'), id: z.string().min(1) }),
 ])
 export type TagLinkage = z.infer<typeof tagLinkage>
 
-/** Relations of a workspace or project in its own body: the linkage carries attributes in the place of ids. */
+/** The tags in the body of a workspace or project: the linkage has attributes instead of ids. */
 export const tagBindingsRelation = z.object({ data: z.array(tagBindingLinkage) }).optional()
 export const tagsRelation = z.object({ data: z.array(tagLinkage) }).optional()
 
@@ -54,7 +54,7 @@ const bindingAttributes = {
 export const tagBindingSchema = resource('tag-bindings', { attributes: bindingAttributes }, 'TagBinding')
 export type TagBindingResource = Written<typeof tagBindingSchema>
 
-/** What binds to a workspace; only a tag that comes from its project has relationships and links. */
+/** A tag that applies to a workspace. Only a tag inherited from its project has relationships and links. */
 export const effectiveTagBindingSchema = resource('effective-tag-bindings', {
   attributes: bindingAttributes,
   relationships: { 'inherited-from': hasOne('projects') },
@@ -64,7 +64,7 @@ export const effectiveTagBindingSchema = resource('effective-tag-bindings', {
   .meta({ id: 'EffectiveTagBinding' })
 export type EffectiveTagBindingResource = Written<typeof effectiveTagBindingSchema>
 
-/** A tag as the older interface has it: a name that workspaces share. */
+/** A tag of the older interface: a name that workspaces share. */
 export const tagSchema = resource(
   'tags',
   {

@@ -47,7 +47,7 @@ export const taskResultSchema = resource(
 )
 export type TaskResultResource = Written<typeof taskResultSchema>
 
-/** A group of tags as outcomes have it, such as `severity`. */
+/** A group of tags of an outcome, such as `severity`. */
 const tagGroup = z.strictObject({
   label: z.string(),
   value: z.array(z.strictObject({ label: z.string(), level: z.enum(['none', 'info', 'warning', 'error']) })),
@@ -72,7 +72,7 @@ export const taskResultOutcomeSchema = resource(
 )
 export type TaskResultOutcomeResource = Written<typeof taskResultOutcomeSchema>
 
-/** One attempt at a request, with what was sent and what came back: our own resource. */
+/** One attempt at a request, with what was sent and received: a resource of our own. */
 export const taskDeliverySchema = resource(
   'task-deliveries',
   {

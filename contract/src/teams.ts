@@ -5,7 +5,7 @@ import { resourceName } from './organizations.ts'
 
 const flag = z.boolean().optional()
 
-/** What a team may do in the whole organization. */
+/** The permissions of a team on the whole organization. */
 export const organizationAccess = z.object({
   'manage-policies': flag,
   'manage-policy-overrides': flag,
@@ -43,11 +43,11 @@ export type CreateTeam = z.infer<typeof createTeamBody>['data']['attributes']
 export const updateTeamBody = requestBody('teams', attributes.partial())
 export type UpdateTeam = z.infer<typeof updateTeamBody>['data']['attributes']
 
-/** Users stand here by their names, not by their ids. */
+/** The ids of these users are their usernames. */
 export const teamUsersBody = identifiersBody('users')
 export const teamMembershipsBody = identifiersBody('organization-memberships')
 
-/** What a team may do in a workspace, part by part. */
+/** The permissions of a team on a workspace, by part. */
 const workspaceParts = z.strictObject({
   runs: z.enum(['read', 'plan', 'apply']),
   variables: z.enum(['none', 'read', 'write']),
@@ -73,7 +73,7 @@ export type CreateTeamWorkspace = z.infer<typeof createTeamWorkspaceBody>['data'
 export const updateTeamWorkspaceBody = requestBody('team-workspaces', teamWorkspace.partial())
 export type UpdateTeamWorkspace = z.infer<typeof updateTeamWorkspaceBody>['data']['attributes']
 
-/** What a team may do to a project itself, part by part. */
+/** The permissions of a team on a project itself, by part. */
 const projectParts = z.strictObject({
   settings: z.enum(['read', 'update', 'delete']),
   teams: z.enum(['none', 'read', 'manage']),

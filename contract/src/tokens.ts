@@ -7,7 +7,7 @@ const attributes = z.object({
 })
 
 /**
- * What may be said of a new API token of a user, a team or an organization. Existing clients send no body, an empty type,
+ * The attributes of a new API token of a user, a team or an organization. Existing clients send no body, an empty type,
  * or the type of the public API.
  */
 export const createTokenBody = z
@@ -23,7 +23,7 @@ export const createTokenBody = z
   .transform((body) => body?.data?.attributes ?? {})
 export type CreateToken = z.infer<typeof attributes>
 
-/** Which tokens to delete. */
+/** The tokens to delete. */
 export const deleteTokensBody = z.object({
   data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { linksToMany, resource, type Written } from './answers.ts'
 import { plainBody, requestBody } from './json-api.ts'
 
-/** Usernames stand in URLs, and never look like an address: either one signs in. */
+/** Usernames appear in URLs, and never look like an e-mail address, since both can be used to sign in. */
 export const username = z
   .string()
   .min(1, "Username can't be blank")
@@ -11,13 +11,13 @@ export const username = z
   .refine((name) => !/^api-/i.test(name), 'Username may not start with api-, as those of service accounts do')
 
 export const PASSWORD_MIN = 8
-/** A new password. The upper bound only keeps hashing it cheap. */
+/** A new password. The upper bound limits the cost of hashing. */
 export const newPassword = z
   .string()
   .min(PASSWORD_MIN, `Password is too short (minimum is ${PASSWORD_MIN} characters)`)
   .max(200, 'Password is too long (maximum is 200 characters)')
 
-/** What someone typed as a password, of any length. */
+/** A password as it was typed, of any length. */
 export const givenPassword = z.string().max(1000)
 
 export const updateAccountBody = requestBody(
@@ -42,7 +42,7 @@ export const changePasswordBody = requestBody(
 )
 export type ChangePassword = z.infer<typeof changePasswordBody>['data']['attributes']
 
-/** Switching the second factor on or off asks for the password again: a borrowed browser is not enough. */
+/** Changing the second factor requires the password again, in case someone else uses the browser. */
 export const confirmPasswordBody = plainBody('users', z.object({ password: givenPassword }))
 export const verifyTwoFactorBody = plainBody('users', z.object({ otp: z.string().max(100) }))
 export const confirmTwoFactorBody = plainBody('users', z.object({ password: givenPassword, otp: z.string().max(100) }))
@@ -73,7 +73,7 @@ export type UpdateUser = z.infer<typeof updateUserBody>['data']['attributes']
 export const organizationPlan = z.enum(['free', 'standard', 'unlimited'])
 export const updateOrganizationPlanBody = plainBody('organizations', z.object({ plan: organizationPlan.optional() }))
 
-/** Clients name a feature set; each of ours stands for a plan. */
+/** Clients send the name of a feature set; each of ours stands for a plan of the organization. */
 export const subscribeBody = z.object({
   data: z.object({
     relationships: z.object({
@@ -86,14 +86,14 @@ const authMethod = z
   .enum(['password', 'sso', 'token'])
   .describe('how the account signs in: with a password, with another service (sso), or with API tokens only')
 
-/** What users may do with their own accounts. */
+/** The permissions of users on their own accounts. */
 export const userPermissions = z.strictObject({
   'can-create-organizations': z.boolean(),
   'can-change-email': z.boolean(),
   'can-change-username': z.boolean(),
 })
 
-/** The attributes that everybody sees who sees the user. */
+/** The attributes that are visible to everybody who can see the user. */
 export const userAttributes = {
   username: z.string(),
   'is-service-account': z.boolean().describe('true for the account that a team acts as'),
@@ -115,7 +115,7 @@ export const userSchema = resource(
 )
 export type UserResource = Written<typeof userSchema>
 
-/** What stands in the place of a user who was invited to an organization and has no account yet. */
+/** A user who was invited to an organization and has no account yet. */
 export const invitedUserSchema = resource(
   'users',
   {

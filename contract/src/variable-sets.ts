@@ -24,7 +24,7 @@ const createRelationships = z.object({
 })
 
 export const createVariableSetBody = requestBody('varsets', attributes, createRelationships)
-/** New variables, and changes of the set's own by their ids; those that are not named stay. */
+/** New variables, and changes to the set's variables by id; others stay. */
 const changedVariables = z.array(
   z.union([
     z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: variableAttributes.partial().optional() }),

@@ -25,7 +25,7 @@ const TERRAFORM_KEY = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u
 // oxlint-disable-next-line no-control-regex -- a null byte would end the name in the engine's environment
 const ENV_KEY = /^[^=\s\0]+$/
 
-/** Why a variable of that category can't have that key; undefined when it can. */
+/** Why a variable of the category can't have the key; undefined when it can. */
 export function variableKeyProblem(category: z.infer<typeof variableCategory>, key: string) {
   if (category === 'terraform' && !TERRAFORM_KEY.test(key)) {
     return `key ${JSON.stringify(key)} is no name of a variable: it must start with a letter or underscore and may only contain letters, numbers, underscores and hyphens`
@@ -38,7 +38,7 @@ export function variableKeyProblem(category: z.infer<typeof variableCategory>, k
 
 export const variableAttributes = attributes
 export const createVariableBody = requestBody('vars', attributes)
-/** Changes of several variables at once, each with the attributes to change. */
+/** Changes of several variables, each with the attributes to change. */
 export const updateVariablesBody = z.object({
   data: z.array(
     z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: attributes.partial().optional() }),
@@ -49,7 +49,7 @@ export const updateVariableBody = requestBody('vars', attributes.partial())
 export type CreateVariable = z.infer<typeof attributes>
 export type UpdateVariable = Partial<CreateVariable>
 
-/** The older form, in which the workspace stands in the body. */
+/** The older form, with the workspace in the body. */
 export const createLegacyVariableBody = requestBody('vars', attributes, z.object({ workspace: toOne('workspaces') }))
 
 export const variableSchema = resource(

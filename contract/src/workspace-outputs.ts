@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { resource, type Written } from './answers.ts'
 
-/** An output of a workspace's current state, as workspaces include it. */
+/** An output of a workspace's current state, as included with workspaces. */
 export const workspaceOutputSchema = resource(
   'workspace-outputs',
   {

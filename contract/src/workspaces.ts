@@ -10,8 +10,8 @@ const VERSION = String.raw`v?\d+(\.(\d+|[x*])){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za
 const CONSTRAINT = new RegExp(String.raw`^(=|!=|>=?|<=?|~>|\^|~)?\s*${VERSION}$`)
 
 /**
- * `latest`, a version, or a constraint such as `~> 1.11`. Versions that this server has never heard of are taken:
- * OpenTofu sends its own, and a new release must not make `init` fail.
+ * `latest`, a version, or a constraint such as `~> 1.11`. Versions unknown to this server are accepted: OpenTofu sends
+ * its own, and `init` must not fail with a new release.
  */
 export const engineVersion = z
   .string()
@@ -42,7 +42,7 @@ const attributes = z.object({
   name: resourceName('Name'),
   description: z.string().max(4000).nullish(),
   'execution-mode': executionMode.nullish(),
-  /** The older name: false is local execution. */
+  /** The older name: false means local execution. */
   operations: z.boolean().nullish(),
   'agent-pool-id': z.string().nullish(),
   'setting-overwrites': z
@@ -92,8 +92,8 @@ export type UpdateWorkspace = z.infer<typeof updateWorkspaceBody>['data']
 
 const reason = z.string().max(1000).nullish()
 /**
- * The body of a lock: plain JSON, a document whose resource type is empty, or nothing at all; clients send all three. Reads
- * as the reason.
+ * The body of a lock request: plain JSON, a document with an empty resource type, or nothing; clients send all three.
+ * It parses to the reason.
  */
 export const lockBody = z
   .union([

@@ -14,14 +14,14 @@ import { createSignals, type Signals } from './signals.ts'
 import { createWorkers, type Workers } from './workers/workers.ts'
 import type { Log } from './log.ts'
 
-/** What every process builds once at start. Infrastructure only: features are imported, not injected. */
+/** The infrastructure that every process builds once at start. Features are imported, not injected. */
 export type App = {
   config: Config
-  /** The address under which the outside reaches this server, without a slash at its end. */
+  /** The address of this server for clients, without a slash at its end. */
   baseUrl: string
   db: Db
   jobs: Jobs
-  /** How areas above react to what happens below them. */
+  /** The reactions of features to events of lower areas. */
   events: Events
   blobs: Blobs
   signals: Signals
@@ -33,17 +33,17 @@ export type App = {
   newId: (prefix: string) => string
 }
 
-/** What every service function receives: the app, who is asking, and from where. */
+/** The context of every verb: the app, the actor, and the origin of the request. */
 export type Ctx = App & { actor: Actor; request?: RequestOrigin }
 
-/** A ctx whose `db` is an open transaction: `transact` hands it on, and what must run inside one asks for it. */
+/** A context whose `db` is an open transaction. `transact` creates it; functions that need a transaction require it. */
 export type TransactionCtx = Ctx & { db: Tx }
 
-/** Where a request comes from: the audit trail keeps it. */
+/** The origin of a request, for the audit trail. */
 export type RequestOrigin = { id: string; address: string; userAgent: string | undefined }
 
 /**
- * Builds the app on a migrated database at `databaseUrl`. `works` says whether background jobs run in this process.
+ * Creates the app on a migrated database at `databaseUrl`. `works` says whether this process runs background jobs.
  * Tests pass their clock and ids in `overrides`.
  */
 export async function createApp(

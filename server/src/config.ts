@@ -34,11 +34,11 @@ function isProxy(name: string) {
 }
 
 function isDatabaseUrl(text: string) {
-  // Behind `@` there may be no host: the socket's folder is then a parameter.
+  // The host after `@` may be missing: the socket's folder is then a parameter.
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@socket/'))
 }
 
-/** A root user's home is closed to the unprivileged user that PostgreSQL runs as, so root's data lives under `/var/lib`. */
+/** The unprivileged user that PostgreSQL runs as can't enter root's home, so root's data is below `/var/lib`. */
 function defaultDataDir() {
   return process.getuid?.() === 0 ? '/var/lib/groundstate' : join(homedir(), '.groundstate')
 }
@@ -46,9 +46,9 @@ function defaultDataDir() {
 type Setting = { schema: z.ZodType; doc: string; shown?: string; secret?: true }
 
 /**
- * Every setting of the server: the environment variable is `GROUNDSTATE_` + the key, the flag its kebab-case form. A
- * schema reads the text of the variable; `undefined` stands for a variable that is not set. The table in docs/SETTINGS.md
- * is generated from here.
+ * All settings of the server. The environment variable is `GROUNDSTATE_` + the key, the flag its kebab-case form. A
+ * schema parses the text of the variable, or `undefined` when it is not set. The table in docs/SETTINGS.md is generated
+ * from this.
  */
 export const SETTINGS = {
   PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
@@ -212,10 +212,10 @@ export function settingKey(name: string) {
   return name.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Settings that are taken from the environment's usual variable of that name, in either case, when ours is not set. */
+/** Settings for which a common variable of that name, in upper or lower case, is the fallback. */
 export const USUAL_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const satisfies readonly SettingName[]
 
-/** Whether the server can be reached from this machine only. */
+/** Whether only this machine can reach the server. */
 export function isLoopbackHost(host: string) {
   return /^(127\.|::1$|localhost$)/.test(host)
 }
@@ -226,9 +226,9 @@ export function settingFlag(name: string) {
 }
 
 /**
- * Reads every setting from `values`, whose keys are environment variables (`GROUNDSTATE_PORT`). An empty variable counts
- * as one that is not set. Throws a `ConfigError` that names every setting that can't be read, by the variable or as
- * `sourceOf` calls it.
+ * Reads all settings from `values`, by the names of the environment variables (`GROUNDSTATE_PORT`). An empty variable
+ * counts as not set. Throws a `ConfigError` that lists all invalid settings, by variable or by the name that `sourceOf`
+ * gives.
  */
 export function readConfig(
   values: Record<string, string | undefined>,
@@ -265,7 +265,7 @@ function problemText(issue: z.core.$ZodIssue) {
   return issue.code === 'invalid_value' ? `it must be one of ${issue.values.join(', ')}` : issue.message
 }
 
-/** Variables of the stand-alone agent and of the client commands; a server that sees them leaves them alone. */
+/** Variables of the stand-alone agent and of client commands, which the server ignores. */
 const AGENT_VARIABLES = new Set([
   'GROUNDSTATE_URL',
   'GROUNDSTATE_TOKEN',

@@ -1,4 +1,4 @@
-/** What the system, the database or a library calls an error, such as `ENOENT`; undefined for one that has no code. */
+/** The code of an error of the system, the database or a library, such as `ENOENT`; undefined when it has none. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

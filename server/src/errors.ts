@@ -1,5 +1,6 @@
 /**
- * What can go wrong for a caller. Kinds know nothing of HTTP: `http/errors.ts` has the one table from kind to status.
+ * The kinds of errors that a caller can cause or meet. They are independent of HTTP: `http/errors.ts` maps them to
+ * statuses.
  */
 export const ERROR_KINDS = [
   'bad-request',
@@ -21,14 +22,14 @@ export type ErrorSource = { pointer?: string; parameter?: string }
 export type ErrorPart = { detail: string; source?: ErrorSource }
 
 /**
- * An error that is the caller's to read: its `detail` is lower case without a full stop, names the value and says what
- * would be right. Everything else that is thrown is a bug, and is answered as an opaque 500.
+ * An error for the caller. Its `detail` is lower case without a full stop, names the value and says what would be
+ * right. Any other error is a bug, and is answered as an opaque 500.
  */
 export class AppError extends Error {
   readonly kind: ErrorKind
-  /** One entry for each thing that is wrong; the first is the message. */
+  /** One part for each problem; the first is the message. */
   readonly parts: readonly ErrorPart[]
-  /** For `too-many-requests` and `unavailable`: when to come back, in ms. */
+  /** For `too-many-requests` and `unavailable`: when to try again, in ms. */
   readonly retryAfterMs: number | undefined
 
   constructor(kind: ErrorKind, parts: readonly ErrorPart[], options: { cause?: unknown; retryAfterMs?: number } = {}) {
@@ -40,7 +41,10 @@ export class AppError extends Error {
   }
 }
 
-/** What may not be seen is answered as what does not exist: `noun` is the resource's name, such as `workspace`. `source` tells where the id stood. */
+/**
+ * A missing resource, and one that the caller may not see. `noun` is the resource's name, such as `workspace`; `source`
+ * is where the id stood.
+ */
 export function notFound(noun: string, source?: ErrorSource) {
   const detail = `${noun} not found, or you are not authorized to see it`
   return new AppError('not-found', [source === undefined ? { detail } : { detail, source }])
@@ -54,17 +58,17 @@ export function forbidden(detail: string) {
   return new AppError('forbidden', [{ detail }])
 }
 
-/** What does not fit what there is; `pointer` is a JSON pointer to the part of the body, where there is one. */
+/** A conflict with existing data; `pointer` is a JSON pointer to the part of the body, if any. */
 export function conflict(detail: string, pointer?: string) {
   return new AppError('conflict', [pointed(detail, pointer)])
 }
 
-/** As `conflict`, for what is behind. */
+/** As `conflict`, when the caller's copy is outdated. */
 export function preconditionFailed(detail: string, pointer?: string) {
   return new AppError('precondition-failed', [pointed(detail, pointer)])
 }
 
-/** A body that can't be accepted as it stands; `pointer` is a JSON pointer into it. */
+/** An invalid body; `pointer` is a JSON pointer into it. */
 export function invalid(detail: string, pointer?: string) {
   return new AppError('invalid', [pointed(detail, pointer)])
 }
@@ -73,7 +77,7 @@ function pointed(detail: string, pointer: string | undefined): ErrorPart {
   return pointer === undefined ? { detail } : { detail, source: { pointer } }
 }
 
-/** A query that can't be accepted as it stands; `parameter` names it. */
+/** An invalid query; `parameter` is the name of the parameter. */
 export function badRequest(detail: string, parameter?: string) {
   return new AppError('bad-request', [parameter === undefined ? { detail } : { detail, source: { parameter } }])
 }

@@ -4,9 +4,9 @@ import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /**
- * Makes a folder of `mode` and those above it, where they are missing. Throws a `StartError` when that can't be. One at
- * a time: Node's own recursive way gives all of them the mode, which shuts the database's user out of what is above its
- * own folder, and never ends where the system says that a folder which is there is not, as below `/proc`.
+ * Creates a folder with `mode`, and missing folders above it. Throws a `StartError` if that fails. Folders are created
+ * one at a time. Node's recursive option would give `mode` to all of them, which locks the database's user out above
+ * its own folder. It also never ends where the system denies that an existing folder exists, as below `/proc`.
  */
 export async function makeFolder(path: string, mode = 0o777) {
   try {
@@ -14,7 +14,7 @@ export async function makeFolder(path: string, mode = 0o777) {
     for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder)) missing.unshift(folder)
     for (const folder of missing) {
       await mkdir(folder, folder === resolve(path) ? mode : 0o777).catch(async (error: unknown) => {
-        // Another process may have made it meanwhile.
+        // Another process may have created it meanwhile.
         if (!(await isFolder(folder))) throw error
       })
     }

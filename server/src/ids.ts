@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /**
- * `length` characters of base 58 from the system's generator. Bytes past the last whole multiple of 58 are thrown away,
- * so that every character is as likely as another.
+ * `length` random characters of base 58. Bytes above the last multiple of 58 are dropped, so that all characters are
+ * equally likely.
  */
 export function randomText(length: number) {
   let text = ''
@@ -16,15 +16,12 @@ export function randomText(length: number) {
   return text
 }
 
-/** A new id of a resource: the interface's prefix and 16 characters, such as `ws-4nX9…`. */
+/** A new id of a resource: the prefix of its type and 16 characters, such as `ws-4nX9…`. */
 export function newId(prefix: string) {
   return `${prefix}-${randomText(16)}`
 }
 
-/**
- * A UUID of version 7 (RFC 9562): it begins with the time, so that rows which come one after the other stand so in an
- * index too.
- */
+/** A UUID of version 7 (RFC 9562). It begins with the time, so consecutive rows are neighbours in an index. */
 export function timeOrderedUuid(now: Date) {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(now.getTime(), 0, 6)

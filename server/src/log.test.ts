@@ -52,7 +52,7 @@ test.runIf(process.platform === 'linux')(
     const filler = 'x'.repeat(4096)
     for (let line = 0; line < 1000; line++) log.info({ filler }, 'kept or dropped')
 
-    // The next file that is opened gets the lowest number that is free, which is this one.
+    // The next file that is opened gets the lowest free number, which is this one.
     closeSync(full)
     const { fd, read } = openFile(folder)
     log.info('dropped, but tried')

@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs'
 import { pino, type Logger } from 'pino'
 
-/** So much, in bytes, is kept of a log that can't be written, since its disk is full for one; what comes then is dropped. */
+/** The maximum of unwritten log kept in memory, in bytes, such as while the disk is full. More is dropped. */
 const BACKLOG_BYTES = 1024 * 1024
 
 export type LogOptions = {
   level: pino.LevelWithSilent
-  /** Lines for a person to read, in place of JSON. */
+  /** Lines for people instead of JSON. */
   readable: boolean
 }
 
@@ -17,8 +17,8 @@ export function createLog(fd: number, { level, readable }: LogOptions) {
 }
 
 /**
- * Writes at once. What can't be written now goes along with a later line; a terminal that has gone away, or a full disk, is no
- * reason to stop. pino's own destination would not try again once its buffer is full.
+ * Writes immediately. Output that can't be written is kept for the next line: a closed terminal or a full disk must not
+ * stop the server. pino's own destination would not try again once its buffer is full.
  */
 function createOutput(fd: number) {
   let backlog = Buffer.alloc(0)
@@ -30,7 +30,7 @@ function createOutput(fd: number) {
   }
 }
 
-/** A line of JSON as `groundstate: <level>: <message> (key=value …)`; of errors only the message, stacks are for files. */
+/** Formats a line of JSON as `groundstate: <level>: <message> (key=value …)`. Errors are shown without their stacks. */
 function readableLine(json: string): string {
   const { level, time: _time, pid: _pid, hostname: _host, msg, ...facts } = JSON.parse(json) as Record<string, unknown>
   const details = Object.entries(facts).map(([key, value]) => `${key}=${valueText(value)}`)
@@ -39,7 +39,7 @@ function readableLine(json: string): string {
     ...(typeof msg === 'string' ? [msg] : []),
     ...(details.length === 0 ? [] : [`(${details.join(' ')})`]),
   ].join(' ')
-  // Nothing that was logged may give the terminal orders.
+  // Control characters could send commands to the terminal.
   return `${text.replaceAll(/\p{Cc}+/gu, ' ')}\n`
 }
 

@@ -4,7 +4,7 @@ import type { App } from './app.ts'
 const registry = new Registry()
 collectDefaultMetrics({ register: registry, prefix: 'groundstate_' })
 
-/** How long requests take, by method and status; paths hold ids, so they are no labels. */
+/** Request durations by method and status. Paths contain ids, so they are no labels. */
 export const requestSeconds = new Histogram({
   name: 'groundstate_http_request_seconds',
   help: 'time from request to answer',

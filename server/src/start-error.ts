@@ -1,6 +1,6 @@
 /**
- * Why a process can't start, in words for the person who started it: printed without a stack. `message` is the reason and,
- * where the reason does not say so itself, what to do about it.
+ * The reason why a process can't start, for the person who started it; it is printed without a stack. `message` is the
+ * reason, and advice where the reason is not enough.
  */
 export class StartError extends Error {
   readonly reason: string

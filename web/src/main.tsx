@@ -9,7 +9,7 @@ import { router } from './router.tsx'
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // What the server refuses stays refused; a connection that broke is worth another try.
+      // Errors of the API are final; broken connections are retried.
       retry: (failures, error) => !(error instanceof ApiError) && failures < 3,
       refetchOnWindowFocus: true,
     },

@@ -9,7 +9,7 @@ import { TokensPage } from './features/tokens/tokens-page.tsx'
 import { WorkspacePage } from './features/workspaces/workspace-page.tsx'
 import { WorkspacesPage } from './features/workspaces/workspaces-page.tsx'
 
-/** Paths under `/app` are those that the server names in `run_app_url`, `workspace_app_url` and the like. */
+/** Paths under `/app` are those that the server sends in `run_app_url`, `workspace_app_url` and similar fields. */
 const rootRoute = createRootRoute({ component: Outlet })
 
 const home = createRoute({
@@ -42,7 +42,7 @@ const workspace = createRoute({
   path: '/app/$organization/workspaces/$workspace',
   component: WorkspacePage,
 })
-/** Short forms, that people type and command lines print. */
+/** Short paths that people type and command lines print. */
 const shortOrganization = createRoute({
   getParentRoute: () => app,
   path: '/app/$organization',
@@ -57,7 +57,7 @@ const shortWorkspace = createRoute({
     throw redirect({ to: '/app/$organization/workspaces/$workspace', params })
   },
 })
-/** The form in which the command lines print a run's address. */
+/** The path that command lines print for a run. */
 const printedRun = createRoute({
   getParentRoute: () => app,
   path: '/app/$organization/$workspace/runs/$run',

@@ -33,7 +33,7 @@ function archive(...entries: Entry[]) {
   return gzipSync(Buffer.concat([...entries.map(tarEntry), END]))
 }
 
-/** Comes in pieces of three bytes at first, as a slow client may send it. */
+/** Sends pieces of three bytes at first, as a slow client may. */
 async function check(packed: Buffer, limits?: ArchiveLimits) {
   const pieces = [packed.subarray(0, 3), packed.subarray(3, 6), packed.subarray(6)].filter((piece) => piece.length > 0)
   return checkArchive(Readable.from(pieces), limits)
@@ -105,7 +105,7 @@ describe('limits', () => {
   test('a bomb is stopped long before it is unpacked', async () => {
     const megabyte = gzipSync(Buffer.alloc(1024 * 1024))
     let sent = 0
-    // It would go on for ten gigabytes, if anybody asked for them.
+    // Ten gigabytes, generated only as they are read.
     function* bomb() {
       yield gzipSync(tarEntry({ path: 'a' }))
       yield gzipSync(END)

@@ -4,29 +4,29 @@ import { createGunzip } from 'node:zlib'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { Parser, type ReadEntry } from 'tar'
 
-/** The archive is refused; the message names the entry and says why, for the user who sent it. */
+/** The archive is refused. The message names the entry and the reason, for the user who sent it. */
 export class ArchiveError extends Error {
   override name = 'ArchiveError'
 }
 
 export type ArchiveLimits = {
-  /** Entries of any kind. */
+  /** The maximum number of entries of any kind. */
   maxEntries?: number
-  /** Of the unpacked tar stream, which is a little more than its files together. */
+  /** The maximum size of the unpacked tar stream, which is slightly more than the sum of its files. */
   maxBytes?: number
 }
 
 export type ArchiveSummary = {
-  /** Files and links, without directories. */
+  /** The number of files and links, without directories. */
   files: number
-  /** Of all files together, unpacked. */
+  /** The unpacked size of all files. */
   bytes: number
 }
 
 /**
- * Checks a configuration archive (gzip tar, as `terraform` packs it; it may hold nothing) while it streams by, without
- * unpacking it to the disk. Throws `ArchiveError` for what is no such archive, is too large, or holds an entry that must
- * not be unpacked (see `entryProblem`); errors of the stream itself pass through.
+ * Checks a configuration archive (a gzipped tar, as `terraform` packs it; it may be empty) as it streams through,
+ * without unpacking it to disk. Throws `ArchiveError` when it is no such archive, is too large, or has an entry that
+ * must not be unpacked (see `entryProblem`). Errors of the stream itself pass through.
  */
 export async function checkArchive(
   archive: Readable | AsyncIterable<Uint8Array>,
@@ -63,13 +63,13 @@ class ArchiveCheck {
       this.#add(entry)
       entry.resume()
     })
-    // Kinds that the parser skips: to skip one silently would let two readers of an archive see different files.
+    // The parser ignores these kinds. Ignoring one here would let two readers of an archive see different files.
     this.#parser.on('ignoredEntry', (entry: ReadEntry) => this.#add(entry))
     this.#parser.on('eof', () => {
       this.#sawEnd = true
     })
     this.#parser.on('warn', (_code: string, message: string) => {
-      // To the parser, an archive of nothing but its end mark looks like none.
+      // The parser reports an empty archive, which is only an end mark, as invalid.
       if (this.#entries === 0 && this.#sawEnd) return
       this.#problem ??= new ArchiveError(`the archive is not a valid tar: ${lowerFirst(message)}`)
     })
@@ -79,7 +79,7 @@ class ArchiveCheck {
   }
 
   push(piece: Buffer) {
-    // The parser would unzip what begins like gzip once more, past the limits; no name of a file begins so.
+    // The parser would unzip gzip data inside the archive again, past the limits. No file name begins with this byte.
     if (this.#unpackedBytes === 0 && piece[0] === 0x1f) {
       throw new ArchiveError('the archive is compressed twice')
     }
@@ -103,7 +103,7 @@ class ArchiveCheck {
     if (this.#entries > this.#maxEntries) {
       this.#problem ??= new ArchiveError(`the archive holds more than ${this.#maxEntries} entries`)
     }
-    // After the first problem nothing counts, but the parser still empties the piece it has.
+    // The first problem decides, but the parser still reports the rest of its piece.
     if (this.#problem) return
     const problem = entryProblem(entry, this.#seen)
     if (problem !== undefined) {

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 export type ClientOptions = { url: string; token?: string | undefined; hostName: string }
 
 /**
- * A CLI configuration of terraform and tofu for the server at `url`. The `host` block stands in for discovery, which
- * insists on HTTPS; with it plain http works, and a name without a port can be written into the variable
- * `TF_TOKEN_<name>`. Without a token there is no `credentials` block, and that variable is used.
+ * A CLI configuration of terraform and tofu for the server at `url`. The `host` block replaces service discovery, which
+ * requires HTTPS. So plain HTTP works, and a name without a port fits into the variable `TF_TOKEN_<name>`. Without a
+ * token, there is no `credentials` block, and that variable is used.
  */
 export function cliConfiguration({ url, token, hostName }: ClientOptions) {
   const api = `${url.replace(/\/+$/, '')}/api/v2/`
@@ -16,7 +16,7 @@ export function cliConfiguration({ url, token, hostName }: ClientOptions) {
   return token === undefined ? host : `${host}\ncredentials "${hostName}" {\n  token = "${token}"\n}\n`
 }
 
-/** The user's own CLI configuration, which ours must not take away; empty when there is none. */
+/** The user's own CLI configuration, which is kept; empty when there is none. */
 export function ownCliConfiguration(env: NodeJS.ProcessEnv) {
   const path = env['TF_CLI_CONFIG_FILE'] ?? join(homedir(), '.terraformrc')
   try {

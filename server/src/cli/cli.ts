@@ -5,7 +5,9 @@ import { addStateCommands } from './state-commands.ts'
 
 type SettingFlags = Record<string, string | undefined>
 
-/** Runs the command line; resolves to the exit code. Commands load what they need, so that `--help` answers at once. */
+/**
+ * Runs the command line; resolves to the exit code. Commands import what they need when they run, so `--help` is fast.
+ */
 export async function runCli(argv: readonly string[]): Promise<number> {
   const program = new Command('groundstate')
     .description(
@@ -91,7 +93,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Without this a misspelled command would be an argument of the default one. */
+/** Otherwise a misspelled command would become an argument of the default command. */
 function requireCommand(program: Command, name: string | undefined) {
   if (name === undefined || name.startsWith('-') || name === 'help') return
   if (!program.commands.some((command) => command.name() === name)) program.error(`error: unknown command '${name}'`)
@@ -106,7 +108,7 @@ function withSettings(command: Command, names: readonly string[] = Object.keys(S
   return command
 }
 
-/** Flags over environment variables. */
+/** The configuration from flags and environment variables; flags take precedence. */
 function configOf(flags: SettingFlags): Config {
   const values: Record<string, string | undefined> = {}
   const sources = new Map<string, string>()
@@ -152,7 +154,7 @@ function hostNameOption() {
     })
 }
 
-/** An empty variable counts as one that is not set. */
+/** Sets an option from an environment variable; an empty one counts as not set. */
 function fromVariable(option: Option, name: string) {
   return process.env[name] === '' ? option : option.env(name)
 }

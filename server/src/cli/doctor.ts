@@ -29,7 +29,7 @@ const CHECKS: readonly Check[] = [
   { name: 'TLS', run: checkTls },
 ]
 
-/** Prints a line for each thing the server needs, with what to do where something is wrong. Returns 1 when something is. */
+/** Prints a line for each requirement of the server, with advice where it is not met. Returns 1 if any is not met. */
 export async function doctorCommand(config: Config): Promise<number> {
   let failed = 0
   for (const check of CHECKS) {
@@ -149,7 +149,7 @@ async function checkPort(config: Config): Promise<Verdict> {
   }
 }
 
-/** Whether a Groundstate answers at the port; its certificate need not be trusted here, as nothing is told to it. */
+/** Whether a Groundstate server answers at the port. Its certificate is not verified, since nothing secret is sent. */
 async function isGroundstate({ tls, host, port }: Config) {
   return new Promise<boolean>((resolve) => {
     const options = { host, port, path: '/api/v2/ping', rejectUnauthorized: false, timeout: 2000, agent: false }

@@ -8,7 +8,10 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const BIN = join(import.meta.dirname, '../../bin/groundstate.mjs')
 
-/** Names its parent and its configuration, tells of each signal, and ends at SIGQUIT or a line with how many there were. */
+/**
+ * Prints its parent, its configuration and each signal. Ends at SIGQUIT or a line of input, and prints the number of
+ * signals.
+ */
 const COUNTER = `
 let count = 0
 const end = () => process.exit(count)
@@ -21,7 +24,7 @@ process.on('SIGQUIT', end)
 process.stdin.once('data', end)
 console.log(process.ppid + ' ' + process.env.TF_CLI_CONFIG_FILE)`
 
-/** As the above, but it ends by itself, later than exec makes up its mind about a signal. */
+/** As `COUNTER`, but it ends by itself, after `exec` has decided about a signal. */
 const PATIENT_COUNTER = `${COUNTER}
 process.once('SIGTERM', () => setTimeout(end, 1000))`
 
@@ -36,7 +39,7 @@ async function startExec(program: string) {
   return await started(spawn(process.execPath, argsOf(program), { stdio: ['pipe', 'pipe', 'inherit'], detached: true }))
 }
 
-/** At a terminal, what is written to `stdin` has been typed there. */
+/** What is written to `stdin` is typed at a terminal. */
 async function startExecAtTerminal(program: string) {
   const command = [process.execPath, ...argsOf(program)].map((arg) => `'${arg.replaceAll("'", `'\\''`)}'`).join(' ')
   const args = ['-qefc', `exec ${command}`, '/dev/null']

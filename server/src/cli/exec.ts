@@ -5,15 +5,17 @@ import { join } from 'node:path'
 import { type ClientOptions, cliConfiguration, ownCliConfiguration } from './cli-config.ts'
 import { startWitness } from './witness.ts'
 
-/** Within this a signal counts as the same one: `timeout` sends it to its child, and then to the group of that. */
+/**
+ * A signal that repeats within this time counts as one: `timeout` sends it to its child and then to the child's group.
+ */
 const SAME_SIGNAL_MS = 500
 
-/** What ends a command from outside. */
+/** The signals that end a command. */
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 /**
- * Runs `command` with a CLI configuration for the server, and with the server as the host of `cloud` blocks that name
- * none. Returns its exit code, 128 + the signal's number when a signal ended it, 127 when it can't be started.
+ * Runs `command` with a CLI configuration for the server; `cloud` blocks without a host name use the server. Returns
+ * the command's exit code, 128 + the signal's number if a signal ended it, or 127 if it can't be started.
  */
 export async function execCommand(command: readonly string[], options: ClientOptions): Promise<number> {
   const [program, ...args] = command
@@ -24,9 +26,9 @@ export async function execCommand(command: readonly string[], options: ClientOpt
     )
     return 2
   }
-  // A terminal sends its signals to the child as well, which needs it for prompts. Away from one the child gets a group of
-  // its own and every signal from here, as a second one would make terraform drop what it does: `timeout`, systemd and CI
-  // runners signal whole groups.
+  // At a terminal, the child gets the terminal's signals itself, and needs the terminal for prompts. Otherwise it gets
+  // its own process group, and every signal from here. `timeout`, systemd and CI runners signal whole groups, and a
+  // second signal would make terraform stop without cleaning up.
   const detached = !process.stdin.isTTY
   const folder = mkdtempSync(join(tmpdir(), 'groundstate-exec-'))
   const last = new Map<string, number>()
@@ -36,7 +38,7 @@ export async function execCommand(command: readonly string[], options: ClientOpt
     last.set(name, performance.now())
     if (performance.now() - before > SAME_SIGNAL_MS) void passOn(name)
   }
-  // A file with a token is there from now on, so that no signal may end this process before the command.
+  // A file with a token exists from here on, so no signal may end this process before the command ends.
   for (const name of SIGNALS) process.on(name, listener)
   using witness = detached ? undefined : startWitness()
 

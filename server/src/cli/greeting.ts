@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
 import type { Started } from '../serve.ts'
 
-/** What a new user reads: where the server is, the login (shown this once), and the lines to paste next. */
+/** What a new user needs: the address of the server, the login (shown only once), and commands to paste next. */
 export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase }: Started) {
   const lines = [`Groundstate is ready at ${baseUrl}`, '']
   if (caFile !== undefined)
@@ -21,7 +21,7 @@ export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase
   const bin = join(root, 'node_modules/.bin/groundstate')
   const port = new URL(baseUrl).port
   const url = baseUrl === 'http://127.0.0.1:7777' ? '' : ` GROUNDSTATE_URL=${baseUrl}`
-  // The other terminal knows nothing of this one's settings.
+  // The other terminal does not have the settings of this one.
   const where = config.dataDir === readConfig({}).dataDir ? '' : ` --data-dir ${config.dataDir}`
   const canCreate = config.adminToken === undefined && config.databaseUrl === undefined
   const token = admin.token ?? (canCreate ? `$(${bin} token create${where})` : '…your token…')

@@ -4,12 +4,12 @@ import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
 import { messageOf } from './state-api.ts'
 
-/** The complete lines of a file that is only appended to, in their places; none when it does not exist. */
+/** The complete lines of a file that is only appended to; none when it does not exist. */
 export async function readJournal(path: string): Promise<string[]> {
   return (await completeText(path)).complete.split('\n').slice(0, -1)
 }
 
-/** Takes away a last line that was cut off, so that the next one stands by itself. */
+/** Removes an incomplete last line, so that the next one starts on its own line. */
 export async function mendJournal(path: string) {
   const { text, complete } = await completeText(path)
   if (text.length > complete.length) await truncate(path, Buffer.byteLength(complete))
@@ -23,7 +23,7 @@ export async function appendToJournal(path: string, line: string) {
 async function completeText(path: string) {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return ''
-    // Of a folder Node does not say which one it is.
+    // For a folder, Node's message does not name the path.
     throw new Error(`${path} can't be read: ${messageOf(error)}`, { cause: error })
   })
   return { text, complete: text.slice(0, text.lastIndexOf('\n') + 1) }

@@ -8,10 +8,10 @@ import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../
 let folder: string
 let empty: TestDatabase
 beforeAll(async () => {
-  // The database that the tests may have been given is not that of these commands.
+  // A database given to the tests must not be used by these commands.
   vi.stubEnv('GROUNDSTATE_DATABASE_URL', undefined)
   folder = await mkdtemp(join(tmpdir(), 'groundstate-problems-'))
-  // Root's database would otherwise move to where its user can enter.
+  // Otherwise root's database would move to a folder that its user can enter.
   await chmod(folder, 0o755)
   empty = await createTestDatabase()
   await execute(empty.url, 'drop schema public cascade; create schema public')

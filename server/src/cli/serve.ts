@@ -4,9 +4,9 @@ import { serve } from '../serve.ts'
 import { greeting } from './greeting.ts'
 
 /**
- * However often SIGTERM and SIGINT come, the server drains once: a Ctrl-C reaches it from the terminal and from npm, and
- * `timeout` signals first the process and then its group. SIGQUIT is for who can't wait. A terminal that goes away is a
- * signal too, and afterwards writing to it fails, which must not cut the drain off.
+ * Runs the server and drains it once, however often SIGTERM and SIGINT arrive. A Ctrl-C comes from the terminal and
+ * from npm, and `timeout` signals the process and then its group. SIGQUIT ends it at once. A closed terminal also sends
+ * a signal, and writing to it fails afterwards, which must not stop the drain.
  */
 export async function serveCommand(config: Config): Promise<number> {
   const stop = new AbortController()
@@ -18,11 +18,11 @@ export async function serveCommand(config: Config): Promise<number> {
     )
   }
   const onHangup = () => stop.abort()
-  // Without a dump of the memory, in which there are secrets.
+  // Without a core dump, which would contain secrets.
   const onQuit = () => process.exit(128 + constants.signals.SIGQUIT)
-  // For good: a signal that comes late must not take the exit code.
+  // Never removed: a late signal must not change the exit code.
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup).on('SIGQUIT', onQuit)
-  // For good as well: the error of the last line comes after it.
+  // Never removed either: the error of the last line comes after it.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   await serve(config, { signal: stop.signal, onReady: (started) => process.stdout.write(greeting(config, started)) })
   return 0

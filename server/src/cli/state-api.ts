@@ -4,7 +4,7 @@ import { fetch } from 'undici'
 import { z } from 'zod'
 
 export type ServerAccess = {
-  /** The address of a server that speaks the public API, such as `https://app.terraform.io`. */
+  /** The base URL of a server with the public API, such as `https://app.terraform.io`. */
   url: string
   token: string
 }
@@ -19,8 +19,8 @@ const list = z.object({
 })
 
 /**
- * Requests to a server of the public API: tried again while the server asks for patience, answers parsed. Throws
- * `RefusedError` for an answer of 400 or more.
+ * A client of the public API. It retries while the server asks to wait, and parses answers. Throws `RefusedError` for a
+ * status of 400 or more.
  */
 export function stateApi({ url, token }: ServerAccess) {
   const base = new URL(url)
@@ -29,7 +29,7 @@ export function stateApi({ url, token }: ServerAccess) {
 
   async function send(method: string, address: string, body?: string | Buffer) {
     const target = new URL(address, base)
-    // What a server hands out for another host is signed by itself: our token is none of its business.
+    // URLs for other hosts are signed and must not get our token.
     const isOurs = target.origin === base.origin
     for (let attempt = 1; ; attempt += 1) {
       const answer = await fetch(target, {
@@ -40,7 +40,7 @@ export function stateApi({ url, token }: ServerAccess) {
         },
         ...(body !== undefined && { body }),
       }).catch((error: unknown) => {
-        // A server that never answered has a wrong address rather than a bad moment.
+        // If a server has never answered, its address is probably wrong.
         if (hasAnswered && attempt < ATTEMPTS) return undefined
         throw new Error(`${target.origin} can't be reached: ${causeOf(error)}`, { cause: error })
       })
@@ -89,7 +89,7 @@ export function stateApi({ url, token }: ServerAccess) {
       return found
     },
 
-    /** Undefined for content that is not there. */
+    /** Undefined when the content does not exist. */
     async download(address: string) {
       const answer = await send('GET', address)
       if (answer.status === 404 || answer.status === 204) return undefined
@@ -105,7 +105,7 @@ export function stateApi({ url, token }: ServerAccess) {
   }
 }
 
-/** A server said no; the message has its reason. */
+/** The server refused a request; the message has its reason. */
 export class RefusedError extends Error {
   status: number
 
@@ -131,7 +131,7 @@ export function messageOf(error: unknown) {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** `fetch` keeps what went wrong in the cause of its error. */
+/** `fetch` puts the actual error into `cause`. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : causeOf(error.cause)

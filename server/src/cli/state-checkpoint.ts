@@ -1,9 +1,9 @@
 import { appendToJournal, mendJournal, readJournal } from './journal.ts'
 
 /**
- * Remembers in a file which versions of a workspace have arrived on a server: a line says that a version was begun, and as
- * which version there, another one that it is complete. Of one that was begun last, and not completed, `isFinalized` tells
- * whether the answer was all that got lost. Without a file nothing is remembered.
+ * Records in a file which versions of a workspace have arrived on a server. One line records that a version was begun,
+ * with its id there, and another that it is complete. For a version that was begun last and not completed,
+ * `isFinalized` says whether only the answer was lost. Without a file, nothing is recorded.
  */
 export async function checkpoint(
   file: string | undefined,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { StateExportFlags, StateImportFlags } from './state.ts'
 
-/** Adds `state export` and `state import`; `onExit` receives their exit code. */
+/** Adds `state export` and `state import`; `onExit` is called with their exit codes. */
 export function addStateCommands(
   program: Command,
   {

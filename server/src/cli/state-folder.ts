@@ -15,15 +15,15 @@ import {
 } from './state-place.ts'
 
 const HISTORY = 'history.jsonl'
-/** Says where the states of a folder come from, so that those of two servers don't end up in one. */
+/** Records the origin of the states in a folder, so that states of two servers are not mixed. */
 const ORIGIN = 'origin.json'
 const exportOrigin = z.object({ url: z.string(), organization: z.string() })
 export type ExportOrigin = z.infer<typeof exportOrigin>
 
 /**
- * States in a folder: one folder for each workspace, in it the raw states (and JSON states) as files, and `history.jsonl`
- * with one line for each version in the order of creation. A line is written once its files are complete, so that what
- * was cut off goes on where it stopped. `origin` is given for a folder that is written to.
+ * States in a folder, with a subfolder for each workspace. It contains the raw states (and JSON states) as files, and
+ * `history.jsonl` with one line for each version in the order of creation. A line is written after its files, so an
+ * interrupted export can continue. `origin` is set when the folder is written to.
  */
 export function stateFolder(path: string, origin?: ExportOrigin): StateSource & StateTarget {
   const folderOf = (workspace: string) => {
@@ -91,7 +91,7 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
       const folder = folderOf(workspace)
       await makeFolder(folder, 0o700)
       await mendJournal(join(folder, HISTORY))
-      // A workspace without states has a history too: it is what tells its folder from others.
+      // A workspace without states has an empty history, which marks its folder as an export.
       await appendFile(join(folder, HISTORY), '', { mode: 0o600 })
       return {
         arrived: new Map((await history(workspace)).map((version) => [version.id, version.id])),
@@ -107,7 +107,7 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
   }
 }
 
-/** The folders in it that an export has written, by name: whatever else lies there is nobody's workspace. */
+/** The subfolders that an export has written; other files in the folder are ignored. */
 async function listHistories(path: string) {
   const entries = await readdir(path, { withFileTypes: true })
   const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
@@ -123,7 +123,7 @@ async function isFile(path: string) {
   return found?.isFile() ?? false
 }
 
-/** Throws when the folder holds what another server or organization had. */
+/** Throws when the folder holds states of another server or organization. */
 async function checkOrigin(path: string, { url, organization }: ExportOrigin) {
   const file = join(path, ORIGIN)
   const text = await readFile(file, 'utf8').catch((error: unknown) => {

@@ -11,16 +11,16 @@ export const transferredVersion = z.object({
   hasJson: z.boolean(),
 })
 
-/** One version on its way; `md5` and `lineage` are known once its content is. */
+/** A version during a transfer; `md5` and `lineage` may be unknown until its content is read. */
 export type TransferredVersion = z.infer<typeof transferredVersion>
 
 export type VersionContent = { raw: Buffer; json: Buffer | undefined }
 
 export type StateSource = {
-  /** Throws, with a reason for a person, when nothing can be read or written here. */
+  /** Throws, with a reason for the user, when the place can't be read or written. */
   check: () => Promise<void>
   listWorkspaces: () => Promise<string[]>
-  /** The finalized versions of a workspace, the oldest first. */
+  /** The finalized versions of a workspace, oldest first. */
   listVersions: (workspace: string) => Promise<TransferredVersion[]>
   readContent: (workspace: string, version: TransferredVersion) => Promise<VersionContent>
 }
@@ -28,26 +28,26 @@ export type StateSource = {
 export type StateTarget = {
   check: () => Promise<void>
   /**
-   * Gets a workspace ready for versions, and tells which of the source's have arrived before. Throws `WorkspaceRefusal`
-   * when it can't be written to.
+   * Prepares a workspace for new versions, and returns which of the source's versions have arrived before. Throws
+   * `WorkspaceRefusal` when it can't be written to.
    */
   prepare: (workspace: string) => Promise<PreparedWorkspace>
 }
 
 export type PreparedWorkspace = {
-  /** Versions of the source that are known to have arrived, each with its id here. */
+  /** Versions of the source that have arrived, each with its id here. */
   arrived: ReadonlyMap<string, string>
-  /** What a workspace has already, the oldest first; absent where versions only lie side by side, as in a folder. */
+  /** The versions already in the workspace, oldest first. Absent where versions are independent, as in a folder. */
   present?: { versions: TransferredVersion[]; readRaw: (version: TransferredVersion) => Promise<Buffer> }
-  /** The version is complete, and remembered, when it resolves. */
+  /** Writes a version, which is complete and recorded when it resolves. */
   write: (version: TransferredVersion, content: VersionContent) => Promise<void>
   release: () => Promise<void>
 }
 
-/** Told when a workspace is begun and after each version; `done` counts those of earlier attempts too. */
+/** Reported at the start of a workspace and after each version; `done` includes versions of earlier attempts. */
 export type Progress = {
   workspace: string
-  /** Workspaces, counted from 1. */
+  /** The number of the workspace, from 1. */
   workspaceNumber: number
   workspaces: number
   done: number

@@ -1,13 +1,13 @@
 import type { Progress } from './state-place.ts'
 
-/** What progress is written to: a terminal gets a bar, anything else plain lines. */
+/** The output for progress: a terminal gets a bar, anything else gets lines. */
 export type ProgressOutput = { write: (text: string) => unknown; isTTY?: boolean; columns?: number }
 
 const BAR = 24
-/** Without a terminal, a long history still shows a sign of life every so many versions. */
+/** Without a terminal, a line is printed after this many versions of a long history. */
 const LINE_EVERY = 100
 
-/** Shows how far a transfer is; `end` leaves the terminal on a line of its own. */
+/** Shows the progress of a transfer; `end` moves a terminal to a new line. */
 export function progressView(output: ProgressOutput) {
   let isOpen = false
 

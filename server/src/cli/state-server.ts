@@ -8,14 +8,18 @@ import type { StateSource, StateTarget, TransferredVersion } from './state-place
 
 export type StateServerOptions = ServerAccess & {
   organization: string
-  /** For a target: the file that remembers which versions have arrived. */
+  /** For a target: the file that records which versions have arrived. */
   checkpointFile?: string | undefined
 }
 
-/** Why a workspace is locked while it is written to: tells the lock of an import from others of the same user. */
+/**
+ * The reason of the lock while a workspace is written to. It distinguishes an import's lock from other locks of the
+ * same user.
+ */
 const LOCK_REASON = 'import of states'
 
-// What a transfer needs of the contract's answers. Other servers may leave out, or set to null, what ours always tells.
+// Only the attributes that a transfer needs. Other servers may leave out, or set to null, attributes that ours always
+// sends.
 const { name, 'locked-reason': lockedReason } = workspaceSchema.shape.attributes.shape
 const holder = workspaceSchema.shape.relationships.shape['locked-by'].shape.data.unwrap().pick({ id: true }).strip()
 const workspaceResource = z.object({
@@ -39,7 +43,7 @@ const versionResource = z.object({
 })
 const account = z.object({ id: z.string() })
 
-/** States of an organization on a server, through the public API alone. */
+/** The states of an organization on a server, through the public API only. */
 export function stateServer(options: StateServerOptions): StateSource & StateTarget {
   const api = stateApi(options)
   const organization = encodeURIComponent(options.organization)
@@ -67,7 +71,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     listVersions,
 
     async readContent(_, version) {
-      // Signed URLs live for a day, a transfer may take longer: they are asked for when they are needed.
+      // A transfer may take longer than the day for which signed URLs are valid, so they are requested when needed.
       const { attributes } = await api.one(versionResource, 'GET', `/state-versions/${version.id}`)
       const jsonUrl = attributes['hosted-json-state-download-url'] ?? undefined
       const raw = await downloadRaw(version.id, attributes['hosted-state-download-url'])
@@ -96,7 +100,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
                 serial: version.serial,
                 md5: version.md5,
                 ...(version.lineage !== null && { lineage: version.lineage }),
-                // A history may have gone backwards, or over to another lineage, in its time.
+                // Serials of an old history may go down, and its lineage may change.
                 force: true,
               },
             },
@@ -104,7 +108,8 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
           const rawUrl = attributes['hosted-state-upload-url']
           const jsonUrl = attributes['hosted-json-state-upload-url']
           await begin(version.id, id)
-          // JSON first: a version with its raw state is finished, and one that is not is written anew.
+          // The JSON state first: uploading the raw state finalizes the version, and an unfinished version is written
+          // again.
           if (jsonUrl && content.json) await api.upload(jsonUrl, content.json)
           if (rawUrl) await api.upload(rawUrl, content.raw)
           await finish(version.id)
@@ -142,7 +147,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
   }
 
   /**
-   * Locks a workspace for the import, unless our user has locked it already: false says that somebody wants it to stay
+   * Locks a workspace for the import. Returns false when our user had locked it for another reason, so that it stays
    * locked. Throws `WorkspaceRefusal` when it can't be locked.
    */
   async function lock(id: string): Promise<boolean> {
@@ -152,13 +157,13 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
       const holder = error.status === 409 ? await lockOf(id) : undefined
-      // A transfer that was cut off left its own lock behind.
+      // An interrupted transfer leaves its own lock.
       if (holder?.isUs) return holder.reason === LOCK_REASON
       throw new WorkspaceRefusal(`it can't be locked: ${error.message}`, { cause: error })
     }
   }
 
-  /** What has arrived in a workspace, and what it has. */
+  /** The versions that have arrived in a workspace, and all that it has. */
   async function standing(workspace: string) {
     const versions = await listVersions(workspace)
     const noted = await checkpoint(options.checkpointFile, workspace, (id) =>

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { PreparedWorkspace, StateSource, TransferredVersion } from './state-place.ts'
 
-/** A workspace is left alone, for a reason that a person can act upon; the others go on. */
+/** A workspace is skipped for a reason that the user can resolve; the others continue. */
 export class WorkspaceRefusal extends Error {}
 
 /**
- * Which versions of a history a workspace still lacks: those after the one that is its newest, found by what was noted or
- * by its content. Older ones that are not there stay out: they would become current.
+ * The versions of a history that a workspace lacks: those after its newest version, which is found by the checkpoint or
+ * by its content. Missing older versions are left out, since they would become current.
  *
- * Throws `WorkspaceRefusal` when the newest state there is none of the history's, unless that only goes on from it or
- * `replace` is set.
+ * Throws `WorkspaceRefusal` when the workspace's newest state is not in the history, unless the history continues from
+ * it or `replace` is set.
  */
 export async function lackingVersions(
   source: StateSource,
@@ -50,20 +50,20 @@ export async function lackingVersions(
   if (newest.serial > last.serial) {
     throw refused(`its state has serial ${newest.serial}, which is ahead of the source's serial ${last.serial}`)
   }
-  // The source may have dropped its oldest states by now: what it has goes on from the one that is there.
+  // The source may have deleted its oldest states; the rest may still continue from the workspace's state.
   const oldest = Math.min(...history.map((version) => version.serial))
   if (newest.serial < oldest && identity(await read(first), first).lineage === own.lineage) return history
   throw refused(`its states went another way: the source has no state with its serial ${newest.serial}`)
 }
 
-/** How many of the versions neither are in a workspace nor will be. */
+/** The number of versions that are neither in a workspace nor will be written. */
 export function countLeftOut(prepared: PreparedWorkspace, unneeded: readonly TransferredVersion[]) {
   const serials = new Set(prepared.present?.versions.map((version) => version.serial))
   if (!prepared.present) return 0
   return unneeded.filter((version) => !prepared.arrived.has(version.id) && !serials.has(version.serial)).length
 }
 
-/** Serial and lineage as the state itself has them; the server's word counts for one that can't be read. */
+/** The serial and lineage from the state itself; those of the server if it can't be parsed. */
 export function identity(raw: Buffer, version: TransferredVersion) {
   try {
     const { serial, lineage } = JSON.parse(raw.toString('utf8')) as { serial?: unknown; lineage?: unknown }

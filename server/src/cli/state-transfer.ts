@@ -6,32 +6,34 @@ import { countLeftOut, identity, lackingVersions, md5Of, WorkspaceRefusal } from
 import type { TransferredVersion, StateSource, StateTarget, PreparedWorkspace, Progress } from './state-place.ts'
 
 export type TransferOptions = {
-  /** Only these workspaces; all of the source by default. */
+  /** The workspaces to transfer; all of the source by default. */
   workspaces?: readonly string[] | undefined
-  /** Only the newest so many versions of each; the whole history by default. */
+  /** The number of newest versions of each workspace to transfer; all by default. */
   latest?: number | undefined
-  /** Whether states go on top of a workspace's own that the source doesn't know, or that are newer. */
+  /** Whether to write on top of states that the source does not know, or that are newer. */
   replace?: boolean | undefined
-  /** Told once both sides have been found usable. */
+  /** Called once both places have been checked. */
   onReady?: (() => void) | undefined
   onProgress?: ((progress: Progress) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
 export type TransferResult = {
-  /** Workspaces that hold all of their states now. */
+  /** The number of workspaces that now have all of their states. */
   workspaces: number
   versions: number
   bytes: number
-  /** Versions that were there before. */
+  /** The number of versions that had arrived before. */
   skipped: number
-  /** Versions that are older than what is there, and are not put on top of it. */
+  /** The number of versions older than what is there, which are not written. */
   leftOut: number
-  /** Workspaces that were left alone. */
+  /** The workspaces that were skipped. */
   refused: { workspace: string; reason: string }[]
 }
 
-/** Copies the states of an organization into a folder, with their history. Goes on where an earlier export stopped. */
+/**
+ * Copies the states of an organization into a folder, with their history. Continues where an earlier export stopped.
+ */
 export async function exportStates(
   options: TransferOptions & { from: StateServerOptions; folder: string },
 ): Promise<TransferResult> {
@@ -39,10 +41,10 @@ export async function exportStates(
 }
 
 /**
- * Copies states, with their history, from a folder or another server into an organization; workspaces that are missing
- * are created. Serials, lineages and every byte are kept. Goes on where an earlier import stopped: from the newest state of
- * each workspace, found by its content or by what was noted in `checkpointFile`, by default a file in the folder; from
- * server to server there is no default. A workspace whose newest state the source doesn't know is left alone.
+ * Copies states, with their history, from a folder or another server into an organization; missing workspaces are
+ * created. Serials, lineages and all bytes are kept. An import continues where an earlier one stopped: after the newest
+ * state of each workspace, found by its content or by `checkpointFile`. This is by default a file in the folder; from
+ * server to server there is no default. A workspace whose newest state the source does not know is skipped.
  */
 export async function importStates(
   options: TransferOptions & { from: { folder: string } | StateServerOptions; to: StateServerOptions },
@@ -121,7 +123,7 @@ async function transferWorkspace({
       report(position + 1, chosen.length)
     }
   } catch (error) {
-    // A version that was begun holds the lock. What went wrong with it matters more than that.
+    // An unfinished version keeps the lock. Its own error is more important than the failure to unlock.
     const released = await prepared.release().then(
       () => true,
       () => false,

@@ -16,7 +16,7 @@ export type StateImportFlags = CommonFlags & {
   replace?: boolean
 }
 
-/** `groundstate state export`: an organization's states into a folder. Resolves to the exit code. */
+/** `groundstate state export`: writes an organization's states to a folder. Resolves to the exit code. */
 export async function stateExportCommand(flags: StateExportFlags): Promise<number> {
   const from = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
   const latest = latestOf(flags)
@@ -25,12 +25,15 @@ export async function stateExportCommand(flags: StateExportFlags): Promise<numbe
   )
 }
 
-/** `groundstate state import`: states from a folder or another server into an organization. Resolves to the exit code. */
+/**
+ * `groundstate state import`: writes states from a folder or another server to an organization. Resolves to the exit
+ * code.
+ */
 export async function stateImportCommand(flags: StateImportFlags): Promise<number> {
   const to = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
   const from = importSource(flags)
   const latest = latestOf(flags)
-  // From a folder the checkpoint lies beside the states; from server to server it has to lie somewhere.
+  // From a folder, the checkpoint is stored with the states. From server to server, it needs a path of its own.
   const checkpointFile = flags.checkpoint ?? ('folder' in from ? undefined : defaultCheckpoint(from, to))
   const onReady = () => {
     if (checkpointFile !== undefined) process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)
@@ -80,7 +83,7 @@ function defaultCheckpoint(from: StateServerOptions, to: StateServerOptions) {
   return resolve(`import-${name(from)}-to-${name(to)}.progress`.replaceAll(/[^\w.-]/g, '-'))
 }
 
-/** Shows progress on stderr, and ends after the version under way when it is interrupted. */
+/** Runs a transfer with progress on stderr. An interrupt ends it after the current version. */
 async function transferred(verb: string, transfer: (options: TransferOptions) => Promise<TransferResult>) {
   const progress = progressView(process.stderr)
   const abort = new AbortController()

@@ -7,8 +7,8 @@ import { hasDatabase } from '../postgres/folders.ts'
 import { StartError } from '../start-error.ts'
 
 /**
- * Creates an API token in the database itself: the way back in for whoever may read the data folder and has no token.
- * Works beside a running server, and starts the embedded PostgreSQL for the moment when there is none.
+ * Creates an API token directly in the database: access for someone who can read the data folder and has no token.
+ * Works beside a running server; without one, the embedded PostgreSQL is started for the command.
  */
 export async function tokenCreateCommand(
   config: Config,

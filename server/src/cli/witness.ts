@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 
-/** Dies of what its group gets, unless it comes from the terminal, and ends with the process that holds its input. */
+/** Ignores terminal signals, dies of a SIGTERM to its group, and ends when its input closes. */
 const PROGRAM = `trap '' INT QUIT HUP; exec cat`
 
 /**
- * A process that does nothing but share this one's process group. A SIGTERM that kills it was sent to the whole group, and
- * has reached all other children too: Node does not tell who sent a signal, or to whom else.
+ * A process that only shares this one's process group. A SIGTERM that kills it was sent to the whole group, and so
+ * reached all other children too. Node does not say who sent a signal, or to whom else.
  */
 type Witness = {
-  /** Whether the SIGTERM that this process has just got went to its group; it takes up to `withinMs` to say no. */
+  /** Whether the SIGTERM that this process just received went to its group; a no takes up to `withinMs`. */
   sawTermination(withinMs: number): Promise<boolean>
   [Symbol.dispose](): void
 }
@@ -20,7 +20,7 @@ export function startWitness(): Witness {
   let current = start()
 
   function start() {
-    // Where it can't be started, nothing is ever seen.
+    // If it can't be started, no signal is seen.
     const started = spawn('sh', ['-c', PROGRAM], { stdio: ['pipe', 'ignore', 'ignore'] }).on('error', () => {})
     return started.on('exit', (_, signal) => {
       if (signal === null) return

@@ -1,15 +1,15 @@
 import DataLoader from 'dataloader'
 import type { Db } from './db.ts'
 
-/** The parts of what a row is found by. */
+/** The values that identify a row. */
 type Key = readonly string[]
 type Loader<Row> = DataLoader<Key, Row | undefined, string>
 
 /**
- * Finds a row by its key, with one query for all that are asked for while the process reads what came in. Nothing is
- * remembered: the query is sent after each of them has been asked for, so what is found is as fresh as by a query of its own.
+ * Finds rows by key, with one query for all keys that are requested while the process handles one batch of input.
+ * Nothing is cached: the query runs after all of the requests, so its result is as fresh as that of a single query.
  *
- * `load` answers each key in its place.
+ * `load` returns the row of each key at the key's index.
  */
 export function batched<Row>(load: (db: Db, keys: readonly Key[]) => Promise<readonly (Row | undefined)[]>) {
   const loaders = new WeakMap<Db, Loader<Row>>()
@@ -27,7 +27,7 @@ export function batched<Row>(load: (db: Db, keys: readonly Key[]) => Promise<rea
   function loaderOf(db: Db) {
     const loader: Loader<Row> = new DataLoader(
       async (keys) => {
-        // Until here the loader knows which keys have been asked for already, and asks for each once.
+        // Until this point, the loader merges repeated keys.
         loader.clearAll()
         return loadAll(db, keys)
       },

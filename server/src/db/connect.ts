@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { StartError } from '../start-error.ts'
 
-/** After this long, in ms, a database that does not answer counts as one that can't be reached. */
+/** The time limit of a connection attempt, in ms. */
 const PATIENCE = 10_000
 
 const ADVICE = 'check GROUNDSTATE_DATABASE_URL'
@@ -15,14 +15,17 @@ const NETWORK_REASONS: Record<string, string> = {
   EHOSTUNREACH: 'no way leads there',
 }
 
-/** Connects to the database at `url`. Throws a `StartError` that says why that can't be; it never holds the password. */
+/**
+ * Connects to the database at `url`. Throws a `StartError` with the reason if that fails; the message never contains
+ * the password.
+ */
 export async function connectDatabase(url: string, applicationName: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     application_name: applicationName,
     connectionTimeoutMillis: PATIENCE,
   })
-  // What breaks later rejects the query that it breaks; without a listener the event would end the process.
+  // A later failure rejects the affected query. Without a listener, the event would end the process.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -34,7 +37,7 @@ export async function connectDatabase(url: string, applicationName: string): Pro
   }
 }
 
-/** Where a client's database is, for messages. */
+/** The place of a client's database, for messages. */
 export function databaseName(client: pg.Client) {
   return `${client.host}:${client.port}/${client.database ?? ''}`
 }

@@ -3,9 +3,9 @@ import { createPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
 
-/** The database, or the transaction that is open: store functions take either. */
+/** The database or an open transaction; store functions accept both. */
 export type Db = Kysely<Schema>
-/** A transaction; what takes locks asks for one, so that the pool does not compile. */
+/** An open transaction. Functions that take row locks require it, so passing the pool does not compile. */
 export type Tx = Transaction<Schema>
 
 export function createDb(url: string, options: { max?: number } = {}) {
@@ -18,8 +18,8 @@ export function isTransaction(db: Db): db is Tx {
 }
 
 /**
- * Runs `work` in a transaction, or in the one already open. The ctx that it passes on is the only one to use inside:
- * every service and store call then joins the transaction. Rolls back when `work` throws.
+ * Runs `work` in a new transaction, or in the one that is open. Inside, use only the context that it passes: all calls
+ * with it join the transaction. Rolls back when `work` throws.
  */
 export async function transact<C extends { db: Db }, T>(
   ctx: C,
@@ -29,31 +29,34 @@ export async function transact<C extends { db: Db }, T>(
   return ctx.db.transaction().execute(async (db) => work({ ...ctx, db }))
 }
 
-/** Whether a driver error is the violation of a unique constraint (of that name, when one is given). */
+/** Whether a driver error is the violation of a unique constraint (of the given name, if any). */
 export function isUniqueViolation(error: unknown, constraint?: string) {
   return isDatabaseError(error, '23505') && (constraint === undefined || error.constraint === constraint)
 }
 
-/** Whether a driver error says that a row which something still refers to can't go, or that a referred row is missing. */
+/**
+ * Whether a driver error is the violation of a foreign key: the row is still referenced, or the referenced row is
+ * missing.
+ */
 export function isForeignKeyViolation(error: unknown, constraint?: string) {
   return isDatabaseError(error, '23503') && (constraint === undefined || error.constraint === constraint)
 }
 
-/** Values that a column can't hold whatever it means: out of range, not a date, too large for its index. */
+/** Error codes for values that no column of the type can hold: out of range, not a date, too large for an index. */
 const REFUSED_VALUES = new Set(['22001', '22003', '22007', '22008', '22021', '22P02', '22P05', '54000'])
 
-/** Whether a driver error says that a value which was sent can't be stored or compared as it stands. */
+/** Whether a driver error says that a given value can't be stored or compared. */
 export function isRefusedValue(error: unknown) {
   return isCoded(error) && REFUSED_VALUES.has(error.code)
 }
 
-/** What the driver and its pool say in words alone. */
+/** Errors that the driver and its pool report only by their message. */
 const NO_CONNECTION =
   /^(Connection terminated|timeout exceeded when trying to|Client has encountered a connection error)/
 
 /**
- * Whether a driver error says that there was no database to ask, or that it gave this transaction up in favour of another:
- * the same request may go well in a moment.
+ * Whether a driver error says that the database can't be reached, or that it aborted this transaction in favour of
+ * another. The same request may succeed in a moment.
  */
 export function isUnavailable(error: unknown) {
   if (!(error instanceof Error)) return false

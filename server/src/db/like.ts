@@ -1,9 +1,9 @@
-/** A pattern for `like` and `ilike` that finds `text` anywhere, whatever characters it has. */
+/** A pattern for `like` and `ilike` that matches `text` anywhere; special characters are escaped. */
 export function containing(text: string) {
   return `%${escapeLike(text)}%`
 }
 
-/** A pattern for `like` and `ilike` in which only `*` stands for any text. */
+/** A pattern for `like` and `ilike` in which only `*` matches any text. */
 export function wildcard(text: string) {
   return escapeLike(text).replaceAll('*', '%')
 }

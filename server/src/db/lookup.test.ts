@@ -59,7 +59,7 @@ test('PostgreSQL plans it once, however many ask', async () => {
     const { rows } = await sql<{ planned: number }>`select custom_plans as planned from pg_prepared_statements
       where statement like ${'%from places where country%'}`.execute(one)
 
-    // The first five are always planned anew.
+    // PostgreSQL plans the first five executions anew.
     expect(rows).toEqual([{ planned: 5 }])
   })
 })

@@ -5,11 +5,11 @@ import { type Db, isTransaction } from './db.ts'
 type Query<Row> = OperationNodeSource & { readonly expressionType?: Row | undefined }
 
 /**
- * Finds one row by some texts. The statement is built and compiled once, and sent once for all that ask while the process
- * reads what came in: to run one costs both sides more than to find a row with it. `build` gets SQL that stands for each of
- * the texts; it makes a query that selects one row at most, in terms of these alone.
+ * Finds one row by some texts. The statement is compiled once, and sent once for all requests that arrive while the
+ * process handles one batch of input, since a statement costs more than its rows. `build` gets an SQL expression for
+ * each of the texts. It returns a query that selects at most one row and depends on these only.
  *
- * Who asks for the same at the same time gets the same row, which nobody may change.
+ * Concurrent requests for the same key get the same object, which must not be changed.
  */
 export function lookup<Name extends string, Row>(
   names: readonly Name[],
@@ -35,14 +35,14 @@ export function lookup<Name extends string, Row>(
   const find = batched(load)
   return async (db: Db, values: Record<Name, string>): Promise<Row | undefined> => {
     const key = names.map((name) => values[name])
-    // In a transaction nobody else asks.
+    // A transaction has no concurrent requests.
     if (!isTransaction(db)) return find(db, key)
     const [row] = await load(db, [key])
     return row
   }
 }
 
-/** Stands in the compiled statement for the list of the values of one name. */
+/** Represents the list of one name's values in the compiled statement. */
 class Column {
   index: number
 
@@ -51,7 +51,7 @@ class Column {
   }
 }
 
-/** The query for each of several keys. Without the `offset` PostgreSQL might begin with all rows and look for the keys. */
+/** The query for several keys. The `offset` keeps PostgreSQL from scanning all rows before it looks for the keys. */
 function statement<Row>(names: readonly string[], query: Query<Row>) {
   const columns = names.map((_, index) => sql`(select ${new Column(index)}::text[])`)
   const asked = sql.join([...names, 'asked'].map((name) => sql.ref(name)))

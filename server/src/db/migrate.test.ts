@@ -31,14 +31,14 @@ test('a server that is older than the database names what it does not know, and 
   expect(rows).toEqual([])
 })
 
-/** As a server finds it that brings one migration more, which takes a lock on the tokens. */
+/** A database that lacks one migration, which locks the table of tokens. */
 async function behindByOne(url: string) {
   await execute(url, `delete from schema_migrations where name = '${LAST}'`)
 }
 const LAST = '0069-run-tokens'
 const BRIEF = { lockTimeoutMs: 20, pauseMs: 5, attempts: 3 }
 
-/** Another connection with a lock that the migration waits for, as a replica at work may have it. */
+/** Another connection with a lock that the migration waits for, as a running replica may have. */
 async function holdTokens(url: string) {
   const client = new pg.Client(url)
   await client.connect()
@@ -81,7 +81,7 @@ test('a migration that never gets its lock ends the start, and leaves nothing', 
 test('a migration that loses a deadlock is tried again', async () => {
   await using database = await createTestDatabase()
   await behindByOne(database.url)
-  // A sequence goes on when its transaction is undone: the second attempt goes well.
+  // A rollback does not reset a sequence, so the second attempt succeeds.
   await execute(
     database.url,
     `create sequence attempts;

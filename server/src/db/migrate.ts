@@ -8,10 +8,10 @@ import { connectDatabase, databaseName } from './connect.ts'
 /** Any number that no other program locks in this database. */
 const MIGRATION_LOCK = 7_077_001
 
-/** Lost to another transaction, of a server that is still at work: a deadlock, or a lock that did not come in time. */
+/** Lost to a transaction of a running server: a deadlock or a lock timeout. */
 const LOST = /^(?:40P01|55P03)$/
 
-/** Short, since whatever else wants the table stands in line behind a migration that waits for it. */
+/** Short, since all other queries on the table wait behind a migration that waits for its lock. */
 const LOCK_TIMEOUT_MS = 3000
 const PAUSE_MS = 1000
 const ATTEMPTS = 10
@@ -19,9 +19,9 @@ const ATTEMPTS = 10
 export class MigrationError extends StartError {}
 
 type Options = {
-  /** Runs under the same lock, at the end. */
+  /** Runs at the end, under the same lock. */
   afterwards?: (client: pg.Client) => Promise<void>
-  /** Takes a line for each attempt at a migration that was lost to others and is repeated. */
+  /** Called with a line for each attempt of a migration that failed because of other servers and is repeated. */
   warn?: (line: string) => void
   lockTimeoutMs?: number
   pauseMs?: number
@@ -29,9 +29,9 @@ type Options = {
 }
 
 /**
- * Brings the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration is
- * one transaction, repeated when servers at work hold what it needs. Throws a `MigrationError` when the database has
- * migrations that this server does not know: it is older than the database, and must not write to it.
+ * Migrates the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration
+ * is a transaction, and is repeated when running servers hold its locks. Throws a `MigrationError` when the database
+ * has migrations that this server does not know: the server is older, and must not write to it.
  */
 export async function migrate(url: string, options: Options = {}): Promise<{ applied: string[] }> {
   const client = await connectDatabase(url, 'groundstate-migrate')

@@ -1,7 +1,7 @@
-/** Which page of a list is asked for. */
+/** The requested page of a list. */
 export type Page = { number: number; size: number }
 
-/** The rows of one page, and how many there are on all pages. */
+/** The rows of one page, and the number of rows on all pages. */
 export type Paged<T> = { rows: T[]; total: number }
 
 export function pageOffset(page: Page) {

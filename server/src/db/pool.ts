@@ -3,7 +3,7 @@ import pg from 'pg'
 import { PreparedStatements } from './prepared.ts'
 import { Statement } from './statement.ts'
 
-// A timestamp is a Date, a count a number: nothing that is counted here comes near 2^53.
+// Timestamps are read as Date, counts as number: no count here comes near 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
 /** A connection of the pool, as kysely uses it. */
@@ -27,7 +27,7 @@ class PreparingConnection implements PostgresPoolClient {
   }
 }
 
-/** Connections to the database at `url` that keep prepared what is run again and again. */
+/** A pool of connections to the database at `url` that keep repeated statements prepared. */
 export function createPool(url: string, options: { max: number }): PostgresPool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -35,8 +35,8 @@ export function createPool(url: string, options: { max: number }): PostgresPool 
     idleTimeoutMillis: 60_000,
     application_name: 'groundstate',
   })
-  // Whoever waits for an answer when a connection breaks is told by it, and one that breaks while idle is replaced on next
-  // use; without listeners the events would end the process.
+  // A broken connection rejects its waiting queries, and an idle one is replaced on next use. Without listeners, the
+  // events would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', () => {})
 

@@ -6,7 +6,7 @@ import { MAX_PREPARED } from './prepared.ts'
 
 const { db } = await createTestApp()
 
-/** Runs each text `times` times. */
+/** Runs each statement `times` times. */
 async function run(one: Db, texts: readonly string[], times = 2) {
   for (const text of texts) {
     for (let time = 0; time < times; time += 1) await one.executeQuery(CompiledQuery.raw(text, [1]))
@@ -24,7 +24,7 @@ async function kept(one: Db, name: string) {
   return rows[0]?.count ?? 0
 }
 
-/** What the connection's process has taken from its machine, in bytes. */
+/** The memory of the connection's database process, in bytes. */
 async function memory(one: Db) {
   const { rows } = await sql<{ total: number }>`
     select sum(total_bytes)::bigint as total from pg_backend_memory_contexts`.execute(one)

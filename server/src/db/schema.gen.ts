@@ -1,7 +1,7 @@
 // Written by `npm run db:types` from the migrated schema; not edited by hand.
 import type { ColumnType, Generated } from 'kysely'
 
-/** A JSON column is read as what it holds and written as text, since the driver would take an array for a SQL one. */
+/** A JSON column is read as its value and written as text, since the driver would send an array as an SQL array. */
 type Json = ColumnType<unknown, string, string>
 export type OptionalJson = ColumnType<unknown, string | undefined, string>
 type Timestamp = ColumnType<Date, Date | string, Date | string>

@@ -6,12 +6,14 @@ import { type Db, isUnavailable, isUniqueViolation } from './db.ts'
 const { db } = await createTestApp()
 await sql`create table things (id integer primary key, name text, at timestamptz, bytes bytea, info jsonb)`.execute(db)
 
-/** The same for each of several times. */
+/** A list that repeats one value. */
 function always<T>(value: T, times = 3): T[] {
   return Array.from({ length: times }, () => value)
 }
 
-/** On one connection: the first time prepares nothing, the second does, the third runs what is prepared. */
+/**
+ * On one connection: the first execution prepares nothing, the second prepares, the third uses the prepared statement.
+ */
 function thrice<T>(work: (db: Db) => Promise<T>) {
   return db.connection().execute(async (one) => [await work(one), await work(one), await work(one)])
 }

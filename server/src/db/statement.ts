@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Place, PreparedStatements, Shape } from './prepared.ts'
 
-/** The package exports this without a type: how a value is written for the database. */
+/** An export of the package without a type: it converts a value for the database. */
 type Untyped = { utils: { prepareValue: (value: unknown) => Buffer | string | null } }
 const { prepareValue } = (pg as typeof pg & Untyped).utils
 
@@ -11,10 +11,9 @@ type Result = { command: string | undefined; rowCount: number | null; rows: Reco
 const NO_ROWS: Shape = { names: [], parsers: [], blank: {} }
 
 /**
- * One execution of a statement, which the connection prepares when it is run repeatedly. The driver's own query asks the
- * database to describe the columns each time, which for a wide row costs both sides as much as the row itself; here they
- * are asked for once. That they stay as they are is the database's promise: it refuses to run a prepared statement whose
- * columns would change (`isStalePlan`).
+ * One execution of a statement, which the connection prepares when it repeats. The driver's own query has the database
+ * describe the columns each time, which for a wide row costs as much as the row itself. Here they are described once.
+ * The columns can't change later: the database refuses a prepared statement whose columns would change (`isStalePlan`).
  */
 export class Statement implements pg.Submittable {
   readonly result: Promise<Result>
@@ -36,12 +35,12 @@ export class Statement implements pg.Submittable {
     this.#settle = settle
   }
 
-  /** The driver calls this once the statements before have been answered: two never take a place at the same time. */
+  /** The driver calls this after all earlier statements were answered, so no two use a place at the same time. */
   submit(connection: pg.Connection) {
     this.#place = this.#prepared.placeOf(this.#text)
     const { name, shape } = this.#place
     this.#shape = shape
-    // Together they are one packet.
+    // `cork` sends the messages as one packet.
     connection.stream.cork()
     if (!shape) {
       // The place may hold an older statement, or this one if its first run failed. Closing an empty place is no error.
@@ -70,7 +69,7 @@ export class Statement implements pg.Submittable {
         row[names[index] ?? ''] = text === null ? null : parsers[index]?.(text)
       }
     } catch (error) {
-      // The rest of the answer has to be read before it can be told.
+      // The error is reported after the rest of the answer was read.
       this.#fault ??= error
     }
     this.#result.rows.push(row)
@@ -97,7 +96,7 @@ export class Statement implements pg.Submittable {
   }
 }
 
-/** Whether a statement was refused since its columns have changed: another replica has migrated the database. */
+/** Whether a statement was refused because its columns have changed: another replica has migrated the database. */
 export function isStalePlan(error: unknown) {
   return error instanceof pg.DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery'
 }

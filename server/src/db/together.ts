@@ -2,8 +2,8 @@ import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import type { Tx } from './db.ts'
 
 /**
- * Sends several writes as one statement, one round trip, and then runs `last`. They all see the database as it was before
- * the first, and their order is not defined: none may touch a row that another one touches.
+ * Sends several writes as one statement, and so in one round trip, and then runs `last`. All writes see the database as
+ * it was before, and their order is undefined: no two may touch the same row.
  */
 export async function writeTogether(tx: Tx, writes: readonly OperationNodeSource[], last: RawBuilder<unknown>) {
   if (writes.length === 0) return last.execute(tx)

@@ -1,7 +1,10 @@
 import type { TransactionCtx } from '../app.ts'
 import type { DomainEvent, Reaction } from './events.ts'
 
-/** Binds a function to an event that an area below raises. It runs in the transaction of the event, and may refuse it by throwing. */
+/**
+ * Binds a function to an event of a lower area. It runs in the transaction of the event, and may refuse the change by
+ * throwing.
+ */
 export function reaction<Payload>(
   event: DomainEvent<Payload>,
   react: (ctx: TransactionCtx, payload: Payload) => Promise<void>,
@@ -9,10 +12,10 @@ export function reaction<Payload>(
   return { event: event.name, react }
 }
 
-/** Raises an event in the open transaction; returns when every reaction has run, one after the other. */
+/** Raises an event in the open transaction. Resolves when all reactions have run, one after the other. */
 export async function raise<Payload>(ctx: TransactionCtx, event: DomainEvent<Payload>, payload: Payload) {
   for (const { react } of ctx.events.get(event.name) ?? []) {
-    // `reaction` has checked that it takes the payload of this event.
+    // `reaction` has checked the type of the payload.
     await (react as (ctx: TransactionCtx, payload: Payload) => Promise<void>)(ctx, payload)
   }
 }

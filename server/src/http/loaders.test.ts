@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Ctx } from '../app.ts'
 import { addIncluded, indexLoaders, type Loader } from './loaders.ts'
 
-/* Runs have plans and a maker, and name the workspace that they are in; workspaces tell their variables on request only. */
+// Runs link to a plan, a creator and a workspace. Workspaces show their variables only when these are included.
 
 const one = (type: string, id: string) => ({ data: { type, id } })
 const run = (id: string, plan = `plan-${id}`): Resource => ({

@@ -1,14 +1,14 @@
 import ipaddr from 'ipaddr.js'
 
-/** Whether requests may leave for private and loopback addresses too. */
+/** Whether requests may also go to private and loopback addresses. */
 export type AddressRule = { allowPrivate: boolean }
 
-/** What private networks and this very machine use. */
+/** The ranges of private networks and of this machine. */
 const PRIVATE = new Set<string>(['private', 'uniqueLocal', 'loopback', 'carrierGradeNat'])
 
 /**
- * Why no connection may be made to the address, or undefined when it may. An IPv4 address inside an IPv6 one counts as
- * itself. Link-local addresses are closed always: clouds hand out credentials there.
+ * Why no connection may go to the address; undefined when it may. An IPv4 address inside an IPv6 address is checked as
+ * IPv4. Link-local addresses are always refused, since clouds serve credentials there.
  */
 export function addressProblem(address: string, rule: AddressRule): string | undefined {
   if (!ipaddr.isValid(address)) return `${address} is no address`

@@ -3,12 +3,12 @@ import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
 import { type AddressRule, addressProblem } from './addresses.ts'
 
-/** The request was not sent, since nothing may go there. */
+/** The request was not sent, since its address is forbidden. */
 export class ForbiddenAddressError extends Error {
   override name = 'ForbiddenAddressError'
 }
 
-/** Finds every address of a name. */
+/** Resolves a name to all of its addresses. */
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
@@ -18,8 +18,8 @@ export type Resolve = (
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
 
 /**
- * Connects only to addresses that `rule` allows. The name is resolved by this very connection and every one of its
- * addresses is checked, so that a name which changes its mind between check and use gains nothing.
+ * Connects only to addresses that `rule` allows. The connection resolves the name itself and checks every address, so a
+ * name can't change between check and use.
  */
 export function guardedConnector(
   rule: AddressRule,
@@ -44,7 +44,7 @@ export function guardedConnector(
     ...(options.ca && { ca: options.ca }),
   })
   return (target, callback) => {
-    // A literal address is connected to without a lookup.
+    // An IP address is connected to without a lookup.
     const literal = target.hostname.replace(/^\[(.+)\]$/, '$1')
     const problem = isIP(literal) === 0 ? undefined : addressProblem(literal, rule)
     if (problem !== undefined) return callback(new ForbiddenAddressError(problem), null)

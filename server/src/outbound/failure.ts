@@ -2,7 +2,7 @@ import { ForbiddenAddressError } from './connect.ts'
 
 const NO_TLS = 'the other side does not speak TLS: give the port that does, or a URL with http'
 
-/** Codes of the system, of the TLS library and of the HTTP client in words for whoever runs the other side. */
+/** Error codes of the system, the TLS library and the HTTP client, explained for whoever runs the receiving server. */
 const WORDS: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused: nothing listens there',
   ECONNRESET: 'the connection was closed before an answer came',
@@ -26,7 +26,7 @@ const WORDS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
 }
 
-/** Why a request failed, in plain words. */
+/** The reason why a request failed, in plain words. */
 export function failureWords(error: unknown): string {
   const cause = innermost(error)
   if (cause instanceof ForbiddenAddressError) return cause.message
@@ -38,13 +38,13 @@ export function failureWords(error: unknown): string {
   return code === undefined ? cause.message : `${cause.message} (${code})`
 }
 
-/** The message of the TLS library is a line of its source and its numbers, ended by a line break. */
+/** A message of the TLS library contains its source location and ends with a line break. */
 function tlsReason(cause: Error) {
   return 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : cause.message.trim()
 }
 
 function innermost(error: unknown): unknown {
-  // Several addresses of one name, each tried and failed: the first tells as much as any.
+  // All addresses of a name failed; the first error is representative.
   if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0])
   return error instanceof Error && error.cause instanceof Error ? innermost(error.cause) : error
 }

@@ -132,7 +132,7 @@ describe('private addresses', () => {
 })
 
 describe('the name of a receiver', () => {
-  /** A resolver that gives these answers one after the other, the last one for good. */
+  /** A resolver that gives these answers in order, and repeats the last one. */
   function answering(...answers: string[][]): OutboundOptions['resolve'] {
     return (_, __, callback) => {
       const addresses = answers.length > 1 ? answers.shift() : answers[0]

@@ -10,14 +10,14 @@ export type OutboundRequest = {
   url: string
   headers: Record<string, string>
   body: Buffer
-  /** How long the answer's first byte may take, in ms. */
+  /** The limit until the first byte of the answer, in ms. */
   timeoutMs: number
-  /** PEM of authorities to trust beside the public ones. */
+  /** Certificate authorities in PEM to trust in addition to the public ones. */
   ca?: string | undefined
   signal?: AbortSignal | undefined
 }
 
-/** What came of a request: an answer, or the reason in plain words why there is none. */
+/** The result of a request: an answer, or the reason in plain words why none came. */
 export type Exchange = { startedAt: number; durationMs: number } & (
   | { answer: OutboundAnswer; error?: undefined }
   | { answer?: undefined; error: string }
@@ -25,16 +25,16 @@ export type Exchange = { startedAt: number; durationMs: number } & (
 export type OutboundAnswer = {
   status: number
   headers: Record<string, string | string[]>
-  /** The first `MAX_BODY_BYTES`. */
+  /** The first `MAX_BODY_BYTES` of the body. */
   body: Buffer
   truncated: boolean
 }
 
-/** Requests that leave for addresses which users have given. */
+/** Requests to addresses that users have configured. */
 export type Outbound = {
-  /** Why no request may go to the URL, as far as that shows without the network; undefined when it may. */
+  /** Why no request may go to the URL, without asking the network; undefined when one may. */
   problem(url: string): string | undefined
-  /** Posts; follows no redirect, and never throws. */
+  /** Sends a POST request; follows no redirects, and never throws. */
   post(request: OutboundRequest): Promise<Exchange>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -42,24 +42,24 @@ export type Outbound = {
 export type OutboundOptions = AddressRule & {
   httpProxy?: string | undefined
   httpsProxy?: string | undefined
-  /** Hosts that are called directly, separated by commas. */
+  /** Hosts that are called without the proxy, separated by commas. */
   noProxy?: string | undefined
-  /** What finds the addresses of a name: the system, unless something else is given. */
+  /** Resolves names; the system's resolver by default. */
   resolve?: Resolve
 }
 
 export const MAX_BODY_BYTES = 64 * 1024
 const CONNECT_TIMEOUT_MS = 10_000
-/** Once its status is known an answer counts; the rest of it is for people, and gets this long. */
+/** An answer counts once its status is known. Its body is only for display, and gets this long. */
 const BODY_TIMEOUT_MS = 5000
 const MAX_AUTHORITIES = 100
 
 /**
- * Where a proxy is set, it resolves names and connects, and it decides about addresses; only literal ones are checked
- * here then.
+ * A proxy resolves names and connects by itself, so it also decides about addresses. Only IP addresses in URLs are
+ * checked here then.
  */
 export function createOutbound(options: OutboundOptions): Outbound {
-  /** Connections are kept by the authorities that they were verified against. */
+  /** Connections are cached by the authorities that verified them. */
   const dispatchers = new LRUCache<string, Dispatcher>({
     max: MAX_AUTHORITIES,
     dispose: (dispatcher) => void dispatcher.close(),
@@ -126,7 +126,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 }
 
-/** The beginning of a body; what follows is dropped together with the connection. */
+/** Reads the beginning of a body, and closes the connection if more follows. */
 async function readStart(body: Dispatcher.ResponseData['body']) {
   const pieces: Buffer[] = []
   let size = 0

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import { type AddressRule, addressProblem } from './addresses.ts'
 
-/** The host of a URL as the network knows it: an IPv6 literal without its brackets. */
+/** The host of a URL without the brackets of an IPv6 address. */
 export function urlHostname(url: URL) {
   return url.hostname.replace(/^\[(.+)\]$/, '$1')
 }
 
 /**
- * Why no request may go to the URL, or undefined when it may, as far as that shows without asking for the name's
- * addresses. On the open internet the ports below 1024 belong to other protocols, except the web's own.
+ * Why no request may go to the URL, as far as that is known without a DNS lookup; undefined when one may. Of the ports
+ * below 1024, only those of the web are allowed on the public internet.
  */
 export function urlProblem(text: string, rule: AddressRule): string | undefined {
   const url = URL.parse(text)

@@ -10,13 +10,13 @@ let count = 0
 type Grants = {
   members: readonly TestUser[]
   organizationId: string
-  /** Permissions in the whole organization, `{ read_workspaces: true }`. */
+  /** Permissions on the whole organization, `{ read_workspaces: true }`. */
   organization?: Partial<Insertable<Schema['teams']>>
   workspaces?: Record<string, Insertable<Schema['team_workspaces']>['access']>
   projects?: Record<string, Insertable<Schema['team_projects']>['access']>
 }
 
-/** A team of `members` with access to workspaces and projects by id. Returns the team's id. */
+/** Creates a team of `members` with access to workspaces and projects by id. Returns the team's id. */
 export async function createTeamWithAccess(app: TestApp, grants: Grants) {
   count += 1
   return transact(app.as(), async (ctx) => {

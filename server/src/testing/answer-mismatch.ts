@@ -7,8 +7,8 @@ import type { SentAnswer } from '../http/server.ts'
 import { parseBody } from '../http/validation.ts'
 
 /**
- * What an answer has that its route does not describe, or lacks: a line for each thing. Undefined when it is as described.
- * Errors are checked on every route, other answers on those that have `answers`.
+ * The differences between an answer and the description of its route, one a line; undefined when there are none. Errors
+ * are checked on all routes, other answers on those with `answers`.
  */
 export function answerMismatch(answer: SentAnswer): string | undefined {
   const lines = found(answer)
@@ -20,14 +20,14 @@ function found(answer: SentAnswer) {
   try {
     return mismatches(answer)
   } catch (error) {
-    // In an answer on its way nobody would see it.
+    // Reported as a mismatch, since an error thrown while an answer is sent would be lost.
     return [String(error)]
   }
 }
 
 function mismatches({ route, status, type = 'none', content }: SentAnswer): string[] {
   const { answers, include } = route?.options ?? {}
-  // It says that nothing has changed, on whatever route.
+  // Every route may answer 304.
   if (status === 304) return []
   const schema = answers?.[status] ?? (status >= 400 && isJson(type) ? errorsDocument : undefined)
   if (answers?.[status] === null) return isEmpty(content) ? [] : ['it has a body, none is described']
@@ -36,7 +36,7 @@ function mismatches({ route, status, type = 'none', content }: SentAnswer): stri
   }
   if (isBinary(schema)) return isOfType(type, schema) ? [] : [`its type is ${type}, not ${schema.contentType}`]
   if (!isJson(type)) return [`its type is ${type}, not JSON`]
-  // Streams pass by unread.
+  // Streams are not read.
   if (typeof content !== 'string' && !Buffer.isBuffer(content)) return []
   return documentMismatches(schema, JSON.parse(String(content)), include)
 }
@@ -49,7 +49,7 @@ function isBinary(schema: z.ZodType | Binary): schema is Binary {
   return !(schema instanceof z.ZodType)
 }
 
-/** What is described without parameters may have some. */
+/** A type described without parameters may have some. */
 function isOfType(type: string, { contentType }: Binary) {
   return type === contentType || type.split(';', 1)[0] === contentType
 }
@@ -71,7 +71,7 @@ function hasIncluded(document: unknown): document is { included: { type: string 
   return typeof document === 'object' && document !== null && 'included' in document && Array.isArray(document.included)
 }
 
-/** Of several schemas for the type one must fit. */
+/** If there are several schemas for a type, one must match. */
 function includedMismatches(include: object, resource: { type: string }, pointer: string): string[] {
   const schemas = schemasByType(include).get(resource.type)
   if (!schemas) return [`${pointer}: ${resource.type} are nothing that may be included`]
@@ -94,7 +94,7 @@ function schemasByType(include: object) {
   return byType
 }
 
-/** The values that the `type` of a resource's schema allows. */
+/** The values that a resource's schema allows for `type`. */
 function typesOf(schema: z.core.$ZodType): string[] {
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(typesOf)
   const type: unknown = schema instanceof z.ZodObject ? schema.shape['type'] : undefined

@@ -13,22 +13,22 @@ import { afterEachTest, whenFileEnds } from './cleanup.ts'
 import { createTestDatabase } from './database.ts'
 import type { Log } from '../log.ts'
 
-/** The clock of a test: real time, moved ahead by `advance`. */
+/** A test's clock: real time, moved ahead by `advance`. */
 export type TestClock = { now: () => Date; advance: (ms: number) => void }
 
 export type TestApp = App & {
   server: Server
   clock: TestClock
-  /** A ctx for services; the system's unless an actor is given. */
+  /** A context for verbs; its actor is the system by default. */
   as: (actor?: Actor) => Ctx
   /**
-   * Sends a request; the token's text is added as bearer, an object body as JSON:API. Throws when the answer is not what its
-   * route describes; after requests on sockets, their test fails.
+   * Sends a request, with a token as bearer and an object body as JSON:API. Throws when the answer does not match the
+   * description of its route. For requests on sockets, the test fails afterwards.
    */
   request: (options: TestRequest) => Promise<TestResponse>
   /** Runs background jobs until none is due by the test's clock. */
   runJobs: () => Promise<number>
-  /** Listens on a free port of the loopback interface, for tests that need a socket; returns the base URL. */
+  /** Listens on a free loopback port, for tests that need a socket; returns the base URL. */
   listen: () => Promise<string>
 }
 export type TestRequest = {
@@ -43,14 +43,17 @@ export type TestResponse = {
   headers: Record<string, string | string[] | number | undefined>
   text: string
   bytes: Buffer
-  /** The parsed body; throws when it is no JSON. */
+  /** The parsed body; throws when it is not JSON. */
   json: () => any // tests look into documents of every shape
 }
 
-/** What a test may replace, besides settings. */
+/** Parts that a test may replace, besides settings. */
 export type TestOptions = { log?: Log; webDist?: string; opened?: Promise<void> }
 
-/** Builds the app on a database of its own, disposed when the test file ends. Settings are `GROUNDSTATE_…` values. */
+/**
+ * Creates the app on a database of its own, which is dropped when the test file ends. Settings are `GROUNDSTATE_…`
+ * values.
+ */
 export async function createTestApp(
   settings: Record<string, string> = {},
   options: TestOptions = {},

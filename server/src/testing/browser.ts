@@ -2,10 +2,10 @@ import { openSession } from '../features/identity/sessions/create.ts'
 import type { TestApp, TestRequest, TestResponse } from './app.ts'
 import { findUser } from '../features/identity/users/store.ts'
 
-/** Sends requests as a browser does: with the session's cookie, and the origin of our own pages. */
+/** Sends requests as a browser does: with the session's cookie and our own origin. */
 export type TestBrowser = { cookie: string; request: (options: TestRequest) => Promise<TestResponse> }
 
-/** A browser in which the user has signed in; no password is needed for it. */
+/** A browser in which the user is signed in; no password is needed. */
 export async function createBrowser(app: TestApp, userId: string): Promise<TestBrowser> {
   const user = await findUser(app.db, userId)
   if (!user) throw new Error(`there is no user ${userId}`)
@@ -21,12 +21,12 @@ export function browserWith(app: TestApp, cookie: string): TestBrowser {
   }
 }
 
-/** The `name=value` of a `Set-Cookie` header. */
+/** The `name=value` part of a `Set-Cookie` header. */
 export function cookieOf(header: TestResponse['headers'][string]) {
   return String(header).split(';', 1)[0] ?? ''
 }
 
-/** A form's body, and its content type. */
+/** A form's body and its content type. */
 export function form(fields: Record<string, string>): Pick<TestRequest, 'method' | 'body' | 'headers'> {
   return {
     method: 'POST',

@@ -3,15 +3,15 @@ const checks: (() => void)[] = []
 let willEnd = false
 
 /**
- * Runs `work` when the test file has ended, the latest first. May be called from a test or a hook. Throws where the
- * tests are run without `setup-file.ts`, since nothing would ever run it.
+ * Runs `work` when the test file ends, in reverse order of the calls. It can be called from tests and hooks. Throws
+ * without `setup-file.ts`, since `work` would never run.
  */
 export function whenFileEnds(work: () => unknown) {
   if (!willEnd) throw new Error('setup-file.ts is missing from the setupFiles of this vitest configuration')
   undo.push(work)
 }
 
-/** Runs `check` after each test of the file from now on; the test fails when it throws. */
+/** Runs `check` after each following test of the file; the test fails when it throws. */
 export function afterEachTest(check: () => void) {
   checks.push(check)
 }
@@ -21,7 +21,7 @@ export function endTest() {
   for (const check of checks) check()
 }
 
-/** Says that `endFile` will be called; for `setup-file.ts`. */
+/** Declares that `endFile` will be called; for `setup-file.ts`. */
 export function promiseEnd() {
   willEnd = true
 }
@@ -31,7 +31,7 @@ export async function endFile() {
   const failures: unknown[] = []
   checks.length = 0
   for (const work of undo.splice(0).toReversed()) {
-    // What one leaves open must not keep the others open: the process goes on with the next file.
+    // One failure must not keep the others from being closed, since the process continues with the next file.
     try {
       await work()
     } catch (error) {

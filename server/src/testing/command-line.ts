@@ -3,7 +3,7 @@ import { runCli } from '../cli/cli.ts'
 
 export type CommandOutput = { code: number; out: string; err: string }
 
-/** Runs a command of the `groundstate` program in this process; what it would print is in the result. */
+/** Runs a command of `groundstate` in this process; the result has its output. */
 export async function groundstate(...args: string[]): Promise<CommandOutput> {
   const output = { out: '', err: '' }
   const keep = (stream: 'out' | 'err') => (chunk: string | Uint8Array) => {

@@ -4,18 +4,18 @@ import { inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A database that may create others, and the name of the migrated one that they are cloned from. */
+    /** The URL of a database from which others can be created, and the name of the migrated template. */
     postgres: { adminUrl: string; template: string }
   }
 }
 
-/** A database of its own for one test file. Disposing drops it, also under open connections. */
+/** The database of one test file. Disposing drops it, even with open connections. */
 export type TestDatabase = AsyncDisposable & { url: string }
 
 /**
- * Clones the migrated template, which takes a few hundredths of a second.
+ * Clones the migrated template, which takes some hundredths of a second.
  *
- * Call it in the test file, not in a setup file: what it injects is provided by the run's global setup.
+ * Call it in the test file, not in a setup file: only there are the values of the global setup available.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { adminUrl, template } = inject('postgres')
@@ -29,7 +29,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   }
 }
 
-/** The same server and user, another database. */
+/** The URL of another database with the same server and user. */
 export function databaseUrl(adminUrl: string, name: string) {
   const url = new URL(adminUrl)
   url.pathname = `/${name}`

@@ -6,7 +6,7 @@ const PROGRAM = join(import.meta.dirname, '../../../examples/run-task-receiver/r
 
 export type ExampleReceiver = { url: string; output: () => string }
 
-/** Runs the receiver of `examples/` as the program that it is, on a free port, until the file ends. */
+/** Starts the receiver of `examples/` as a program, on a free port, until the file ends. */
 export async function startExampleReceiver(settings: Record<string, string> = {}): Promise<ExampleReceiver> {
   const child = spawn(process.execPath, [PROGRAM], {
     env: { PATH: process.env['PATH'], PORT: '0', ...settings },

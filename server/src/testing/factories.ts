@@ -9,14 +9,14 @@ import { createUserToken } from '../features/identity/tokens/create.ts'
 import { createWorkspace as createWorkspaceIn } from '../features/workspaces/workspaces/create.ts'
 import { createOrganization as create } from '../features/organizations/organizations/create.ts'
 
-/** A person with an API token; `actor` is for services. */
+/** A user with an API token; `actor` is for verbs. */
 export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }
 
 let count = 0
-/** Hashing takes long on purpose: a test file hashes each password once. */
+/** Hashing is slow on purpose, so a test file hashes each password once. */
 const hashes = new Map<string, Promise<string>>()
 
-/** Without a `password` the account has none, which saves the time of hashing it. */
+/** Creates a user. Without a `password`, the account has none, which saves the time of hashing it. */
 export async function createUser(
   app: TestApp,
   input: { username?: string; email?: string; password?: string; isSiteAdmin?: boolean } = {},
@@ -48,13 +48,13 @@ async function hashOnce(password: string) {
   return hash
 }
 
-/** An organization of `owner`. */
+/** Creates an organization owned by `owner`. */
 export async function createOrganization(app: TestApp, owner: TestUser, input: { name?: string } = {}) {
   count += 1
   return create(app.as(owner.actor), { name: input.name ?? `organization-${count}`, email: owner.email })
 }
 
-/** A project of the organization of that name; the actor is somebody who may create it. */
+/** Creates a project in the organization; the actor must have the permission. */
 export async function createProject(
   app: TestApp,
   { organization, actor, ...attributes }: { organization: string; actor: UserActor; name?: string },
@@ -65,8 +65,8 @@ export async function createProject(
 }
 
 /**
- * A workspace in the organization of that name. `attributes` are those of the interface (`{ 'auto-apply': true }`); the
- * actor is the system unless another is given.
+ * Creates a workspace in the organization. `attributes` are those of the API (`{ 'auto-apply': true }`); the actor is
+ * the system by default.
  */
 export async function createWorkspace(
   app: TestApp,

@@ -1,14 +1,14 @@
 import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
 import type { TestApp, TestResponse } from './app.ts'
-import { createBuiltInAgentToken } from "../features/agents/agent-pools/create-token.ts";
+import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
 
-/** An agent that speaks the real protocol and does what a test tells it; it runs no engine. */
+/** An agent that speaks the real protocol and follows the test's instructions; it runs no engine. */
 export type FakeAgent = {
   id: string
   token: string
   /** The next job; undefined when there is none. */
   claim: (options?: { waitMs?: number; warmRunIds?: string[] }) => Promise<FakeJob | undefined>
-  /** As `claim`; throws when there is none. */
+  /** As `claim`, but throws when there is no job. */
   take: () => Promise<FakeJob>
 }
 
@@ -22,7 +22,7 @@ export type FakeJob = AgentJob & {
   release: () => Promise<TestResponse>
 }
 
-/** Registers an agent with the token of a pool, of the built-in one unless another is given. */
+/** Registers an agent with a token of the pool; of the built-in pool by default. */
 export async function createFakeAgent(
   app: TestApp,
   { token, name = 'fake' }: { token?: string; name?: string } = {},

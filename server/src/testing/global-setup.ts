@@ -13,8 +13,8 @@ import { databaseUrl, execute } from './database.ts'
 const PREFIX = 'groundstate-tests-'
 
 /**
- * Runs once per test run: starts an embedded PostgreSQL, or uses the one that GROUNDSTATE_DATABASE_URL names, and migrates
- * the template that each test file's database is cloned from.
+ * Runs once per test run. It starts an embedded PostgreSQL, or uses the one in GROUNDSTATE_DATABASE_URL, and migrates
+ * the template from which the databases of test files are cloned.
  */
 export default async function setup(project: TestProject) {
   const server = await openServer()
@@ -37,7 +37,7 @@ async function openServer(): Promise<AsyncDisposable & { url: string }> {
 
   await removeLeftOver()
   const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
-  // Only what goes wrong is worth a line among the test results.
+  // Only warnings belong among the test results.
   const log = { info: () => undefined, warn: (message: string) => console.warn(message) }
   const postgres = await startPostgres({ dataDir, log, fsync: false })
   return {
@@ -61,7 +61,7 @@ async function createTemplate(adminUrl: string) {
   return template
 }
 
-/** A run that was killed leaves its PostgreSQL behind, and nobody else would ever stop it. */
+/** A killed test run leaves its PostgreSQL running. */
 async function removeLeftOver() {
   for (const name of await readdir(tmpdir())) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1])

@@ -11,8 +11,8 @@ const CLIENT = { id: 'groundstate', secret: 'a secret that both sides know' }
 const SCOPES = 'openid profile email groups'
 
 /**
- * A real OpenID Connect provider on the loopback interface. `settings` are for `createTestApp`; `people` are the claims of
- * each person by their subject; `signIn` walks through both servers as that person's browser would.
+ * A real OpenID Connect provider on the loopback interface. `settings` are for `createTestApp`. `people` are the claims
+ * of each person by their subject. `signIn` goes through both servers as that person's browser would.
  */
 export async function createIdentityProvider() {
   const people = new Map<string, Person>()
@@ -74,7 +74,7 @@ export async function createIdentityProvider() {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  /** From the provider's first page to where it sends the browser back to. */
+  /** Goes from the provider's first page to its redirect back. */
   async function authorize(url: string) {
     const cookies = new Map<string, string>()
     let next = url
@@ -104,15 +104,18 @@ export async function createIdentityProvider() {
       GROUNDSTATE_OIDC_SCOPES: SCOPES,
       GROUNDSTATE_OIDC_NAME: 'Example ID',
     },
-    /** Where the server is that people sign in to, when it is no `TestApp`; to be told before anybody comes. */
+    /** Sets the server that people sign in to, unless it is a `TestApp`; call it before the first sign-in. */
     serve(baseUrl: string) {
       client = baseUrl
     },
-    /** Who signs in next, in a real browser; `undefined` refuses. */
+    /** The person who signs in next in a real browser; `undefined` refuses. */
     choose(person: string | undefined) {
       subject = person
     },
-    /** The answer of our callback; a person who is `undefined` refuses. `tamper` changes what the browser brings back. */
+    /**
+     * Signs in and returns the answer of our callback; the person `undefined` refuses. `tamper` changes the browser's
+     * request to the callback.
+     */
     async signIn(
       app: TestApp,
       person: string | undefined,
@@ -128,7 +131,7 @@ export async function createIdentityProvider() {
   }
 }
 
-/** The cookies that an answer sets, as a browser would send them back; those that it ends are left out. */
+/** The cookies that an answer sets, as a browser sends them back, without deleted ones. */
 export function cookiesOf(response: { headers: Record<string, unknown> }) {
   return [response.headers['set-cookie'] ?? []]
     .flat()

@@ -2,7 +2,7 @@ import type { Route } from '../http/http.ts'
 import { openApi, type OpenApi, type Schema } from '../http/openapi.ts'
 import type { TestRequest } from './app.ts'
 
-/** Ids that exist, by the path segment before them. */
+/** Existing ids, by the path segment before them. */
 export type Ids = Record<string, string>
 
 const LONG = 'a'.repeat(900)
@@ -79,8 +79,8 @@ const VALUES = [
 ]
 
 /**
- * Rounds of junk, those first that find most. In later ones neighbours get different things, so that each round tries
- * everything once and all rounds together try everything everywhere.
+ * Rounds of junk requests, those that find most first. In later rounds, neighbours get different values: each round
+ * tries everything once, and all rounds together try every combination.
  */
 export function* junkRounds(routes: readonly Route[], ids: Ids): Generator<TestRequest[]> {
   const api = openApi(routes, 'http://groundstate.test')
@@ -111,7 +111,7 @@ export function* junkRounds(routes: readonly Route[], ids: Ids): Generator<TestR
   }
 }
 
-/** A body that has the shape which the route takes, with ids that exist; undefined when it takes none. */
+/** A body of the shape that the route accepts, with existing ids; undefined when it accepts none. */
 export function sampleBody(api: OpenApi, route: Route, { ids, flavour }: { ids: Ids; flavour: Flavour }): unknown {
   const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
   const content = api.paths[path]?.[route.method.toLowerCase()]?.requestBody?.content ?? {}
@@ -137,7 +137,7 @@ function withBody(request: TestRequest, body: string | Buffer, type = 'applicati
 }
 
 function target(route: Route, ids: Ids, fallback = 'x-0000000000000000'): TestRequest {
-  // What is deleted could not be tried again.
+  // Deletions get unknown ids, so that the resources remain for other requests.
   const known = /delete/i.test(`${route.method} ${route.url}`) ? {} : ids
   const url = route.url.replaceAll(
     /([\w-]*)\/:\w+/g,
@@ -148,14 +148,14 @@ function target(route: Route, ids: Ids, fallback = 'x-0000000000000000'): TestRe
 
 function withQuery(request: TestRequest, value: string): TestRequest {
   const pairs = PARAMETERS.map((name) => `${encodeURIComponent(name)}=${value}`)
-  // All at once; but a bad include hides everything that comes after it.
+  // All at once, except that an invalid include would hide the later checks.
   const chosen = value === 'constructor' ? pairs : pairs.filter((pair) => !pair.startsWith('include'))
   return { ...request, url: `${request.url}?${chosen.join('&')}` }
 }
 
 type Flavour = 'plain' | 'large' | 'odd'
 
-/** A value that fits the schema's shape, at the edges of what it allows. */
+/** A value of the schema's shape, at the limits of what it allows. */
 function sample(schema: Schema, flavour: Flavour, ids: Ids, key = ''): unknown {
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return sample(choices[flavour === 'odd' ? choices.length - 1 : 0] ?? {}, flavour, ids, key)

@@ -1,4 +1,4 @@
-/** What our tests use of the package, which brings no types. */
+/** The parts that our tests use; the package has no types. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** The live processes whose command line names `text`, such as a data folder, and all below them. */
+/** The living processes whose command line contains `text`, such as a data folder, and their descendants. */
 export async function processesNaming(text: string): Promise<number[]> {
   const found = new Set<number>()
   for (const name of await readdir('/proc')) {
@@ -11,7 +11,7 @@ export async function processesNaming(text: string): Promise<number[]> {
   return [...found]
 }
 
-/** Those of the processes that still run; one that has ended and waits for its parent to notice does not. */
+/** The processes that still run; zombies do not count. */
 export async function stillAlive(pids: readonly number[]): Promise<number[]> {
   const states = await Promise.all(pids.map((pid) => read(`/proc/${pid}/stat`)))
   return pids.filter((_, index) => /\) [^ZX] [^)]*$/.test(states[index] ?? ''))
@@ -20,7 +20,7 @@ export async function stillAlive(pids: readonly number[]): Promise<number[]> {
 /** The parent and the process group of a process. */
 export async function standingOf(pid: number): Promise<{ parent: number; group: number }> {
   const stat = await read(`/proc/${pid}/stat`)
-  // The name of the program stands in brackets and may hold anything; state, parent and group follow it.
+  // The program's name is in brackets and may contain any text; state, parent and group follow.
   const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return { parent: Number(parent), group: Number(group) }
 }
@@ -33,7 +33,7 @@ async function addTree(pid: number, found: Set<number>) {
   for (const child of lists.join(' ').split(' ').filter(Boolean)) await addTree(Number(child), found)
 }
 
-/** Empty when the process has ended meanwhile. */
+/** Empty when the process has ended. */
 async function read(path: string) {
   return readFile(path, 'utf8').catch(() => '')
 }

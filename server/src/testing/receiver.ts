@@ -12,21 +12,21 @@ export type Received = {
   headers: IncomingMessage['headers']
   body: string
   payload: TaskRequest
-  /** Whether it only checks the connection. */
+  /** Whether it only tests the connection. */
   isTest: boolean
 }
 type Reply = (received: Received, response: ServerResponse) => unknown
 
-/** A real HTTP server in the place of somebody's integration; it answers 200 unless `onRequest` is set. */
+/** A real HTTP server in place of an integration; it answers 200 unless `onRequest` is set. */
 export type Receiver = {
   url: string
-  /** Everything that came but checks of the connection. */
+  /** All requests except tests of the connection. */
   requests: Received[]
   tests: Received[]
-  /** Answers a request; the receiver answers 200 when this leaves the response open and returns nothing to wait for. */
+  /** Answers a request; the receiver answers 200 if this leaves the response open and returns no promise. */
   onRequest: Reply | undefined
   onTest: Reply | undefined
-  /** The next request, or the `count`-th from the start. */
+  /** The next request, or the `count`-th of all. */
   received: (count: number) => Promise<Received>
 }
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { TestApp, TestResponse } from './app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from './factories.ts'
 
-/** A configuration archive with nothing in it, as `terraform destroy` sends one. */
+/** An empty configuration archive, as `terraform destroy` sends. */
 export const EMPTY_ARCHIVE = gzipSync(Buffer.alloc(1024))
 
 export type RunSetting = {
@@ -13,7 +13,7 @@ export type RunSetting = {
   configurationVersionId: string
 }
 
-/** A user with an organization and a workspace that has a configuration, ready to run. */
+/** Creates a user, an organization, and a workspace with a configuration, ready for runs. */
 export async function createRunSetting(app: TestApp, attributes: Record<string, unknown> = {}): Promise<RunSetting> {
   const user = await createUser(app)
   const organization = await createOrganization(app, user)
@@ -65,7 +65,7 @@ export async function uploadConfiguration(
   return version.id
 }
 
-/** Puts bytes to an upload URL, without a token. */
+/** Sends bytes to an upload URL by PUT, without a token. */
 export async function put(app: TestApp, url: string, body: Buffer): Promise<TestResponse> {
   return app.request({ method: 'PUT', url: new URL(url).pathname, body })
 }
@@ -115,7 +115,7 @@ export async function createRun(
   return response.json().data.id
 }
 
-/** The run's resource as the API shows it now. */
+/** The run's resource from the API. */
 export async function readRun(app: TestApp, { user }: Pick<RunSetting, 'user'>, id: string) {
   return (await app.request({ url: `/api/v2/runs/${id}`, token: user.token })).json().data
 }
@@ -124,7 +124,7 @@ export async function runStatus(app: TestApp, setting: Pick<RunSetting, 'user'>,
   return (await readRun(app, setting, id)).attributes.status
 }
 
-/** Asks for an action on a run: `apply`, `discard`, `cancel`, `force-cancel` or `force-execute`. */
+/** Requests an action on a run: `apply`, `discard`, `cancel`, `force-cancel` or `force-execute`. */
 export async function act(
   app: TestApp,
   { user }: Pick<RunSetting, 'user'>,

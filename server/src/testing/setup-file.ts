@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from 'vitest'
 import { endFile, endTest, promiseEnd } from './cleanup.ts'
 
-// Modules may outlive their test file, so what a file has opened is closed by a hook that each file gets anew.
+// Modules may outlive their test file, so a hook that is registered for each file closes what the file has opened.
 promiseEnd()
 afterAll(endFile)
 afterEach(endTest)

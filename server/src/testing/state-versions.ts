@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { TestApp, TestResponse } from './app.ts'
 import { createWorkspace, type TestUser } from './factories.ts'
 
-/** A raw state as the engine writes it, with `outputs` of strings and one resource for each name. */
+/** A raw state in the engine's format, with string `outputs` and one resource for each name. */
 export function rawState(
   input: {
     serial?: number
@@ -43,7 +43,7 @@ export function md5(content: Buffer) {
   return createHash('md5').update(content).digest('hex')
 }
 
-/** The body of a request that creates a version of `raw`; `attributes` replace what follows from it. */
+/** The body of a request that creates a version from `raw`; `attributes` override the derived ones. */
 export function stateVersionBody(raw: Buffer, attributes: Record<string, unknown> = {}) {
   const { serial, lineage } = JSON.parse(raw.toString())
   return {
@@ -54,7 +54,7 @@ export function stateVersionBody(raw: Buffer, attributes: Record<string, unknown
   }
 }
 
-/** Uploads to a signed URL, as clients do: without a token. */
+/** Uploads to a signed URL, without a token. */
 export async function upload(app: TestApp, url: string, content: Buffer | string) {
   return app.request({ method: 'PUT', url: new URL(url).pathname, body: Buffer.from(content) })
 }
@@ -64,14 +64,14 @@ export async function download(app: TestApp, url: string) {
   return app.request({ url: new URL(url).pathname })
 }
 
-/** A workspace as one user sees it through the interface, with what tests on its states do again and again. */
+/** A workspace as one user sees it through the API, with common actions on its states. */
 export type StateClient = {
   id: string
   name: string
   request: (method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE', path: string, body?: unknown) => Promise<TestResponse>
-  /** Posts a version of this content; `attributes` replace what follows from it, `relationships` come along. */
+  /** Posts a version with this content; `attributes` override the derived ones, `relationships` are added. */
   post: (raw: Buffer, attributes?: Record<string, unknown>, relationships?: object) => Promise<TestResponse>
-  /** As `post`; throws unless the version was created, and returns its resource. */
+  /** As `post`, but throws unless the version was created; returns its resource. */
   create: (raw: Buffer, attributes?: Record<string, unknown>) => Promise<any>
   current: () => Promise<TestResponse>
   /** The resource of a version. */
@@ -117,7 +117,7 @@ export function stateClient(app: TestApp, workspace: { id: string; name: string 
   }
 }
 
-/** A new workspace of the organization, locked by the user. */
+/** Creates a workspace in the organization, locked by the user. */
 export async function lockedWorkspace(app: TestApp, organization: string, user: TestUser): Promise<StateClient> {
   const client = stateClient(app, await createWorkspace(app, { organization }), user.token)
   const answer = await client.lock()

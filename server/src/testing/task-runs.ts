@@ -6,7 +6,7 @@ import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createRun, createRunSetting, readRun, type RunSetting } from './runs.ts'
 
-/** A workspace that is ready to run, with an agent, a receiver, and the loop that delivers requests. */
+/** A workspace that is ready for runs, with an agent, a receiver, and the loop that delivers requests. */
 export type TaskSetting = RunSetting & { agent: FakeAgent; receiver: Receiver }
 
 export async function createTaskSetting(app: TestApp, attributes: Record<string, unknown> = {}): Promise<TaskSetting> {
@@ -14,7 +14,7 @@ export async function createTaskSetting(app: TestApp, attributes: Record<string,
   return { ...setting, agent: await createFakeAgent(app), receiver: await startReceiver() }
 }
 
-/** Sends requests and watches deadlines until the file's end. */
+/** Delivers requests and watches deadlines until the file ends. */
 export function startDeliveries(app: TestApp) {
   const deliveries = startTaskDeliveries(app.as())
   whenFileEnds(() => deliveries[Symbol.asyncDispose]())
@@ -69,7 +69,7 @@ export async function attachTask(
   })
 }
 
-/** Creates a task of the setting's receiver and attaches it. */
+/** Creates a task for the receiver and attaches it to the workspace. */
 export async function addTask(
   app: TestApp,
   setting: TaskSetting,
@@ -88,7 +88,7 @@ export async function addTask(
   return { task, workspaceTask: attached.json().data.id as string }
 }
 
-/** A run that waits for its first task, a mandatory one, and the request about it. */
+/** A run that waits for a mandatory task, and the request that the task got. */
 export async function askedRun(app: TestApp, options: Partial<Parameters<typeof addTask>[2]> = {}) {
   const setting = await createTaskSetting(app)
   await addTask(app, setting, { stages: ['pre_plan'], ...options })
@@ -97,7 +97,7 @@ export async function askedRun(app: TestApp, options: Partial<Parameters<typeof 
   return { setting, run, asked, payload: asked.payload }
 }
 
-/** Calls back as a receiver does, with its own token. */
+/** Sends a callback as a receiver does, with the token of the request. */
 export async function callBack(
   app: TestApp,
   payload: { task_result_id: string; access_token: string },
@@ -134,14 +134,14 @@ export async function readStages(app: TestApp, { user }: Pick<TaskSetting, 'user
   return (await app.request({ url: `/api/v2/runs/${runId}/task-stages`, token: user.token })).json().data
 }
 
-/** Reads each stage of a run by itself, as a command line does: a run waits for that before it tells a verdict. */
+/** Reads each stage of a run, as a command line does; the run waits for this before a deferred verdict takes effect. */
 export async function lookAtStages(app: TestApp, { user }: Pick<TaskSetting, 'user'>, runId: string) {
   for (const { id } of await readStages(app, { user }, runId)) {
     await app.request({ url: `/api/v2/task-stages/${id}?include=task_results`, token: user.token })
   }
 }
 
-/** Waits until the run is in the status, by its announcements. */
+/** Waits until the run has the status, by its signals. */
 export async function runReaches(
   app: TestApp,
   setting: Pick<RunSetting, 'user'>,
@@ -155,7 +155,7 @@ export async function runReaches(
   }
 }
 
-/** Waits until `look` finds something, for what nobody announces. */
+/** Polls until `look` finds something, where there is no signal. */
 export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   const end = performance.now() + 10_000
   for (;;) {
@@ -166,7 +166,9 @@ export async function eventually<T>(look: () => Promise<T | undefined | false>):
   }
 }
 
-/** Does the next job of the run as finished, a plan with this JSON; what other runs of the test left is done on the way. */
+/**
+ * Finishes the next job of the run, a plan with this JSON. Jobs that other runs of the test left are finished first.
+ */
 export async function work(agent: FakeAgent, run: string, plan: Record<string, unknown> = { format_version: '1.2' }) {
   for (;;) {
     const job = await agent.take()

@@ -15,7 +15,7 @@ type NewTeam = {
 
 let count = 0
 
-/** A team of the organization with members, who become members of the organization too. Returns its id. */
+/** Creates a team of the organization; its members also become members of the organization. Returns its id. */
 export async function createTeam(app: TestApp, organizationId: string, input: NewTeam = {}) {
   count += 1
   return transact(app.as(), async (ctx) => {
@@ -35,12 +35,12 @@ async function addToTeam(
   await insertTeamMembers(ctx.db, { teamId: id, userIds: members.map((member) => member.id), now: ctx.now() })
 }
 
-/** Makes the user a member of the organization, in no team. */
+/** Makes the user a member of the organization, without a team. */
 export async function addMember(app: TestApp, organizationId: string, user: TestUser) {
   await transact(app.as(), async (ctx) => insertMembership(ctx, { organizationId, userId: user.id }))
 }
 
-/** The text of a token of the team. */
+/** Creates a token of the team and returns its text. */
 export async function createTeamToken(app: TestApp, teamId: string) {
   return (await createLegacyTeamToken(app.as(), teamId, {})).text
 }

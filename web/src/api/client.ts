@@ -1,9 +1,9 @@
 import type { errorsDocument, Wire } from '@groundstate/contract/answers'
 
-/** One thing that was refused; `pointer` says where in the body it is, `/data/attributes/otp`. */
+/** One error; `pointer` is its place in the body, such as `/data/attributes/otp`. */
 export type Refusal = { detail: string; pointer: string | undefined }
 
-/** What the API refused: its status, and each `detail` in a line. */
+/** An error answer of the API: its status, and the details, one a line. */
 export class ApiError extends Error {
   readonly status: number
   readonly refusals: readonly Refusal[]
@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A request to the API with the session's cookie. Throws `ApiError` for what it refuses. */
+/** Sends a request to the API with the session's cookie. Throws `ApiError` for error answers. */
 export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(`/api/v2${path}`, {
     method,
@@ -42,7 +42,7 @@ function refusals(text: string): Refusal[] {
       pointer: source?.pointer,
     }))
   } catch {
-    // A proxy in between answers in its own way.
+    // A proxy may answer in its own format.
     return []
   }
 }

@@ -21,7 +21,7 @@ export function EmptyState({ title, children }: { title: string; children: React
   )
 }
 
-/** For an address that leads nowhere: it says so, and where to go on. */
+/** The page for an unknown address, with a link to continue. */
 export function NotFound() {
   return (
     <EmptyState title="There is no such page">

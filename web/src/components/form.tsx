@@ -31,14 +31,14 @@ export function TextField({
   )
 }
 
-/** What was refused of the attribute `name`; undefined when nothing points at it. */
+/** The error about the attribute `name`; undefined when there is none. */
 export function fieldError(error: Error | null, name: string) {
   if (!(error instanceof ApiError)) return undefined
   const own = error.refusals.filter(({ pointer }) => pointer === `/data/attributes/${name}`)
   return own.length === 0 ? undefined : own.map(({ detail }) => detail).join('\n')
 }
 
-/** What was refused and stands beside none of the fields `names`. */
+/** The errors that belong to none of the fields `names`. */
 export function FormErrors({ error, names }: { error: Error | null; names: readonly string[] }) {
   if (!error) return null
   if (!(error instanceof ApiError)) return <ErrorNote error={error} />
@@ -48,7 +48,7 @@ export function FormErrors({ error, names }: { error: Error | null; names: reado
   return <ErrorNote error={new ApiError(error.status, rest)} />
 }
 
-/** The texts of a form by the names of its fields. */
+/** The values of a form by the names of its fields. */
 export function formValues(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries(
     [...new FormData(form)].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
@@ -56,8 +56,8 @@ export function formValues(form: HTMLFormElement): Record<string, string> {
 }
 
 /**
- * A form whose fields are the attributes of a request: what the API refuses stands beside the field that it is about.
- * `onSubmit` gets the texts by name, and what empties the form again.
+ * A form whose fields are the attributes of a request. Errors are shown at the field that they are about. `onSubmit`
+ * gets the values by name, and a function that clears the form.
  */
 export function AttributesForm({ fields, action, kind = 'plain', error, isPending, onSubmit }: AttributesFormProps) {
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -80,7 +80,7 @@ export function AttributesForm({ fields, action, kind = 'plain', error, isPendin
 
 type AttributesFormProps = {
   fields: readonly Field[]
-  /** What the button says. */
+  /** The label of the button. */
   action: string
   kind?: 'primary' | 'plain' | 'danger'
   error: Error | null

@@ -7,7 +7,7 @@ export function Layout() {
   const session = useSession()
   const signOut = useSignOut()
   if (session.isPending) return null
-  // A check that fails later leaves the page as it is: it may show what is shown once.
+  // A later failed check leaves the page as it is, since it may show values that are shown only once.
   if (session.error && session.data === undefined) return <ErrorNote error={session.error} />
   if (!session.data) return <ToSignIn />
   return (
@@ -43,7 +43,10 @@ export function Layout() {
   )
 }
 
-/** Asks for a sign-in, to come back here after it. Once: a redirect that is rendered again would take itself for the goal. */
+/**
+ * Redirects to the sign-in page, which returns here. It does so once: a redirect that renders again would return to
+ * itself.
+ */
 function ToSignIn() {
   const router = useRouter()
   useEffect(() => {

@@ -2,7 +2,7 @@ import { Button } from './button.tsx'
 
 type Pagination = { 'current-page': number; 'total-pages': number; 'total-count': number }
 
-/** Previous and next, where there is more than one page. */
+/** Links to the previous and next page, when there are several. */
 export function Pages({ pagination, onPage }: { pagination: Pagination | undefined; onPage: (page: number) => void }) {
   if (!pagination || pagination['total-pages'] <= 1) return null
   const page = pagination['current-page']

@@ -10,7 +10,7 @@ const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 const TICK_MS = 10_000
 
-/** One clock for all times on a page: they move on together, and stand still while the page is drawn. */
+/** One clock for all times on a page. They change together, and not during a render. */
 let now = Date.now()
 function onTick(draw: () => void) {
   const timer = setInterval(() => {
@@ -20,7 +20,7 @@ function onTick(draw: () => void) {
   return () => clearInterval(timer)
 }
 
-/** "3 minutes ago", with the moment itself on hover. What came after the last tick is "now". */
+/** "3 minutes ago", with the exact time on hover. Times after the last tick show as "now". */
 export function Ago({ at }: { at: string }) {
   const present = useSyncExternalStore(onTick, () => now)
   const seconds = Math.min(0, Math.round((new Date(at).getTime() - present) / 1000))

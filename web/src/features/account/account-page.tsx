@@ -7,7 +7,7 @@ import { Sessions } from './sessions.tsx'
 
 export function AccountPage() {
   const { data: user } = useSession()
-  // The layout shows pages only to those who are signed in.
+  // The layout shows pages to signed-in users only.
   if (!user) return null
   const account = user.attributes
   return (

@@ -6,7 +6,7 @@ import { get, request } from '../../api/client.ts'
 
 type Values = Record<string, string>
 
-/** A request about the account; `attributes` are those of its body. */
+/** Sends a request about the account; `attributes` are those of its body. */
 async function send<T>(method: string, path: string, attributes: Values) {
   return request<T>(method, `/account${path}`, { data: { type: 'users', attributes } })
 }
@@ -25,13 +25,13 @@ export function useUpdateAccount() {
   return useMutation({ mutationFn: async (values: Values) => send('PATCH', '/update', values), onSuccess: refresh })
 }
 
-/** Signs out every other browser too. */
+/** The server also signs out all other browsers. */
 export function useChangePassword() {
   const refresh = useRefresh()
   return useMutation({ mutationFn: async (values: Values) => send('PATCH', '/password', values), onSuccess: refresh })
 }
 
-/** The steps of the second factor. Their answers are shown once, and none is kept when the page is left. */
+/** The steps of the second factor. Their answers are shown once, and dropped when the page is left. */
 export function useSecondFactor() {
   const refresh = useRefresh()
   const act = async <Schema extends typeof twoFactorEnrollmentSchema | typeof recoveryCodesSchema>(
@@ -62,7 +62,7 @@ export function useSecondFactor() {
   return { enroll, verify, renew, disable }
 }
 
-/** Where the account is signed in. */
+/** The sessions of the account. */
 export function useAccountSessions() {
   return useQuery({
     queryKey: ['account-sessions'],
@@ -78,7 +78,7 @@ export function useEndSession() {
   })
 }
 
-/** Ends the session of this browser too. */
+/** Also ends the session of this browser. */
 export function useSignOutEverywhere() {
   const queries = useQueryClient()
   return useMutation({

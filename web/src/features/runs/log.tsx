@@ -7,8 +7,8 @@ const STX = '\u0002'
 const ETX = '\u0003'
 
 /**
- * Follows a log from its start to the end marker, chunk by chunk. `url` is signed anew in each answer about its phase, so
- * the first one counts: give another log another `key`.
+ * Follows a log from its start to the end marker, chunk by chunk. Each answer about the phase signs a new `url`, so
+ * only the first is used; another log needs another `key`.
  */
 export function Log({ url: latestUrl }: { url: string }) {
   const [url] = useState(latestUrl)
@@ -32,7 +32,7 @@ export function Log({ url: latestUrl }: { url: string }) {
   }, [url])
 
   useEffect(() => {
-    // Browsers of today return a promise from it, which React would take for the effect's clean-up.
+    // Recent browsers return a promise, which React would take for a cleanup function.
     if (text !== '') end.current?.scrollIntoView({ block: 'nearest' })
   }, [text])
 
@@ -62,14 +62,14 @@ async function follow(url: string, signal: AbortSignal, { onText, onEnd }: Liste
   }
 }
 
-/** A line of the engine's structured output as the message in it; colours are left out. */
+/** The message of a line of structured output, without colours. */
 function readable(line: string) {
   if (line.startsWith('{')) {
     try {
       const { '@message': message } = JSON.parse(line) as { '@message'?: string }
       if (message !== undefined) return message
     } catch {
-      // The last line may be cut off: it is shown as it is until the rest arrives.
+      // The last line may be incomplete: it is shown unparsed until the rest arrives.
     }
   }
   // oxlint-disable-next-line no-control-regex -- colour codes start with the escape character

@@ -7,7 +7,7 @@ import { Absence, Step } from './step.tsx'
 const UNSTARTED = new Set(['pending', 'created'])
 const OVER = new Set(['finished', 'errored', 'canceled', 'unreachable'])
 
-/** Whether a phase has come to its end before an agent began with it: it has no log, and gets none. */
+/** Whether a phase ended before an agent started it: it has no log. */
 export function wasNeverBegun({ attributes }: PhaseOnWire) {
   return OVER.has(attributes.status) && attributes['status-timestamps']['started-at'] === undefined
 }
@@ -19,13 +19,13 @@ const ENDINGS: Readonly<Record<string, string>> = {
   planned_and_finished: 'there is nothing to change',
 }
 
-/** Why a run went no further than it did; undefined while it goes on, or when nobody has told. */
+/** Why a run ended early; undefined while it goes on, or when the reason is unknown. */
 export function whyEnded(run: RunEnding): string | undefined {
   if (run.status === 'planned_and_finished' && run['plan-only']) return 'the run is for its plan only'
   return run['error-message'] ?? ENDINGS[run.status]
 }
 
-/** A plan or an apply once it has a story: its log, or that it was never begun. */
+/** A plan or an apply that has started: its log, or a note that it never began. */
 export function Phase({
   title,
   phase,
@@ -40,7 +40,7 @@ export function Phase({
   if (wasNeverBegun(phase)) {
     const what = title === 'Apply' && attributes.status === 'unreachable' ? 'not reached' : 'never started'
     return (
-      // Quiet: what went wrong, if anything did, went wrong elsewhere.
+      // Not an error colour: if something went wrong, it did so elsewhere.
       <Step title={title} status={<Badge tone="quiet">{attributes.status}</Badge>}>
         <Absence>
           The {title.toLowerCase()} was {what}

@@ -18,7 +18,7 @@ export function isFinal(status: string) {
   return status === 'applied' || status === 'planned_and_finished' || status === 'errored' || QUIET.has(status)
 }
 
-/** The status of a run, of one of its phases, or of what its tasks say. */
+/** The status of a run, a phase, or a stage of run tasks. */
 export function RunStatus({ status }: { status: string }) {
   return <Badge tone={tone(status)}>{status.replaceAll('_', ' ')}</Badge>
 }

@@ -10,9 +10,9 @@ import { get, request } from '../../api/client.ts'
 import { isFinal } from './run-status.tsx'
 
 type RunAttributes = Wire<typeof runSchema>['attributes']
-/** Why a run ended, as far as its attributes say. */
+/** The attributes that explain why a run ended. */
 export type RunEnding = Pick<RunAttributes, 'status' | 'plan-only' | 'error-message'>
-/** What is shown of a plan or an apply. */
+/** The displayed part of a plan or an apply. */
 export type PhaseOnWire = {
   id: string
   attributes: Pick<Wire<typeof planSchema>['attributes'], keyof typeof phaseAttributes>
@@ -41,7 +41,7 @@ export function useRuns(workspaceId: string | undefined, page: number) {
   })
 }
 
-/** A run with its phases and stages, followed to its end. */
+/** A run with its phases and stages, polled until it ends. */
 export function useRun(id: string) {
   return useQuery({
     queryKey: ['run', id],
@@ -50,7 +50,7 @@ export function useRun(id: string) {
         `/runs/${id}?include=plan,apply`,
       )
       const stages = run.data.relationships['task-stages'].data
-      // After the run, never beside it: what is read with the last answer about a run is then the last word too.
+      // Read after the run, not in parallel, so that the data are final once the run is.
       return { ...run, stages: stages.length > 0 ? await getStages(id) : [] }
     },
     refetchInterval: (query) =>

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react'
 
-/** What a run goes through, its plan for one: a region by its name, with how it stands beside the heading. */
+/** A step of a run, such as its plan: a named region with the status beside its heading. */
 export function Step({ title, status, children }: { title: string; status: ReactNode; children?: ReactNode }) {
   const id = useId()
   return (
@@ -16,7 +16,7 @@ export function Step({ title, status, children }: { title: string; status: React
   )
 }
 
-/** Why there is nothing to show of a step; what others have told of it keeps its lines. */
+/** Why a step has nothing to show; line breaks in the text are kept. */
 export function Absence({ children }: { children: ReactNode }) {
   return <p className="text-sm whitespace-pre-line text-slate-600 dark:text-slate-400">{children}</p>
 }

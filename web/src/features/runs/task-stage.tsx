@@ -11,7 +11,7 @@ const TITLES = {
   post_apply: 'Post-apply tasks',
 } as const satisfies Record<Stage, string>
 
-/** What the run tasks of a stage have said, from its begin on; or that the run never came to it. */
+/** The results of a stage's run tasks; or a note that the run did not reach the stage. */
 export function TaskStageStep({ stage }: { stage: TaskStage | undefined }) {
   if (!stage || stage.status === 'pending') return null
   const title = TITLES[stage.name]
@@ -61,7 +61,7 @@ function TaskResult({ result }: { result: TaskResultAttributes }) {
   )
 }
 
-/** A receiver may send anything for an address, `javascript:` too. */
+/** A receiver may send any text as an address, including `javascript:`. */
 function isWebAddress(url: string) {
   return ['http:', 'https:'].includes(URL.parse(url)?.protocol ?? '')
 }

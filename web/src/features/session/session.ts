@@ -6,7 +6,7 @@ import { ApiError, get, request } from '../../api/client.ts'
 
 export type AccountAttributes = Wire<typeof accountSchema>['attributes']
 
-/** Who is signed in; null when nobody is. */
+/** The signed-in user; null when there is none. */
 export function useSession() {
   return useQuery({
     queryKey: ['session'],
@@ -22,7 +22,7 @@ export function useSession() {
   })
 }
 
-/** The ways to sign in that this server offers. */
+/** The sign-in methods of this server. */
 export function useSignInMethods() {
   return useQuery({
     queryKey: ['sign-in-methods'],

@@ -10,9 +10,9 @@ export function SignInPage() {
   const { next } = route.useSearch()
   const signIn = useSignIn()
   const methods = useSignInMethods()
-  // Stays true while the next attempt is under way, so that the field does not go and come back empty.
+  // Stays true during the next attempt, so that the field does not disappear and lose its text.
   const [needsOtp, setNeedsOtp] = useState(false)
-  // A path of our own only: the parameter comes from outside.
+  // Only a path on this server, since the parameter comes from outside.
   const target = next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/app'
 
   function onSubmit(event: FormEvent<HTMLFormElement>) {
