@@ -1,7 +1,7 @@
 import type { UpdateAgentPool } from '@groundstate/contract/agent-pools'
 import type { TransactionCtx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
-import { listReadableProjects } from '../../organizations/projects/service.ts'
+import { listReadableProjects } from '../../organizations/projects/access.ts'
 import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 

@@ -1,0 +1,165 @@
+import { AGENT_API } from '@groundstate/contract/agent'
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { createRun, createRunSetting, EMPTY_ARCHIVE, readRun, readWorkspace } from '../../../testing/runs.ts'
+import { openLog, startPlan } from './testing/jobs.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+describe('a claim', () => {
+  test('waits for a job and is woken by it', async () => {
+    const setting = await createRunSetting(app)
+    const waiting = agent.claim({ waitMs: 10_000 })
+
+    const run = await createRun(app, setting)
+
+    const job = await waiting
+    expect(job?.runId).toBe(run)
+    await job?.finish({ hasChanges: false })
+  })
+
+  test.each([
+    ['requires the engine version that a person has chosen', {}, true],
+    [
+      'does not require the version that a command line wrote into its new workspace',
+      { 'Terraform-Version': '1.2.3' },
+      false,
+    ],
+  ])('%s', async (_, headers, required) => {
+    const setting = await createRunSetting(app)
+    const res = await app.request({
+      method: 'PATCH',
+      url: `/api/v2/workspaces/${setting.workspaceId}`,
+      token: setting.user.token,
+      headers,
+      body: { data: { type: 'workspaces', attributes: { 'terraform-version': '1.2.3' } } },
+    })
+    expect(res.status).toBe(200)
+
+    await createRun(app, setting)
+    const job = await agent.take()
+
+    expect(job.engine).toEqual({ product: 'terraform', version: '1.2.3', required })
+    await job.finish({ hasChanges: false })
+  })
+
+  test('without a job is empty', async () => {
+    expect(await agent.claim({ waitMs: 10 })).toBeUndefined()
+  })
+
+  test('gets the configuration, the options and the variables', async () => {
+    const setting = await createRunSetting(app)
+    const variable = (attributes: Record<string, unknown>) =>
+      app.request({
+        method: 'POST',
+        url: `/api/v2/workspaces/${setting.workspaceId}/vars`,
+        token: setting.user.token,
+        body: { data: { type: 'vars', attributes } },
+      })
+    await variable({ key: 'region', value: 'eu', category: 'terraform' })
+    await variable({ key: 'size', value: '1', category: 'terraform', hcl: true })
+    await createRun(app, setting, {
+      'plan-only': true,
+      'is-destroy': true,
+      'target-addrs': ['a.b'],
+      variables: [{ key: 'size', value: '2' }],
+    })
+
+    const job = await agent.take()
+
+    expect(job.options).toMatchObject({ isDestroy: true, refresh: true, targetAddrs: ['a.b'] })
+    expect(
+      job.variables
+        .map(({ key, value, hcl }) => [key, value, hcl])
+        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    ).toEqual([
+      ['region', 'eu', false],
+      ['size', '2', true],
+    ])
+    expect((await job.configuration()).bytes).toEqual(EMPTY_ARCHIVE)
+    await job.finish({ hasChanges: false })
+  })
+
+  test('takes the token of that agent only', async () => {
+    const { setting, job } = await startPlan(app, agent, { 'plan-only': true })
+    const url = `${AGENT_API}/agents/${agent.id}/claim`
+
+    expect((await app.request({ method: 'POST', url, token: setting.user.token, body: { waitMs: 0 } })).status).toBe(
+      401,
+    )
+    expect(
+      (
+        await app.request({
+          method: 'POST',
+          url: `${AGENT_API}/agents/agent-x/claim`,
+          token: agent.token,
+          body: { waitMs: 0 },
+        })
+      ).status,
+    ).toBe(404)
+    expect((await app.request({ url: '/api/v2/account/details', token: agent.token })).status).not.toBe(200)
+    await job.finish({ hasChanges: false })
+  })
+
+  test('of an apply is reserved for the agent that made the plan at first', async () => {
+    const other = await createFakeAgent(app, { name: 'other' })
+    const { job } = await startPlan(app, agent, { 'auto-apply': true })
+    await job.finish()
+
+    expect(await other.claim()).toBeUndefined()
+    app.clock.advance(1100)
+    const apply = await other.claim()
+
+    expect(apply?.runId).toBe(job.runId)
+    expect([job.planJobId, apply?.planJobId]).toEqual([undefined, job.id])
+    await apply?.finish()
+  })
+})
+
+test('a run whose variables cannot be opened ends, and does not hold up others', async () => {
+  const setting = await createRunSetting(app)
+  const response = await app.request({
+    method: 'POST',
+    url: `/api/v2/workspaces/${setting.workspaceId}/vars`,
+    token: setting.user.token,
+    body: { data: { type: 'vars', attributes: { key: 'secret', value: 'x', category: 'env', sensitive: true } } },
+  })
+  const sealed = app.secrets.seal('x', 'another place')
+  await app.db
+    .updateTable('variables')
+    .set({ sealed_value: sealed })
+    .where('id', '=', response.json().data.id)
+    .execute()
+  const run = await createRun(app, setting)
+  const next = await createRun(app, await createRunSetting(app))
+
+  const job = await agent.take()
+
+  expect(job.runId).toBe(next)
+  const { attributes } = await readRun(app, setting, run)
+  expect(attributes).toMatchObject({ status: 'errored', 'error-message': expect.stringContaining('Set it again') })
+  const log = await openLog(app, setting, { run, phase: 'plan' })
+  expect(String(await log.read(0, 1000))).toContain("a sensitive value can't be opened")
+  expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  await job.finish({ hasChanges: false })
+})
+
+test('a job of a plain http server names the page of its run, for which the command line prints another address', async () => {
+  const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
+  const { name } = (await readWorkspace(app, setting)).attributes
+
+  expect(job.pageUrl).toBe(`${app.baseUrl}/app/${setting.organization}/${name}/runs/${run}`)
+  await job.finish({ hasChanges: false })
+})
+
+test('a run that waits for an agent shows the reason', async () => {
+  const setting = await createRunSetting(app)
+  app.clock.advance(120_000)
+
+  const run = await createRun(app, setting)
+
+  expect((await readRun(app, setting, run)).attributes['waiting-reason']).toContain('no agent of this server is online')
+  await (await agent.take()).finish({ hasChanges: false })
+})

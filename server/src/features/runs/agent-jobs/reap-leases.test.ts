@@ -1,0 +1,124 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { act, createRun, readRun, readWorkspace, runStatus } from '../../../testing/runs.ts'
+import { reapLostLeases } from './reap-leases.ts'
+import { openLog, startPlan } from './testing/jobs.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+describe('a lost lease', () => {
+  test('lets another agent repeat the plan and continue its log', async () => {
+    const { setting, run, job } = await startPlan(app, agent)
+    await job.log('first\n')
+
+    app.clock.advance(31_000)
+    expect(await reapLostLeases(app.as())).toBe(1)
+
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+    expect((await job.heartbeat()).status).toBe(409)
+    expect((await job.finish()).status).toBe(204)
+    const again = await agent.take()
+    await again.log('second\n')
+    await again.finish({ hasChanges: false })
+    const log = await openLog(app, setting, { run, phase: 'plan' })
+    expect(String(await log.read(0, 1000))).toMatch(/^.first\n\nthe agent fake gave no sign of life.*\nsecond\n.$/)
+    expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
+  })
+
+  test('ends a plan that lost three agents', async () => {
+    const { setting, run } = await startPlan(app, agent)
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      app.clock.advance(31_000)
+      await reapLostLeases(app.as())
+      if (attempt < 3) await agent.take()
+    }
+
+    expect(await runStatus(app, setting, run)).toBe('errored')
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('ends an apply, says what to check, and frees the workspace', async () => {
+    const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
+    await job.finish()
+    await agent.take()
+    const next = await createRun(app, setting)
+
+    app.clock.advance(31_000)
+    await reapLostLeases(app.as())
+
+    const { attributes } = await readRun(app, setting, run)
+    expect(attributes.status).toBe('errored')
+    expect(attributes['error-message']).toContain('compare the state with what really exists')
+    expect(await runStatus(app, setting, next)).toBe('plan_queued')
+    expect((await agent.take()).runId).toBe(next)
+    await act(app, setting, { run: next, action: 'cancel' })
+    app.clock.advance(31_000)
+    await reapLostLeases(app.as())
+    expect(await runStatus(app, setting, next)).toBe('canceled')
+  })
+
+  test('ends although another one cannot be ended', async () => {
+    const { setting, run, job } = await startPlan(app, agent)
+    const stuck = await startPlan(app, agent)
+    await app.db.updateTable('agent_jobs').set({ attempt: 9 }).where('id', '=', stuck.job.id).execute()
+    app.clock.advance(31_000)
+    await app.db
+      .updateTable('agent_jobs')
+      .set({ lease_expires_at: sql`lease_expires_at - interval '1 minute'` })
+      .where('id', '=', stuck.job.id)
+      .execute()
+    const ids = Object.assign(app.as(), {
+      newId: (prefix: string) => {
+        if (prefix === 're') throw new Error('this one can not be dealt with')
+        return app.newId(prefix)
+      },
+    })
+
+    expect(await reapLostLeases(ids)).toBe(2)
+
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+    expect(await runStatus(app, stuck.setting, stuck.run)).toBe('planning')
+    await reapLostLeases(app.as())
+    expect(await runStatus(app, stuck.setting, stuck.run)).toBe('errored')
+    expect((await job.heartbeat()).status).toBe(409)
+    await act(app, setting, { run, action: 'cancel' })
+  })
+
+  test('does not happen to an agent that sends heartbeats', async () => {
+    const { setting, run, job } = await startPlan(app, agent)
+
+    for (let beat = 0; beat < 4; beat += 1) {
+      app.clock.advance(20_000)
+      expect((await job.heartbeat()).json()).toEqual({ command: 'continue' })
+      expect(await reapLostLeases(app.as())).toBe(0)
+    }
+
+    expect(await runStatus(app, setting, run)).toBe('planning')
+    await job.finish({ hasChanges: false })
+  })
+})
+
+test.each(['plan', 'apply'] as const)(
+  'the reason to wait names an agent that is silent during the %s',
+  async (phase) => {
+    const { setting, run, job: plan } = await startPlan(app, agent, { 'auto-apply': true })
+    if (phase === 'apply') await plan.finish({ hasChanges: true })
+    const job = phase === 'plan' ? plan : await agent.take()
+    const reason = async () => (await readRun(app, setting, run)).attributes['waiting-reason']
+    const until = app.now().getTime() + 30_000
+    app.clock.advance(14_000)
+    expect(await reason()).toBeNull()
+
+    app.clock.advance(2000)
+
+    const told = `waiting for a sign of life of the agent fake until ${new Date(until).toISOString().slice(11, 19)} UTC`
+    expect(await reason()).toBe(told)
+    expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(`${run} waits: ${told}`)
+    await job.heartbeat()
+    expect(await reason()).toBeNull()
+    await job.finish({ hasChanges: false })
+  },
+)
