@@ -15,22 +15,22 @@ import { startPostgres } from './postgres/postgres.ts'
 import { requireSameSecret } from './secrets/mark.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
-import { ensureAdmin } from './features/site/admin/first-admin.ts'
-import { createBuiltInAgentToken } from "./features/agents/agent-pools/create-token.ts";
+import { ensureAdmin } from './features/site/admin/ensure-admin.ts'
+import { createBuiltInAgentToken } from './features/agents/agent-pools/create-token.ts'
 
-/** What a person is told about a server that has just become ready. */
+/** What the greeting needs to know about a server that is ready. */
 export type Started = {
   baseUrl: string
   admin: Awaited<ReturnType<typeof ensureAdmin>>
   caFile: string | undefined
-  /** Where the embedded database is, when that is not in the data folder. */
+  /** The path of the embedded database when it is outside the data folder. */
   movedDatabase: string | undefined
 }
 
 /**
- * Runs a server until `signal` aborts: database, migrations, first administrator, HTTP, background work and the agent in
- * this process. On abort the agent's jobs get `drainTimeout` to finish, while HTTP still answers them; background jobs
- * that are cut off are run again by whoever starts next.
+ * Runs a server until `signal` aborts: database, migrations, first administrator, HTTP, background jobs and the
+ * built-in agent. On abort, the agent's jobs get `drainTimeout` to finish, while HTTP still answers them. Background
+ * jobs that are cut off run again in the next process.
  */
 export async function serve(config: Config, options: { signal: AbortSignal; onReady: (started: Started) => void }) {
   const { isTTY } = process.stderr
@@ -57,7 +57,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   if (config.baseUrl === undefined) app.baseUrl = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
 
   const ctx = { ...app, actor: SYSTEM }
-  // Not before the port is ours: a password that is told once must not be lost with a failed start.
+  // Only after the port was opened: the password is shown once, and must not be lost with a failed start.
   const admin = await ensureAdmin(ctx)
   opened.resolve()
   if (works) {
@@ -83,7 +83,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-          // The server goes on without its own agent: runs wait, and say that none is online.
+          // The server continues without its agent: runs wait, and report that no agent is online.
         }).catch((error: unknown) => log.error({ err: error }, 'the agent in this process has stopped'))
       : Promise.resolve()
 
@@ -105,7 +105,7 @@ const LISTEN_ADVICE: Record<string, string> = {
   ENOTFOUND: 'there is no such host; check GROUNDSTATE_HOST',
 }
 
-/** A wildcard address is not one that can be connected to. */
+/** A wildcard address can be listened on, but not connected to. */
 function urlHost(host: string) {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

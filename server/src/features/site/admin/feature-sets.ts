@@ -1,6 +1,6 @@
 import type { Plan } from './store.ts'
 
-/** The plans under the name that existing clients ask for: their tests look for `Business`, the one without limits. */
+/** The plans, under names that existing clients expect: their tests look for `Business`, which has no limits. */
 export const FEATURE_SETS = [
   { id: 'fs-free', name: 'Free', plan: 'free' },
   { id: 'fs-standard', name: 'Standard', plan: 'standard' },

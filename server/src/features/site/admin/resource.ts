@@ -8,7 +8,7 @@ import type { FeatureSet } from './feature-sets.ts'
 import type { AdminUserRow, OrganizationRow } from './store.ts'
 import { avatarPath } from '../../identity/users/resource.ts'
 
-/** A user as site administrators see them, with the address. */
+/** A user as site administrators see them, with the e-mail address. */
 export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUserResource {
   const hasSecondFactor = row.second_factor_at !== null
   return {
@@ -33,7 +33,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUser
   }
 }
 
-/** An organization as site administrators see it; they see nothing of what is inside. */
+/** An organization as site administrators see it. They do not see its contents. */
 export function adminOrganizationResource(row: OrganizationRow): AdminOrganizationResource {
   return {
     id: row.name,

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 
-/** Any number that nothing else locks in this database. */
+/** The key of an advisory lock that nothing else uses. */
 const SITE_ADMINS_LOCK = 7_077_002
 
-/** Orders everything that could leave the site without an administrator, or make two first ones. */
+/** Serializes changes that could leave the site without an administrator, or create two first ones. */
 export async function lockSiteAdmins(tx: Tx) {
   await sql`select pg_advisory_xact_lock(${sql.lit(SITE_ADMINS_LOCK)})`.execute(tx)
 }
@@ -64,7 +64,7 @@ export async function findUser(db: Db, id: string) {
     .executeTakeFirst()
 }
 
-/** How many others could administer the site. */
+/** Counts the other active administrators of the site. */
 export async function countOtherAdmins(db: Db, userId: string) {
   const row = await db
     .selectFrom('users')
@@ -76,7 +76,7 @@ export async function countOtherAdmins(db: Db, userId: string) {
   return row.count
 }
 
-/** The organizations that would have no owner left without this user; their owners teams are locked. */
+/** Names the organizations whose only owner is this user, and locks their owners teams. */
 export async function listSoleOwnerships(tx: Tx, userId: string) {
   const owned = await tx
     .selectFrom('teams as t')
@@ -93,7 +93,7 @@ export async function listSoleOwnerships(tx: Tx, userId: string) {
     .innerJoin('users as u', 'u.id', 'user_id')
     .select('team_id')
     .distinct()
-    // A suspended account owns nothing that it could still change.
+    // A suspended owner can do nothing for the organization.
     .where('u.suspended_at', 'is', null)
     .where(sql<boolean>`team_id = any(${owned.map((team) => team.id)}::text[])`)
     .where(sql<boolean>`user_id <> all(${[userId, ...owned.map((team) => team.service_user_id)]}::text[])`)

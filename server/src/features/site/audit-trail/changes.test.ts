@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestApp, type TestApp, type TestRequest, type TestResponse } from '../../../testing/app.ts'
-import { type Change, type ChangeRequest, SECRET, World } from '../../../testing/audit-world.ts'
-import { ACCOUNTS } from '../../../testing/audited-accounts.ts'
-import { SETTINGS } from '../../../testing/audited-settings.ts'
-import { WORK } from '../../../testing/audited-work.ts'
+import { type Change, type ChangeRequest, SECRET, World } from './testing/audit-world.ts'
+import { ACCOUNTS } from './testing/audited-accounts.ts'
+import { SETTINGS } from './testing/audited-settings.ts'
+import { WORK } from './testing/audited-work.ts'
 import { createUser, type TestUser } from '../../../testing/factories.ts'
 
 /** Every route that changes something: its change, or why it leaves no event. */

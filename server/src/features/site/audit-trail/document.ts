@@ -33,7 +33,7 @@ function auditEvent(row: AuditEventRow): AuditEvent {
       type: row.actor_type === 'system' ? 'System' : 'Client',
       impersonator_id: null,
       organization_id: row.organization_id,
-      // Ours: from where, and with which token.
+      // These are not in the public API.
       token_id: row.token_id,
       address: row.address,
       user_agent: row.user_agent,

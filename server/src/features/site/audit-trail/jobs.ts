@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { sweepAuditTrail } from './service.ts'
+import { sweepAuditTrail } from './sweep.ts'
 
 export const sweepJob = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 

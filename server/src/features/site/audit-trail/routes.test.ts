@@ -3,7 +3,7 @@ import { transact } from '../../../db/db.ts'
 import { createTestApp, type TestApp, type TestResponse } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { createOrganizationToken } from '../../organizations/organization-tokens/organization-tokens.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 import { recordAudit } from '../../../audit/record.ts'
 
 let app: TestApp
@@ -181,7 +181,7 @@ test('events older than the setting are swept', async () => {
   app.clock.advance(31 * 86_400_000)
   await createTeam('new')
 
-  const { sweepAuditTrail } = await import('./service.ts')
+  const { sweepAuditTrail } = await import('./sweep.ts')
   await sweepAuditTrail(app.as(), new AbortController().signal)
 
   const names = (await trail()).json().data.map((event: any) => event.resource.meta.name)

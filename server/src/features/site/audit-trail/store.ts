@@ -5,7 +5,7 @@ import { type Page, pageOffset } from '../../../db/page.ts'
 
 export type AuditEventRow = Selectable<Schema['audit_events']>
 
-/** One page of the events of an organization, or of all of them, newest first, and how many there are. */
+/** A page of the events of one organization, or of the whole server, newest first. */
 export async function listEvents(
   db: Db,
   query: { organizationId: string | undefined; since: Date | undefined },
@@ -27,7 +27,7 @@ export async function listEvents(
   return { rows, total: count.total }
 }
 
-/** Deletes some of the events from before a moment; returns how many. */
+/** Deletes at most `limit` of the events before a moment. Returns how many. */
 export async function deleteEventsBefore(db: Db, before: Date, limit: number) {
   const result = await db
     .deleteFrom('audit_events')

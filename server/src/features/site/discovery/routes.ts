@@ -1,9 +1,14 @@
-import type { IpRangesAnswer, ServicesAnswer } from '@groundstate/contract/discovery'
+import {
+  type IpRangesAnswer,
+  ipRangesAnswer,
+  type ServicesAnswer,
+  servicesAnswer,
+} from '@groundstate/contract/discovery'
 import { json, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { CLI_CLIENT } from '../../identity/oauth/request.ts'
 
-/** Where the command lines find everything; they insist on exactly `application/json` here. */
+/** The paths of all services. The command lines accept only the content type `application/json` here. */
 const SERVICES = {
   'tfe.v2': '/api/v2/',
   'tfe.v2.1': '/api/v2/',
@@ -18,14 +23,28 @@ const SERVICES = {
   },
 } satisfies ServicesAnswer
 
-/** By purpose. Where a server that people run themselves sits, and what leaves with which address, it does not know. */
+/** Empty, since a self-hosted server does not know its own addresses. */
 const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] } satisfies IpRangesAnswer
 
+const DISCOVER = {
+  summary: 'Discover the services',
+  access: 'public',
+  prefix: '',
+  answers: { 200: servicesAnswer },
+} as const
+const LIST_IP_RANGES = {
+  summary: 'List IP ranges',
+  access: 'public',
+  prefix: '/api/meta',
+  answers: { 200: ipRangesAnswer },
+} as const
+const PING = { summary: 'Check that the server answers', access: 'public', answers: { 204: null } } as const
+
 export const discoveryRoutes: Routes = (http) => {
-  http.get('/.well-known/terraform.json', { access: 'public', prefix: '' }, async () => json(SERVICES))
+  http.get('/.well-known/terraform.json', DISCOVER, async () => json(SERVICES))
 
-  http.get('/ip-ranges', { access: 'public', prefix: '/api/meta' }, async () => json(IP_RANGES))
+  http.get('/ip-ranges', LIST_IP_RANGES, async () => json(IP_RANGES))
 
-  // Its status and body are ignored by clients, which read the headers that every response carries.
-  http.get('/ping', { access: 'public' }, async () => noContent())
+  // Clients ignore status and body. They read the headers that every answer has.
+  http.get('/ping', PING, async () => noContent())
 }

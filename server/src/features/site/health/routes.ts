@@ -1,17 +1,27 @@
-import type { LivenessAnswer, ReadinessAnswer } from '@groundstate/contract/health'
-import { sql } from 'kysely'
+import {
+  type LivenessAnswer,
+  livenessAnswer,
+  type ReadinessAnswer,
+  readinessAnswer,
+} from '@groundstate/contract/health'
 import { unavailable } from '../../../errors.ts'
-import { bytes, json } from '../../../http/answers.ts'
+import { binary, bytes, json } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { metricsText } from '../../../metrics.ts'
+import { pingDatabase } from './store.ts'
+
+const PUBLIC = { access: 'public', prefix: '' } as const
+const LIVENESS = { ...PUBLIC, summary: 'Check that the process runs', answers: { 200: livenessAnswer } }
+const READINESS = { ...PUBLIC, summary: 'Check that the database answers', answers: { 200: readinessAnswer } }
+const METRICS = { ...PUBLIC, summary: 'Show metrics for Prometheus', answers: { 200: binary('text/plain') } }
 
 export const healthRoutes: Routes = (http) => {
-  // The process lives. It says nothing about the database, so that a supervisor does not restart a server that waits for one.
-  http.get('/healthz', { access: 'public', prefix: '' }, async () => json({ status: 'ok' } satisfies LivenessAnswer))
+  // It does not ask the database: a supervisor must not restart a server that waits for its database.
+  http.get('/healthz', LIVENESS, async () => json({ status: 'ok' } satisfies LivenessAnswer))
 
-  http.get('/readyz', { access: 'public', prefix: '' }, async (req) => {
+  http.get('/readyz', READINESS, async (req) => {
     try {
-      await sql`select 1`.execute(req.ctx.db)
+      await pingDatabase(req.ctx.db)
     } catch (cause) {
       req.ctx.log.warn({ err: cause }, 'not ready: the database does not answer')
       throw unavailable('the database does not answer', 1000)
@@ -19,7 +29,7 @@ export const healthRoutes: Routes = (http) => {
     return json({ status: 'ready' } satisfies ReadinessAnswer)
   })
 
-  http.get('/metrics', { access: 'public', prefix: '' }, async (req) => {
+  http.get('/metrics', METRICS, async (req) => {
     const { text, contentType } = await metricsText(req.ctx)
     return bytes(Buffer.from(text), contentType)
   })

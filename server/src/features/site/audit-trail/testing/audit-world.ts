@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { TestApp, TestRequest } from '../../../../testing/app.ts'
-import { createOrganization, createProject, createUser, createWorkspace, type TestUser } from '../../../../testing/factories.ts'
+import {
+  createOrganization,
+  createProject,
+  createUser,
+  createWorkspace,
+  type TestUser,
+} from '../../../../testing/factories.ts'
 import { createFakeAgent, type FakeAgent } from '../../../../testing/fake-agent.ts'
 import { type Receiver, startReceiver } from '../../../../testing/receiver.ts'
 import { uploadConfiguration } from '../../../../testing/runs.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { approve } from '../../../identity/oauth/service.ts'
+import { approve } from '../../../identity/oauth/approve.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
 import { type Change, change, csrfOf, data, formRequest, many, one, SECRET, type World } from './audit-world.ts'
 import { createBrowser } from '../../../../testing/browser.ts'

@@ -1,4 +1,4 @@
-import { tokenContext } from '../../../tasks/task-results/service.ts'
+import { tokenContext } from '../../../tasks/task-results/access-token.ts'
 import { type Change, change, data, one, type World } from './audit-world.ts'
 import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from '../../../../testing/runs.ts'
 import { md5, rawState, stateVersionBody } from '../../../../testing/state-versions.ts'

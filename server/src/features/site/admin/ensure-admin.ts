@@ -1,24 +1,28 @@
 import type { App } from '../../../app.ts'
-import { SYSTEM } from '../../../auth/actor.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { SYSTEM, userActor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { randomText } from '../../../ids.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
-import { insertUser, userAudit } from '../../identity/users/service.ts'
-import { createFirstOrganization } from './first-organization.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
-import { createUserToken, ensureUserToken } from '../../identity/tokens/user-tokens.ts'
+import { createUserToken, ensureUserToken } from '../../identity/tokens/create.ts'
+import { userAudit } from '../../identity/users/audit.ts'
+import { createUser } from '../../identity/users/create.ts'
 import { findUserByLogin } from '../../identity/users/store.ts'
+import { createOrganization } from '../../organizations/organizations/create.ts'
+import * as store from './store.ts'
 
-export const FIRST_ADMIN = 'admin'
+const FIRST_ADMIN = 'admin'
+/** The examples use this name. */
+const FIRST_ORGANIZATION = { name: 'main', email: 'admin@localhost.localdomain' }
 
-/** What is to be printed, once: it can't be read again. */
+/** The secrets of a new administrator, to be printed once: they cannot be read again. */
 export type FirstAdmin = { created: boolean; username?: string; password?: string; token?: string }
 
 /**
- * Makes sure at start that somebody can administer the site. Without a site administrator it creates one with a generated
- * password and API token, and an organization of its own, and returns both secrets. A token set as ADMIN_TOKEN takes the place of the generated one and is not
- * returned; set or changed later, it is added for the first administrator. Processes that start side by side take turns.
+ * Ensures at start that the site has an administrator. Without one it creates an administrator with a generated password and API
+ * token, and an organization, so that the first run needs no set-up. It returns both secrets. A token in ADMIN_TOKEN replaces the
+ * generated one and is not returned; when it is set or changed later, it is added for the first administrator. Processes that
+ * start at the same time take turns.
  */
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   return transact({ ...app, actor: SYSTEM }, async (ctx) => {
@@ -33,14 +37,14 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
     const isTaken = (await findUserByLogin(ctx.db, FIRST_ADMIN)) !== undefined
     const username = isTaken ? `${FIRST_ADMIN}-${randomText(6)}` : FIRST_ADMIN
     const password = randomText(20)
-    const user = await insertUser(ctx, {
+    const user = await createUser(ctx, {
       username,
       email: null,
       passwordHash: await hashPassword(password),
       isSiteAdmin: true,
     })
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': true }))
-    await createFirstOrganization(ctx, user)
+    await createOrganization({ ...ctx, actor: userActor(user) }, FIRST_ORGANIZATION)
     if (fixed !== undefined) {
       await ensureUserToken(ctx, user.id, { text: fixed, description: 'ADMIN_TOKEN' })
       return { created: true, username, password }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { ensureAdmin } from './first-admin.ts'
+import { ensureAdmin } from './ensure-admin.ts'
 
 const FIXED = 'a-fixed-token-of-the-first-admin'
 

@@ -1,0 +1,74 @@
+import { adminOrganizationSchema, featureSetSchema, subscriptionSchema } from '@groundstate/contract/admin'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { subscribeBody, updateOrganizationPlanBody } from '@groundstate/contract/users'
+import { z } from 'zod'
+import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { readText } from '../../../http/query.ts'
+import { requireSiteOrganization } from './access.ts'
+import { deleteSiteOrganization } from './delete-organization.ts'
+import { listFeatureSets, listSiteOrganizations } from './list.ts'
+import { adminOrganizationResource, featureSetResource, subscriptionResource } from './resource.ts'
+import { subscribe, updateSiteOrganization } from './update-organization.ts'
+
+const ADMIN = { access: 'site-admin' } as const
+const ORGANIZATION = { 200: documentOf(adminOrganizationSchema) }
+
+const LIST = {
+  ...ADMIN,
+  summary: 'List all organizations',
+  query: { q: z.string().optional().describe('part of the name or the e-mail address') },
+  answers: { 200: pageOf(adminOrganizationSchema) },
+}
+const SHOW = { ...ADMIN, summary: 'Show an organization as an administrator', answers: ORGANIZATION }
+const UPDATE = {
+  ...ADMIN,
+  summary: 'Change the plan of an organization',
+  body: updateOrganizationPlanBody,
+  answers: ORGANIZATION,
+}
+const DELETE = { ...ADMIN, summary: 'Delete an organization as an administrator', answers: { 204: null } }
+const SUBSCRIBE = {
+  ...ADMIN,
+  summary: 'Subscribe an organization to a feature set',
+  body: subscribeBody,
+  answers: { 201: documentOf(subscriptionSchema) },
+}
+const LIST_FEATURE_SETS = {
+  ...ADMIN,
+  summary: 'List the feature sets',
+  query: { q: z.string().optional().describe('part of the name') },
+  answers: { 200: wholeListOf(featureSetSchema) },
+}
+
+export const adminOrganizationRoutes: Routes = (http) => {
+  http.get('/admin/organizations', LIST, async (req) => {
+    const page = req.page()
+    const { rows, total } = await listSiteOrganizations(req.ctx, { page, q: readText(req.query, 'q') })
+    return listPage({ url: req.url, page }, { rows: rows.map(adminOrganizationResource), total })
+  })
+
+  http.get('/admin/organizations/:name', SHOW, async (req) =>
+    ok(adminOrganizationResource(await requireSiteOrganization(req.ctx, req.params.name))),
+  )
+
+  http.patch('/admin/organizations/:name', UPDATE, async (req) => {
+    const organization = await updateSiteOrganization(req.ctx, req.params.name, req.body.data.attributes)
+    return ok(adminOrganizationResource(organization))
+  })
+
+  http.delete('/admin/organizations/:name', DELETE, async (req) => {
+    await deleteSiteOrganization(req.ctx, req.params.name)
+    return noContent()
+  })
+
+  http.post('/admin/organizations/:name/subscription', SUBSCRIBE, async (req) => {
+    const id = req.body.data.relationships['feature-set'].data.id
+    const { organization, set } = await subscribe(req.ctx, req.params.name, id)
+    return created(subscriptionResource(organization, set))
+  })
+
+  http.get('/admin/feature-sets', LIST_FEATURE_SETS, async (req) =>
+    listAll((await listFeatureSets(req.ctx, readText(req.query, 'q'))).map(featureSetResource)),
+  )
+}

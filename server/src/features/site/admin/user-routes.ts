@@ -1,0 +1,95 @@
+import { adminUserSchema } from '@groundstate/contract/admin'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { createUserBody, updateUserBody } from '@groundstate/contract/users'
+import { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
+import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { readBoolean, readText } from '../../../http/query.ts'
+import { requireSiteUser } from './access.ts'
+import { createSiteUser } from './create-user.ts'
+import { deleteSiteUser } from './delete-user.ts'
+import { listSiteUsers } from './list.ts'
+import { adminUserResource } from './resource.ts'
+import type { AdminUserRow } from './store.ts'
+import {
+  disableUserTwoFactor,
+  grantAdmin,
+  revokeAdmin,
+  suspendUser,
+  unsuspendUser,
+  updateSiteUser,
+} from './update-user.ts'
+
+const ADMIN = { access: 'site-admin' } as const
+const USER = { 200: documentOf(adminUserSchema) }
+
+const LIST = {
+  ...ADMIN,
+  summary: 'List all users',
+  query: {
+    q: z.string().optional().describe('part of the username or the e-mail address'),
+    'filter[admin]': z.enum(['true', 'false']).optional().describe('only site administrators, or only others'),
+    'filter[suspended]': z.enum(['true', 'false']).optional().describe('only suspended users, or only others'),
+  },
+  answers: { 200: pageOf(adminUserSchema) },
+}
+const CREATE = {
+  ...ADMIN,
+  summary: 'Create a user',
+  body: createUserBody,
+  answers: { 201: documentOf(adminUserSchema) },
+}
+const SHOW = { ...ADMIN, summary: 'Show a user as an administrator', answers: USER }
+const UPDATE = { ...ADMIN, summary: 'Update a user', body: updateUserBody, answers: USER }
+const DELETE = { ...ADMIN, summary: 'Delete a user', answers: { 204: null } }
+
+type Action = { summary: string; act: (ctx: Ctx, id: string) => Promise<AdminUserRow> }
+const ACTIONS: Record<string, Action> = {
+  suspend: { summary: 'Suspend a user', act: suspendUser },
+  unsuspend: { summary: 'Unsuspend a user', act: unsuspendUser },
+  grant_admin: { summary: 'Make a user a site administrator', act: grantAdmin },
+  revoke_admin: { summary: 'Make a site administrator an ordinary user', act: revokeAdmin },
+  disable_two_factor: { summary: "Switch a user's second factor off", act: disableUserTwoFactor },
+}
+
+export const adminUserRoutes: Routes = (http) => {
+  http.get('/admin/users', LIST, async (req) => {
+    const page = req.page()
+    const { rows, total } = await listSiteUsers(req.ctx, {
+      page,
+      q: readText(req.query, 'q'),
+      isAdmin: readBoolean(req.query, 'filter[admin]'),
+      isSuspended: readBoolean(req.query, 'filter[suspended]'),
+    })
+    const resources = rows.map((row) => adminUserResource(row, req.ctx.baseUrl))
+    return listPage({ url: req.url, page }, { rows: resources, total })
+  })
+
+  http.post('/admin/users', CREATE, async (req) => {
+    const user = await createSiteUser(req.ctx, req.body.data.attributes)
+    return created(adminUserResource(user, req.ctx.baseUrl))
+  })
+
+  http.get('/admin/users/:userId', SHOW, async (req) => {
+    const user = await requireSiteUser(req.ctx, req.params.userId)
+    return ok(adminUserResource(user, req.ctx.baseUrl))
+  })
+
+  http.patch('/admin/users/:userId', UPDATE, async (req) => {
+    const user = await updateSiteUser(req.ctx, req.params.userId, req.body.data.attributes)
+    return ok(adminUserResource(user, req.ctx.baseUrl))
+  })
+
+  http.delete('/admin/users/:userId', DELETE, async (req) => {
+    await deleteSiteUser(req.ctx, req.params.userId)
+    return noContent()
+  })
+
+  for (const [name, { summary, act }] of Object.entries(ACTIONS)) {
+    http.post(`/admin/users/:userId/actions/${name}`, { ...ADMIN, summary, answers: USER }, async (req) => {
+      const user = await act(req.ctx, req.params.userId)
+      return ok(adminUserResource(user, req.ctx.baseUrl))
+    })
+  }
+}

@@ -1,0 +1,13 @@
+import type { Ctx } from '../../../app.ts'
+import * as store from './store.ts'
+
+/** How many events one statement deletes. */
+const BATCH = 5000
+
+/** Deletes events that are older than the configured retention. */
+export async function sweepAuditTrail(ctx: Ctx, signal: AbortSignal) {
+  const days = ctx.config.auditRetentionDays
+  if (days === 0) return
+  const before = new Date(ctx.now().getTime() - days * 86_400_000)
+  while (!signal.aborted && (await store.deleteEventsBefore(ctx.db, before, BATCH)) === BATCH);
+}
