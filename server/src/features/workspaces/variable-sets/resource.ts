@@ -1,5 +1,5 @@
 import type { VariableSetResource } from '@groundstate/contract/variable-sets'
-import type { VariableSet } from './service.ts'
+import type { VariableSet } from './variable-set.ts'
 
 export function variableSetResource(set: VariableSet): VariableSetResource {
   const all = <const Type extends string>(ids: readonly string[], type: Type) => ({

@@ -1,34 +1,62 @@
-import { identifiersBody } from '@groundstate/contract/json-api'
-import { createVariableSetBody, updateVariableSetBody } from '@groundstate/contract/variable-sets'
-import { createVariableBody, updateVariableBody } from '@groundstate/contract/variables'
-import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { variableSetIncludes } from '@groundstate/contract/includes'
+import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from '@groundstate/contract/variable-sets'
+import { z } from 'zod'
+import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readBoolean, readText } from '../../../http/query.ts'
-import {
-  addSetProjects,
-  addSetWorkspaces,
-  createVariableSet,
-  deleteVariableSet,
-  removeSetProjects,
-  removeSetWorkspaces,
-  updateVariableSet,
-} from './changes.ts'
-import { included, INCLUDES } from './includes.ts'
+import { requireVariableSet } from './access.ts'
+import { createVariableSet } from './create.ts'
+import { deleteVariableSet } from './delete.ts'
+import { listOrganizationSets, listProjectSets, listWorkspaceSets } from './list.ts'
 import { variableSetResource } from './resource.ts'
-import { listOrganizationSets, listProjectSets, listWorkspaceSets, requireVariableSet } from './service.ts'
-import {
-  createSetVariable,
-  deleteSetVariable,
-  listSetVariables,
-  listSetVariablesIn,
-  showSetVariable,
-  showSetVariableIn,
-  updateSetVariable,
-} from './variables.ts'
-import { variableResource } from '../variables/resource.ts'
+import { updateVariableSet } from './update.ts'
+
+const q = z.string().describe('part of the name')
+const LIST = { answers: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
+const ONE = { answers: { 200: documentOf(variableSetSchema) }, include: variableSetIncludes }
+
+const LIST_OF_ORGANIZATION = {
+  ...LIST,
+  summary: 'List the variable sets of an organization',
+  query: {
+    q,
+    'filter[global]': z.stringbool().describe('only global sets, or only the others'),
+    scope: z.literal('owned').describe('leaves out the sets that projects own'),
+  },
+}
+
+const LIST_OF_PROJECT = {
+  ...LIST,
+  summary: 'List the variable sets in force in a project',
+  query: { q, scope: z.literal('owned').describe('the sets that the project owns instead') },
+}
+
+const CREATE = {
+  summary: 'Create a variable set',
+  answers: { 201: documentOf(variableSetSchema) },
+  body: createVariableSetBody,
+  include: variableSetIncludes,
+}
+
+const UPDATE = { ...ONE, summary: 'Update a variable set', body: updateVariableSetBody }
+
+/** Lists of the sets of a workspace by their path. */
+const OF_WORKSPACE = [
+  {
+    path: '/workspaces/:id/varsets',
+    kind: 'workspace',
+    summary: 'List the variable sets in force in a workspace',
+  },
+  {
+    path: '/workspaces/:id/applicable-varsets',
+    kind: 'applicable',
+    summary: 'List the variable sets that can be applied to a workspace',
+  },
+] as const
 
 export const variableSetRoutes: Routes = (http) => {
-  http.get('/organizations/:organization/varsets', { include: INCLUDES }, async (req) => {
+  http.get('/organizations/:organization/varsets', LIST_OF_ORGANIZATION, async (req) => {
     const page = req.page()
     const filter = {
       q: readText(req.query, 'q'),
@@ -36,100 +64,37 @@ export const variableSetRoutes: Routes = (http) => {
       ownedByOrganization: readText(req.query, 'scope') === 'owned',
     }
     const { rows, total } = await listOrganizationSets(req.ctx, req.params.organization, { page, filter })
-    const list = { rows: rows.map(variableSetResource), total }
-    return listPage({ url: req.url, page }, list, await included(req.ctx, rows, req.includes))
+    return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
   })
-  http.get('/projects/:id/varsets', { include: INCLUDES }, async (req) => {
+  http.get('/projects/:id/varsets', LIST_OF_PROJECT, async (req) => {
     const page = req.page()
     const kind = readText(req.query, 'scope') === 'owned' ? 'owned' : 'project'
     const filter = { q: readText(req.query, 'q') }
     const { rows, total } = await listProjectSets(req.ctx, req.params.id, { page, filter, kind })
-    const list = { rows: rows.map(variableSetResource), total }
-    return listPage({ url: req.url, page }, list, await included(req.ctx, rows, req.includes))
+    return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
   })
-  for (const [path, kind] of [
-    ['/workspaces/:id/varsets', 'workspace'],
-    ['/workspaces/:id/applicable-varsets', 'applicable'],
-  ] as const) {
-    http.get(path, { include: INCLUDES }, async (req) => {
+  for (const { path, kind, summary } of OF_WORKSPACE) {
+    http.get(path, { ...LIST, summary, query: { q } }, async (req) => {
       const page = req.page()
       const filter = { q: readText(req.query, 'q') }
       const { rows, total } = await listWorkspaceSets(req.ctx, req.params.id, { page, filter, kind })
-      const list = { rows: rows.map(variableSetResource), total }
-      return listPage({ url: req.url, page }, list, await included(req.ctx, rows, req.includes))
+      return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
     })
   }
-  http.post('/organizations/:organization/varsets', { body: createVariableSetBody, include: INCLUDES }, async (req) => {
-    const set = await createVariableSet(req.ctx, req.params.organization, req.body.data)
-    return created(variableSetResource(set), await included(req.ctx, [set], req.includes))
+  http.post('/organizations/:organization/varsets', CREATE, async (req) => {
+    return created(variableSetResource(await createVariableSet(req.ctx, req.params.organization, req.body.data)))
   })
-  http.get('/varsets/:id', { include: INCLUDES }, async (req) => {
-    const set = await requireVariableSet(req.ctx, req.params.id, 'read')
-    return ok(variableSetResource(set), await included(req.ctx, [set], req.includes))
+  http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set' }, async (req) => {
+    return ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read')))
   })
   // Both methods change a set (public documentation: variable sets).
   for (const method of ['patch', 'post'] as const) {
-    http[method]('/varsets/:id', { body: updateVariableSetBody, include: INCLUDES }, async (req) => {
-      const set = await updateVariableSet(req.ctx, req.params.id, req.body.data)
-      return ok(variableSetResource(set), await included(req.ctx, [set], req.includes))
+    http[method]('/varsets/:id', UPDATE, async (req) => {
+      return ok(variableSetResource(await updateVariableSet(req.ctx, req.params.id, req.body.data)))
     })
   }
-  http.delete('/varsets/:id', async (req) => {
+  http.delete('/varsets/:id', { summary: 'Delete a variable set', answers: { 204: null } }, async (req) => {
     await deleteVariableSet(req.ctx, req.params.id)
-    return noContent()
-  })
-}
-
-/** Where sets apply. */
-export const variableSetScopeRoutes: Routes = (http) => {
-  const workspaces = { body: identifiersBody('workspaces') }
-  const projects = { body: identifiersBody('projects') }
-  http.post('/varsets/:id/relationships/workspaces', workspaces, async (req) => {
-    await addSetWorkspaces(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
-  http.delete('/varsets/:id/relationships/workspaces', workspaces, async (req) => {
-    await removeSetWorkspaces(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
-  http.post('/varsets/:id/relationships/projects', projects, async (req) => {
-    await addSetProjects(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
-  http.delete('/varsets/:id/relationships/projects', projects, async (req) => {
-    await removeSetProjects(req.ctx, req.params.id, req.body.data)
-    return noContent()
-  })
-}
-
-/** What sets hold. */
-export const variableSetVariableRoutes: Routes = (http) => {
-  const path = '/varsets/:variableSetId/relationships/vars'
-  http.get(path, async (req) => {
-    return listAll((await listSetVariables(req.ctx, req.params.variableSetId)).map((row) => variableResource(row)))
-  })
-  http.post(path, { body: createVariableBody }, async (req) => {
-    const variable = await createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
-    return created(variableResource(variable))
-  })
-  http.get(`${path}/:id`, async (req) => {
-    return ok(variableResource(await showSetVariable(req.ctx, req.params.variableSetId, req.params.id)))
-  })
-  http.patch(`${path}/:id`, { body: updateVariableBody }, async (req) => {
-    return ok(variableResource(await updateSetVariable(req.ctx, req.params, req.body.data.attributes)))
-  })
-  const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
-  http.get(inWorkspace, async (req) => {
-    const { workspaceId, variableSetId } = req.params
-    const variables = await listSetVariablesIn(req.ctx, workspaceId, variableSetId)
-    return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
-  })
-  http.get(`${inWorkspace}/:variableId`, async (req) => {
-    const { row, overwrites } = await showSetVariableIn(req.ctx, req.params)
-    return ok(variableResource(row, overwrites))
-  })
-  http.delete(`${path}/:id`, async (req) => {
-    await deleteSetVariable(req.ctx, req.params)
     return noContent()
   })
 }

@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { visibleProject, visibleWorkspace } from '../../../auth/facts.ts'
+import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import { containing } from '../../../db/like.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -155,7 +155,7 @@ export async function deleteProjects(db: Db, id: string, projectIds: readonly st
     where variable_set_id = ${id} and project_id = any(${projectIds})`.execute(db)
 }
 
-/** Takes the set off every workspace that the actor sees; the others are not the actor's to remove. */
+/** Removes the set from every workspace that the actor sees. The actor may not remove it from the others. */
 export async function deleteVisibleWorkspaces(tx: Tx, actor: Actor, id: string) {
   await sql`delete from variable_set_workspaces x using workspaces w
     where x.variable_set_id = ${id} and w.id = x.workspace_id and ${visibleWorkspace(actor)}`.execute(tx)

@@ -7,6 +7,9 @@ export type VariableSource =
 const SCOPES = { workspace: 0, project: 1, global: 2 }
 type Scope = keyof typeof SCOPES
 
+/** The variable that overwrites one, and those that it overwrites; each by its id. */
+export type Overwrites = { overwriter: string | null; overwritten: readonly string[] }
+
 /** The variables that are in force, each key of a category once; see `byPrecedence`. */
 export function inForce<V extends Sourced>(variables: readonly V[]) {
   return [...byPrecedence(variables).values()].flatMap(([first]) => first ?? [])
@@ -15,10 +18,10 @@ export function inForce<V extends Sourced>(variables: readonly V[]) {
 type Sourced = { key: string; category: string; source: VariableSource }
 
 /**
- * The variables by category and key, each list with the one in force first. The highest: priority sets, the run's own variables,
- * the workspace's, then the other sets. Among sets of a kind the narrower scope wins, except that priority sets go the
- * other way, so that nobody below can override what an organization enforces; within a scope the name that comes first
- * wins (public documentation: variables, precedence).
+ * The variables by category and key, each list with the one in force first. Priority sets take precedence over the run's
+ * own variables, those over the workspace's, and those over the other sets. Among the other sets the narrower scope wins;
+ * among priority sets the wider one, so that nobody below can override what an organization enforces. Within a scope the
+ * set whose name comes first wins (public documentation: variables, precedence).
  */
 export function byPrecedence<V extends Sourced>(variables: readonly V[]): Map<string, V[]> {
   const sorted = variables.toSorted((a, b) => compare(a.source, b.source))

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
-import { listSetsForRun } from '../variable-sets/service.ts'
-import { requireWorkspace } from '../workspaces/service.ts'
-import { byPrecedence, inForce, type VariableSource } from './precedence.ts'
+import { listSetsInForce } from '../variable-sets/store.ts'
+import { requireWorkspace } from '../workspaces/access.ts'
+import { byPrecedence, inForce, type Overwrites, type VariableSource } from './precedence.ts'
 import * as store from './store.ts'
-import { openValue } from './values.ts'
+import { openValue } from './value.ts'
 
-/** A variable as the agent hands it to the engine, in the clear. */
+/** A variable as the agent hands it to the engine, in plain text. */
 export type RunVariable = {
   key: string
   value: string
@@ -57,8 +57,8 @@ export async function listAllWorkspaceVariables(ctx: Ctx, workspaceId: string) {
 }
 
 /**
- * What each variable in reach of a workspace (by id) gives way to, or takes the place of. The caller has authorised the
- * workspace.
+ * Which variables overwrite which, by the id of each variable that is in force in the workspace or overwritten there. The
+ * caller has authorised the workspace.
  */
 export async function listOverwrites(
   ctx: Ctx,
@@ -72,7 +72,6 @@ export async function listOverwrites(
   }
   return overwrites
 }
-export type Overwrites = { overwriter: string | null; overwritten: readonly string[] }
 
 async function listWithSources(
   ctx: Ctx,
@@ -80,7 +79,7 @@ async function listWithSources(
 ): Promise<(store.VariableRow & { source: VariableSource })[]> {
   const [own, sets] = await Promise.all([
     store.listVariables(ctx.db, { workspaceId: scope.workspaceId }),
-    listSetsForRun(ctx, scope),
+    listSetsInForce(ctx.db, scope),
   ])
   const sources = new Map(sets.map((set) => [set.id, set]))
   const ids = sets.map((set) => set.id)

@@ -1,8 +1,8 @@
 import type { VariableResource } from '@groundstate/contract/variables'
-import type { Overwrites } from './resolve.ts'
+import type { Overwrites } from './precedence.ts'
 import type { VariableRow } from './store.ts'
 
-/** The value of a sensitive variable is never told again. `overwrites` is told where a workspace is what was asked for. */
+/** The value of a sensitive variable is never shown. `overwrites` is given where a variable is shown within a workspace. */
 export function variableResource(row: VariableRow, overwrites?: Overwrites): VariableResource {
   const self =
     row.workspace_id === null

@@ -1,73 +1,87 @@
+import { documentOf, wholeListOf } from '@groundstate/contract/answers'
 import {
   createLegacyVariableBody,
   createVariableBody,
   updateVariableBody,
   updateVariablesBody,
+  variableSchema,
 } from '@groundstate/contract/variables'
+import { z } from 'zod'
 import { created, listAll, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
+import { createWorkspaceVariable } from './create.ts'
+import { deleteWorkspaceVariable } from './delete.ts'
+import { listVariablesByNames, listWorkspaceVariables, showWorkspaceVariable } from './list.ts'
 import { listAllWorkspaceVariables } from './resolve.ts'
 import { variableResource } from './resource.ts'
-import {
-  createWorkspaceVariable,
-  deleteWorkspaceVariable,
-  listVariablesByNames,
-  listWorkspaceVariables,
-  showWorkspaceVariable,
-  updateWorkspaceVariable,
-  updateWorkspaceVariables,
-} from './service.ts'
+import { updateWorkspaceVariable, updateWorkspaceVariables } from './update.ts'
+
+const COLLECTION = '/workspaces/:workspaceId/vars'
+/** The second path is the older interface, which knows a variable by its id alone. */
+const MEMBERS = ['/workspaces/:workspaceId/vars/:id', '/vars/:id'] as const
+
+const LIST = { answers: { 200: wholeListOf(variableSchema) } }
+const ONE = { answers: { 200: documentOf(variableSchema) } }
+const CREATE = { summary: 'Create a variable of a workspace', answers: { 201: documentOf(variableSchema) } }
+const NO_CONTENT = { answers: { 204: null } }
 
 /** Lists are whole: the command lines read the first page only. */
 export const variableRoutes: Routes = (http) => {
-  http.get('/workspaces/:workspaceId/vars', async (req) => {
-    return listAll((await listWorkspaceVariables(req.ctx, req.params.workspaceId)).map((row) => variableResource(row)))
+  http.get(COLLECTION, { ...LIST, summary: 'List the variables of a workspace' }, async (req) => {
+    const variables = await listWorkspaceVariables(req.ctx, req.params.workspaceId)
+    return listAll(variables.map((row) => variableResource(row)))
   })
-  http.get('/workspaces/:workspaceId/all-vars', async (req) => {
-    return listAll(
-      (await listAllWorkspaceVariables(req.ctx, req.params.workspaceId)).map((row) => variableResource(row)),
-    )
+  const listAllInForce = { ...LIST, summary: 'List the variables in force in a workspace, those of sets included' }
+  http.get('/workspaces/:workspaceId/all-vars', listAllInForce, async (req) => {
+    const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId)
+    return listAll(variables.map((row) => variableResource(row)))
   })
-  http.post('/workspaces/:workspaceId/vars', { body: createVariableBody }, async (req) => {
-    return created(
-      variableResource(await createWorkspaceVariable(req.ctx, req.params.workspaceId, req.body.data.attributes)),
-    )
+  http.post(COLLECTION, { ...CREATE, body: createVariableBody }, async (req) => {
+    const variable = await createWorkspaceVariable(req.ctx, req.params.workspaceId, req.body.data.attributes)
+    return created(variableResource(variable))
   })
-  http.get('/workspaces/:workspaceId/vars/:id', async (req) => {
+  http.get(`${COLLECTION}/:id`, { ...ONE, summary: 'Show a variable of a workspace' }, async (req) => {
     return ok(variableResource(await showWorkspaceVariable(req.ctx, req.params.workspaceId, req.params.id)))
   })
-  http.patch('/workspaces/:workspaceId/vars/:id', { body: updateVariableBody }, async (req) => {
-    return ok(variableResource(await updateWorkspaceVariable(req.ctx, req.params, req.body.data.attributes)))
-  })
-  http.delete('/workspaces/:workspaceId/vars/:id', async (req) => {
-    await deleteWorkspaceVariable(req.ctx, req.params)
-    return noContent()
-  })
-
-  http.patch('/workspaces/:workspaceId/relationships/vars', { body: updateVariablesBody }, async (req) => {
+  for (const path of MEMBERS) {
+    const update = { ...ONE, summary: 'Update a variable of a workspace', body: updateVariableBody }
+    http.patch(path, update, async (req) => {
+      return ok(variableResource(await updateWorkspaceVariable(req.ctx, req.params, req.body.data.attributes)))
+    })
+    http.delete(path, { ...NO_CONTENT, summary: 'Delete a variable of a workspace' }, async (req) => {
+      await deleteWorkspaceVariable(req.ctx, req.params)
+      return noContent()
+    })
+  }
+  const updateSeveral = { ...NO_CONTENT, summary: 'Update several variables of a workspace', body: updateVariablesBody }
+  http.patch('/workspaces/:workspaceId/relationships/vars', updateSeveral, async (req) => {
     await updateWorkspaceVariables(req.ctx, req.params.workspaceId, req.body.data)
     return noContent()
   })
+}
 
-  http.get('/vars', async (req) => {
+const LIST_BY_NAMES = {
+  ...LIST,
+  summary: 'List the variables of a workspace by its name',
+  query: {
+    'filter[organization][name]': z.string().describe('required: the name of an organization'),
+    'filter[workspace][name]': z.string().describe('required: the name of a workspace in it'),
+  },
+}
+
+/** The older interface, in which the workspace does not stand in the path. */
+export const legacyVariableRoutes: Routes = (http) => {
+  http.get('/vars', LIST_BY_NAMES, async (req) => {
     const variables = await listVariablesByNames(req.ctx, {
       organization: readText(req.query, 'filter[organization][name]'),
       workspace: readText(req.query, 'filter[workspace][name]'),
     })
     return listAll(variables.map((row) => variableResource(row)))
   })
-  http.post('/vars', { body: createLegacyVariableBody }, async (req) => {
+  http.post('/vars', { ...CREATE, body: createLegacyVariableBody }, async (req) => {
     const { attributes, relationships } = req.body.data
-    return created(
-      variableResource(await createWorkspaceVariable(req.ctx, relationships.workspace.data.id, attributes)),
-    )
-  })
-  http.patch('/vars/:id', { body: updateVariableBody }, async (req) => {
-    return ok(variableResource(await updateWorkspaceVariable(req.ctx, req.params, req.body.data.attributes)))
-  })
-  http.delete('/vars/:id', async (req) => {
-    await deleteWorkspaceVariable(req.ctx, req.params)
-    return noContent()
+    const variable = await createWorkspaceVariable(req.ctx, relationships.workspace.data.id, attributes)
+    return created(variableResource(variable))
   })
 }

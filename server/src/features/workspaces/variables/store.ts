@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type VariableRow = Selectable<Schema['variables']>
-/** Where a variable stands: on a workspace or in a variable set. */
+/** What a variable belongs to: a workspace or a variable set. */
 export type VariableOwner = { workspaceId: string } | { variableSetId: string }
 
 function of(owner: VariableOwner) {
@@ -63,7 +63,7 @@ export async function lockVariable(db: Db, owner: VariableOwner, id: string) {
   return db.selectFrom('variables').selectAll().where('id', '=', id).where(of(owner)).forUpdate().executeTakeFirst()
 }
 
-/** Takes the rows in the order of their ids, so that two who change many never wait for each other. Returns the ids found. */
+/** Locks the rows in the order of their ids, so that two such changes never deadlock. Returns the ids found. */
 export async function lockVariables(tx: Tx, owner: VariableOwner, ids: readonly string[]) {
   const rows = await tx
     .selectFrom('variables')

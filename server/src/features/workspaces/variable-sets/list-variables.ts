@@ -1,10 +1,8 @@
-import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { requireWorkspace } from '../workspaces/service.ts'
-import { listSetsForRun, requireVariableSet } from './service.ts'
-import { audited } from '../../../audit/record.ts'
-import { changeVariable, destroyVariable, insertVariable, variableAudit } from '../variables/values.ts'
+import { requireWorkspace } from '../workspaces/access.ts'
+import { requireVariableSet } from './access.ts'
+import { listSetsInForce } from './store.ts'
 import { findVariable, listVariables } from '../variables/store.ts'
 import { listOverwrites } from '../variables/resolve.ts'
 
@@ -29,7 +27,7 @@ export async function listSetVariablesIn(ctx: Ctx, workspaceId: string, variable
   )
   const set = await requireVariableSet(ctx, variableSetId, 'read')
   const scope = { workspaceId, projectId, organizationId }
-  if (!(await listSetsForRun(ctx, scope)).some(({ id }) => id === set.id)) throw notFound('variable set')
+  if (!(await listSetsInForce(ctx.db, scope)).some(({ id }) => id === set.id)) throw notFound('variable set')
   const [rows, overwrites] = await Promise.all([listVariables(ctx.db, { variableSetId }), listOverwrites(ctx, scope)])
   return rows.map((row) => ({ row, overwrites: overwrites.get(row.id) }))
 }
@@ -42,25 +40,4 @@ export async function showSetVariableIn(
   const variable = variables.find(({ row }) => row.id === variableId)
   if (!variable) throw notFound('variable')
   return variable
-}
-
-export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
-  const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  const event = variableAudit(set.organization_id, 'create')
-  return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
-}
-
-export async function updateSetVariable(
-  ctx: Ctx,
-  { variableSetId, id }: { variableSetId: string; id: string },
-  input: UpdateVariable,
-) {
-  const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  const event = variableAudit(set.organization_id, 'update', input)
-  return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
-}
-
-export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: { variableSetId: string; id: string }) {
-  const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  await destroyVariable(ctx, { variableSetId }, { id, organizationId: set.organization_id })
 }

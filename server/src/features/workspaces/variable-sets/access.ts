@@ -1,0 +1,37 @@
+import type { Ctx } from '../../../app.ts'
+import { forbidden, notFound } from '../../../errors.ts'
+import { listReadableProjects } from '../../organizations/projects/access.ts'
+import * as store from './store.ts'
+import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
+import type { VariableSet } from './variable-set.ts'
+
+/** Throws `not-found` for a set that the actor may not see, `forbidden` for one that it may only read. */
+export async function requireVariableSet(ctx: Ctx, id: string, access: 'read' | 'manage'): Promise<VariableSet> {
+  const row = await store.findVariableSet(ctx.db, ctx.actor, id)
+  const [set] = row ? await readableSets(ctx, row.organization_id, [row]) : []
+  if (!set) throw notFound('variable set')
+  if (access === 'manage' && !set.canManage) {
+    throw forbidden(`this needs the permission variable-sets:manage for the variable set ${set.name}`)
+  }
+  return set
+}
+
+/**
+ * The sets that the actor may see. Its permissions in the organization decide about the organization's sets, those in a
+ * project about the project's sets.
+ */
+export async function readableSets(ctx: Ctx, organizationId: string, rows: readonly store.VariableSetRow[]) {
+  const projectIds = [...new Set(rows.flatMap((row) => row.project_id ?? []))]
+  const [[organization], projects] = await Promise.all([
+    listReadableOrganizations(ctx, [organizationId]),
+    listReadableProjects(ctx, projectIds),
+  ])
+  const byId = new Map(projects.map((project) => [project.id, project.can]))
+  return rows.flatMap((row): VariableSet[] => {
+    const project = row.project_id === null ? undefined : byId.get(row.project_id)
+    const manage = organization?.can.has('variable-sets:manage') || project?.has('variable-sets:manage')
+    const read =
+      row.project_id === null ? organization?.can.has('variable-sets:read') : project?.has('variable-sets:read')
+    return read || manage ? [{ ...row, canManage: manage ?? false }] : []
+  })
+}

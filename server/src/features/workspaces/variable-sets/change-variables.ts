@@ -1,0 +1,61 @@
+import type { UpdateVariableSet } from '@groundstate/contract/variable-sets'
+import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { invalid } from '../../../errors.ts'
+import { requireVariableSet } from './access.ts'
+import { audited } from '../../../audit/record.ts'
+import { insertVariable } from '../variables/create.ts'
+import { changeVariable } from '../variables/update.ts'
+import { destroyVariable } from '../variables/delete.ts'
+import { variableAudit } from '../variables/audit.ts'
+import { lockVariables } from '../variables/store.ts'
+import type { VariableSet } from './variable-set.ts'
+
+export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'create')
+  return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
+}
+
+export async function updateSetVariable(
+  ctx: Ctx,
+  { variableSetId, id }: { variableSetId: string; id: string },
+  input: UpdateVariable,
+) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  const event = variableAudit(set.organization_id, 'update', input)
+  return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
+}
+
+export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: { variableSetId: string; id: string }) {
+  const set = await requireVariableSet(ctx, variableSetId, 'manage')
+  await destroyVariable(ctx, { variableSetId }, { id, organizationId: set.organization_id })
+}
+
+type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
+
+/** Adds variables to the set, and changes those that are given with their id. Each change has an audit event of its own. */
+export async function changeVariables(
+  ctx: TransactionCtx,
+  set: Pick<VariableSet, 'id' | 'organization_id'>,
+  changes: readonly VariableChange[],
+) {
+  const owner = { variableSetId: set.id }
+  const named = changes.flatMap(({ id }) => id ?? [])
+  const known = new Set(named.length === 0 ? [] : await lockVariables(ctx.db, owner, named))
+  for (const [index, change] of changes.entries()) {
+    const place = `/data/relationships/vars/data/${index}`
+    const pointer = `${place}/attributes`
+    if (change.id === undefined) {
+      const { attributes: input } = change
+      const event = variableAudit(set.organization_id, 'create')
+      await audited(ctx, event, (ctx) => insertVariable(ctx, owner, { input, pointer }))
+    } else if (!known.has(change.id)) {
+      throw invalid(`the set has no variable ${change.id}`, `${place}/id`)
+    } else if (change.attributes) {
+      const { id, attributes: input } = change
+      const event = variableAudit(set.organization_id, 'update', input)
+      await audited(ctx, event, (ctx) => changeVariable(ctx, owner, { id, input, pointer }))
+    }
+  }
+}

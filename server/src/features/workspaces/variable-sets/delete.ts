@@ -1,0 +1,10 @@
+import type { Ctx } from '../../../app.ts'
+import { requireVariableSet } from './access.ts'
+import * as store from './store.ts'
+import { audited } from '../../../audit/record.ts'
+import { variableSetAudit } from './audit.ts'
+
+export async function deleteVariableSet(ctx: Ctx, id: string) {
+  const set = await requireVariableSet(ctx, id, 'manage')
+  await audited(ctx, variableSetAudit(set, 'destroy'), (ctx) => store.deleteVariableSet(ctx.db, id))
+}

@@ -1,0 +1,29 @@
+import { identifiersBody } from '@groundstate/contract/json-api'
+import { noContent } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { addSetProjects, addSetWorkspaces, removeSetProjects, removeSetWorkspaces } from './change-scope.ts'
+
+const WORKSPACES = { body: identifiersBody('workspaces'), answers: { 204: null } }
+const PROJECTS = { body: identifiersBody('projects'), answers: { 204: null } }
+
+/** Where sets apply. */
+export const variableSetScopeRoutes: Routes = (http) => {
+  const workspaces = '/varsets/:id/relationships/workspaces'
+  http.post(workspaces, { ...WORKSPACES, summary: 'Apply a variable set to workspaces' }, async (req) => {
+    await addSetWorkspaces(req.ctx, req.params.id, req.body.data)
+    return noContent()
+  })
+  http.delete(workspaces, { ...WORKSPACES, summary: 'Remove a variable set from workspaces' }, async (req) => {
+    await removeSetWorkspaces(req.ctx, req.params.id, req.body.data)
+    return noContent()
+  })
+  const projects = '/varsets/:id/relationships/projects'
+  http.post(projects, { ...PROJECTS, summary: 'Apply a variable set to projects' }, async (req) => {
+    await addSetProjects(req.ctx, req.params.id, req.body.data)
+    return noContent()
+  })
+  http.delete(projects, { ...PROJECTS, summary: 'Remove a variable set from projects' }, async (req) => {
+    await removeSetProjects(req.ctx, req.params.id, req.body.data)
+    return noContent()
+  })
+}

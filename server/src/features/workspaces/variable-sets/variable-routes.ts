@@ -1,0 +1,52 @@
+import { documentOf, wholeListOf } from '@groundstate/contract/answers'
+import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
+import { created, listAll, noContent, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { variableResource } from '../variables/resource.ts'
+import { createSetVariable, deleteSetVariable, updateSetVariable } from './change-variables.ts'
+import { listSetVariables, listSetVariablesIn, showSetVariable, showSetVariableIn } from './list-variables.ts'
+
+const LIST = { answers: { 200: wholeListOf(variableSchema) } }
+const ONE = { answers: { 200: documentOf(variableSchema) } }
+const CREATE = {
+  summary: 'Create a variable in a variable set',
+  answers: { 201: documentOf(variableSchema) },
+  body: createVariableBody,
+}
+const UPDATE = { ...ONE, summary: 'Update a variable of a variable set', body: updateVariableBody }
+const DELETE = { summary: 'Delete a variable of a variable set', answers: { 204: null } }
+
+/** The variables of sets. */
+export const variableSetVariableRoutes: Routes = (http) => {
+  const path = '/varsets/:variableSetId/relationships/vars'
+  http.get(path, { ...LIST, summary: 'List the variables of a variable set' }, async (req) => {
+    const variables = await listSetVariables(req.ctx, req.params.variableSetId)
+    return listAll(variables.map((row) => variableResource(row)))
+  })
+  http.post(path, CREATE, async (req) => {
+    const variable = await createSetVariable(req.ctx, req.params.variableSetId, req.body.data.attributes)
+    return created(variableResource(variable))
+  })
+  http.get(`${path}/:id`, { ...ONE, summary: 'Show a variable of a variable set' }, async (req) => {
+    return ok(variableResource(await showSetVariable(req.ctx, req.params.variableSetId, req.params.id)))
+  })
+  http.patch(`${path}/:id`, UPDATE, async (req) => {
+    return ok(variableResource(await updateSetVariable(req.ctx, req.params, req.body.data.attributes)))
+  })
+  http.delete(`${path}/:id`, DELETE, async (req) => {
+    await deleteSetVariable(req.ctx, req.params)
+    return noContent()
+  })
+
+  const inWorkspace = '/workspaces/:workspaceId/varsets/:variableSetId/relationships/vars'
+  http.get(inWorkspace, { ...LIST, summary: 'List the variables of a set in force in a workspace' }, async (req) => {
+    const { workspaceId, variableSetId } = req.params
+    const variables = await listSetVariablesIn(req.ctx, workspaceId, variableSetId)
+    return listAll(variables.map(({ row, overwrites }) => variableResource(row, overwrites)))
+  })
+  const showInWorkspace = { ...ONE, summary: 'Show a variable of a set in force in a workspace' }
+  http.get(`${inWorkspace}/:variableId`, showInWorkspace, async (req) => {
+    const { row, overwrites } = await showSetVariableIn(req.ctx, req.params)
+    return ok(variableResource(row, overwrites))
+  })
+}
