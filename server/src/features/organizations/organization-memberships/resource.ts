@@ -1,11 +1,10 @@
 import type { MembershipResource } from '@groundstate/contract/memberships'
 import type { InvitedUserResource } from '@groundstate/contract/users'
-import type { Membership } from './membership.ts'
+import type { Membership, ShownMembership } from './membership.ts'
 
-type Shown = Membership & { hidesEmail?: boolean }
 type Teams = MembershipResource['relationships']['teams']['data']
 
-export function membershipResource(membership: Shown, teams: Teams): MembershipResource {
+export function membershipResource(membership: ShownMembership, teams: Teams): MembershipResource {
   return {
     id: membership.id,
     type: 'organization-memberships',
@@ -24,15 +23,15 @@ export function membershipResource(membership: Shown, teams: Teams): MembershipR
   }
 }
 
-/** Clients expect a user behind every membership: an invited person has the id of nobody yet. */
+/** Clients expect a user behind every membership, so an invitation has an id that no user has yet. */
 function memberId({ user_id, placeholder_id }: Membership) {
   return user_id ?? placeholder_id ?? ''
 }
 
-/** What stands in for the account of an invited person. */
-export function invitedUserResource(membership: Shown): InvitedUserResource {
+/** What stands in for the account of an invited person, with the id that the membership names. */
+export function invitedUserResource(id: string): InvitedUserResource {
   return {
-    id: memberId(membership),
+    id,
     type: 'users',
     attributes: {
       username: null,

@@ -1,16 +1,67 @@
-import { createMembershipBody, MEMBERSHIP_STATUSES } from '@groundstate/contract/memberships'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { membershipIncludes, ownMembershipIncludes } from '@groundstate/contract/includes'
+import {
+  createMembershipBody,
+  MEMBERSHIP_STATUSES,
+  membershipPage,
+  membershipSchema,
+} from '@groundstate/contract/memberships'
+import { invitedUserSchema, userSchema } from '@groundstate/contract/users'
+import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
 import { type Answer, created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readBoolean, readList, readSort, readText } from '../../../http/query.ts'
+import { requireMembership } from './access.ts'
 import { createMembership } from './create.ts'
 import { deleteMembership } from './delete.ts'
-import { MEMBERSHIP_INCLUDES, membershipDocument, membershipDocuments, OWN_MEMBERSHIP_INCLUDES } from './documents.ts'
+import { loadUsers } from './includes.ts'
 import { listMemberships, listOwnMemberships, listTeamMemberships } from './list.ts'
-import { requireMembership } from './access.ts'
+import { showMembership, showMemberships } from './show.ts'
+
+const OF_ORGANIZATION = '/organizations/:organization/organization-memberships'
+const ONE = '/organization-memberships/:membershipId'
+
+const LIST = {
+  summary: 'List the memberships of an organization',
+  answers: { 200: membershipPage },
+  include: membershipIncludes,
+  query: {
+    'filter[status]': z.enum(MEMBERSHIP_STATUSES),
+    'filter[email]': z.string().describe('email addresses, separated by commas'),
+    q: z.string().describe('part of the username or of the email address'),
+  },
+}
+const CREATE = {
+  summary: 'Invite a person to an organization',
+  answers: {
+    201: documentOf(membershipSchema).extend({ included: z.array(z.union([userSchema, invitedUserSchema])) }),
+  },
+  body: createMembershipBody,
+}
+const LIST_OWN = {
+  summary: "List the caller's own memberships",
+  answers: { 200: pageOf(membershipSchema) },
+  include: ownMembershipIncludes,
+}
+const SHOW = {
+  summary: 'Show an organization membership',
+  answers: { 200: documentOf(membershipSchema) },
+  include: membershipIncludes,
+}
+const DELETE = { summary: 'Remove a person from an organization', answers: { 204: null } }
+const LIST_OF_TEAM = {
+  summary: 'List the organization memberships in a team',
+  answers: { 200: pageOf(membershipSchema) },
+  query: {
+    'filter[status]': z.enum(MEMBERSHIP_STATUSES),
+    'filter[is_service_account]': z.boolean().describe('true: none, since service accounts have no memberships'),
+    sort: z.enum(['status', '-status']),
+  },
+}
 
 export const membershipRoutes: Routes = (http) => {
-  http.get('/organizations/:organization/organization-memberships', { include: MEMBERSHIP_INCLUDES }, async (req) => {
+  http.get(OF_ORGANIZATION, LIST, async (req) => {
     const page = req.page()
     const { rows, total, active, invited } = await listMemberships(req.ctx, req.params.organization, {
       page,
@@ -18,32 +69,29 @@ export const membershipRoutes: Routes = (http) => {
       emails: readList(req.query, 'filter[email]'),
       q: readText(req.query, 'q'),
     })
-    const { resources, included } = await membershipDocuments(req.ctx, rows, req.includes)
-    const answer = listPage({ url: req.url, page }, { rows: resources, total }, included)
+    const answer = listPage({ url: req.url, page }, { rows: await showMemberships(req.ctx, rows), total })
     return withMeta(answer, { 'status-counts': { total, active, invited } })
   })
-  http.post('/organizations/:organization/organization-memberships', { body: createMembershipBody }, async (req) => {
+  http.post(OF_ORGANIZATION, CREATE, async (req) => {
     const membership = await createMembership(req.ctx, req.params.organization, req.body.data)
+    const resource = await showMembership(req.ctx, membership)
     // The public API always sends the user along with a new membership.
-    const { resource, included } = await membershipDocument(req.ctx, membership, new Set(['user']))
-    return created(resource, included)
+    const users = await loadUsers(req.ctx, [resource])
+    return created(resource, [...users.values()])
   })
-  http.get('/organization-memberships', { include: OWN_MEMBERSHIP_INCLUDES }, async (req) => {
+  http.get('/organization-memberships', LIST_OWN, async (req) => {
     const page = req.page()
     const { rows, total } = await listOwnMemberships(req.ctx, page)
-    const { resources, included } = await membershipDocuments(req.ctx, rows, req.includes)
-    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+    return listPage({ url: req.url, page }, { rows: await showMemberships(req.ctx, rows), total })
   })
-  http.get('/organization-memberships/:membershipId', { include: MEMBERSHIP_INCLUDES }, async (req) => {
-    const membership = await requireMembership(req.ctx, req.params.membershipId)
-    const { resource, included } = await membershipDocument(req.ctx, membership, req.includes)
-    return ok(resource, included)
+  http.get(ONE, SHOW, async (req) => {
+    return ok(await showMembership(req.ctx, await requireMembership(req.ctx, req.params.membershipId)))
   })
-  http.delete('/organization-memberships/:membershipId', async (req) => {
+  http.delete(ONE, DELETE, async (req) => {
     await deleteMembership(req.ctx, req.params.membershipId)
     return noContent()
   })
-  http.get('/teams/:teamId/relationships/organization-memberships', async (req) => {
+  http.get('/teams/:teamId/relationships/organization-memberships', LIST_OF_TEAM, async (req) => {
     const page = req.page()
     const sort = readText(req.query, 'sort') === undefined ? undefined : readSort(req.query, ['status'], 'status')
     const query = {
@@ -54,7 +102,7 @@ export const membershipRoutes: Routes = (http) => {
     // Service accounts have no memberships.
     const none = readBoolean(req.query, 'filter[is_service_account]') === true
     const { rows, total } = await listTeamMemberships(req.ctx, req.params.teamId, query)
-    const { resources } = await membershipDocuments(req.ctx, none ? [] : rows, new Set())
+    const resources = await showMemberships(req.ctx, none ? [] : rows)
     return listPage({ url: req.url, page }, { rows: resources, total: none ? 0 : total })
   })
 }

@@ -1,4 +1,6 @@
-import { createTokenBody } from '@groundstate/contract/tokens'
+import { documentOf } from '@groundstate/contract/answers'
+import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
+import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -8,19 +10,31 @@ import { tokenResource } from '../../identity/tokens/resource.ts'
 
 const PATH = '/organizations/:organizationName/authentication-token'
 
+const query = {
+  token: z.enum(['organization', 'audit-trails']).describe('which of the two tokens; organization when absent'),
+}
+const SHOW = { summary: 'Show the token of an organization', answers: { 200: documentOf(tokenSchema) }, query }
+const CREATE = {
+  summary: 'Create the token of an organization',
+  answers: { 201: documentOf(tokenSchema) },
+  body: createTokenBody,
+  query,
+}
+const DELETE = { summary: 'Delete the token of an organization', answers: { 204: null }, query }
+
 export const organizationTokenRoutes: Routes = (http) => {
-  http.get(PATH, async (req) => {
+  http.get(PATH, SHOW, async (req) => {
     const token = await showOrganizationToken(req.ctx, req.params.organizationName, readKind(req.query))
     return ok(tokenResource(token))
   })
 
-  http.post(PATH, { body: createTokenBody }, async (req) => {
+  http.post(PATH, CREATE, async (req) => {
     const input = { ...req.body, kind: readKind(req.query) }
     const { token, text } = await createOrganizationToken(req.ctx, req.params.organizationName, input)
     return created(tokenResource(token, text))
   })
 
-  http.delete(PATH, async (req) => {
+  http.delete(PATH, DELETE, async (req) => {
     await deleteOrganizationToken(req.ctx, req.params.organizationName, readKind(req.query))
     return noContent()
   })

@@ -1,6 +1,6 @@
 import type { Facts } from '../../../auth/facts.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
-import * as store from './store.ts'
+import type * as store from './store.ts'
 
 /** An organization that the actor may see, with what it may do there. */
 export type Organization = Omit<FoundOrganization, 'facts'> & { can: ReadonlySet<OrganizationPermission>; facts: Facts }

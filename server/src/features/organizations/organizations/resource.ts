@@ -69,7 +69,9 @@ export function organizationResource(organization: Organization): OrganizationRe
   }
 }
 
-export function entitlementSetResource(organization: Organization): EntitlementSetResource {
+export function entitlementSetResource(
+  organization: Pick<Organization, 'id' | 'name' | 'plan'>,
+): EntitlementSetResource {
   return {
     id: organization.id,
     type: 'entitlement-sets',

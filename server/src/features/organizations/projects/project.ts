@@ -1,6 +1,6 @@
 import type { Facts } from '../../../auth/facts.ts'
 import type { ProjectPermission } from '../../../auth/permissions.ts'
-import * as store from './store.ts'
+import type * as store from './store.ts'
 
 export type FoundProject = NonNullable<Awaited<ReturnType<typeof store.findProject>>>
 

@@ -1,5 +1,6 @@
+import { z } from 'zod'
 import { AppError } from '../../../errors.ts'
-import { redirect } from '../../../http/answers.ts'
+import { binary, redirect } from '../../../http/answers.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
@@ -9,8 +10,27 @@ import { refusalPage } from '../../identity/oauth/pages.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 
+/** A refusal is a page, since a person reads it. */
+const PAGE = binary('text/html')
+
+const START = {
+  ...PUBLIC,
+  summary: 'Start to sign in at the identity provider',
+  answers: { 302: null, 404: PAGE, 503: PAGE },
+  query: { return_to: z.string().describe('path to go to after the sign-in') },
+}
+const FINISH = {
+  ...PUBLIC,
+  summary: 'Finish to sign in at the identity provider',
+  answers: { 303: null, 401: PAGE, 403: PAGE, 404: PAGE, 503: PAGE },
+  query: {
+    code: z.string().describe('from the identity provider'),
+    state: z.string().describe('from the identity provider'),
+  },
+}
+
 export const ssoRoutes: Routes = (http) => {
-  http.get('/auth/oidc', PUBLIC, async (req) => {
+  http.get('/auth/oidc', START, async (req) => {
     try {
       const { url, pending } = await startSignOn(req.ctx, ownPath(readText(req.query, 'return_to')))
       return {
@@ -22,7 +42,7 @@ export const ssoRoutes: Routes = (http) => {
     }
   })
 
-  http.get('/auth/oidc/callback', PUBLIC, async (req) => {
+  http.get('/auth/oidc/callback', FINISH, async (req) => {
     try {
       const pending = requirePending(req.ctx, req.raw)
       const query = req.url.replace(/^[^?]*/, '')

@@ -1,4 +1,6 @@
-import { createTokenBody, deleteTokensBody } from '@groundstate/contract/tokens'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { createTokenBody, deleteTokensBody, tokenSchema } from '@groundstate/contract/tokens'
+import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -14,44 +16,82 @@ const LEGACY = '/teams/:teamId/authentication-token'
 const NAMED = '/teams/:teamId/authentication-tokens'
 const OF_ORGANIZATION = '/organizations/:organizationName/team-tokens'
 
-export const teamTokenRoutes: Routes = (http) => {
-  http.get(LEGACY, async (req) => ok(tokenResource(await showLegacyTeamToken(req.ctx, req.params.teamId))))
+const EXPIRY_STATUSES = ['expired', 'active', 'never'] as const
 
-  http.post(LEGACY, { body: createTokenBody }, async (req) => {
+const LIST_QUERY = {
+  q: z.string().describe('part of the team name or of the description'),
+  'filter[expiry_status]': z.enum(EXPIRY_STATUSES),
+  sort: z
+    .enum(TEAM_TOKEN_SORTS.flatMap((name) => [name, `-${name}`]))
+    .describe('descending with a - before it; -created-at when absent'),
+}
+const SHOW_LEGACY = {
+  summary: 'Show the legacy token of a team',
+  answers: { 200: documentOf(tokenSchema) },
+}
+const CREATE_LEGACY = {
+  summary: 'Create the legacy token of a team',
+  answers: { 201: documentOf(tokenSchema) },
+  body: createTokenBody,
+}
+const DELETE_LEGACY = { summary: 'Delete the legacy token of a team', answers: { 204: null } }
+const LIST_OF_TEAM = {
+  summary: 'List the tokens of a team',
+  answers: { 200: pageOf(tokenSchema) },
+  query: LIST_QUERY,
+}
+const CREATE = {
+  summary: 'Create a token of a team',
+  answers: { 201: documentOf(tokenSchema) },
+  body: createTokenBody,
+}
+const LIST = {
+  summary: 'List the team tokens of an organization',
+  answers: { 200: pageOf(tokenSchema) },
+  query: LIST_QUERY,
+}
+const DELETE = {
+  summary: 'Delete team tokens of an organization',
+  answers: { 204: null },
+  body: deleteTokensBody,
+}
+
+export const teamTokenRoutes: Routes = (http) => {
+  http.get(LEGACY, SHOW_LEGACY, async (req) => ok(tokenResource(await showLegacyTeamToken(req.ctx, req.params.teamId))))
+
+  http.post(LEGACY, CREATE_LEGACY, async (req) => {
     const { token, text } = await createLegacyTeamToken(req.ctx, req.params.teamId, req.body)
     return created(tokenResource(token, text))
   })
 
-  http.delete(LEGACY, async (req) => {
+  http.delete(LEGACY, DELETE_LEGACY, async (req) => {
     await deleteLegacyTeamToken(req.ctx, req.params.teamId)
     return noContent()
   })
 
-  http.get(NAMED, async (req) => {
+  http.get(NAMED, LIST_OF_TEAM, async (req) => {
     const page = req.page()
     const { rows, total } = await listTokensOfTeam(req.ctx, req.params.teamId, readQuery(req.query, page))
     return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
   })
 
-  http.post(NAMED, { body: createTokenBody }, async (req) => {
+  http.post(NAMED, CREATE, async (req) => {
     const { token, text } = await createTeamToken(req.ctx, req.params.teamId, req.body)
     return created(tokenResource(token, text))
   })
 
-  http.get(OF_ORGANIZATION, async (req) => {
+  http.get(OF_ORGANIZATION, LIST, async (req) => {
     const page = req.page()
     const { rows, total } = await listTeamTokens(req.ctx, req.params.organizationName, readQuery(req.query, page))
     return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
   })
 
-  http.delete(OF_ORGANIZATION, { body: deleteTokensBody }, async (req) => {
+  http.delete(OF_ORGANIZATION, DELETE, async (req) => {
     const ids = req.body.data.map((token) => token.id)
     await deleteTeamTokens(req.ctx, req.params.organizationName, ids)
     return noContent()
   })
 }
-
-const EXPIRY_STATUSES = ['expired', 'active', 'never'] as const
 
 function readQuery(query: Record<string, unknown>, page: Page): ListTeamTokens {
   const text = (name: string) => {

@@ -1,8 +1,5 @@
-import { requireTeamForTokens } from './access.ts'
-
-type Team = Awaited<ReturnType<typeof requireTeamForTokens>>
-
-export function tokenSubject(team: Team) {
+/** A team's token acts as the service account of the team. */
+export function tokenSubject(team: { id: string; organization_id: string; service_user_id: string }) {
   return {
     kind: 'team',
     team_id: team.id,

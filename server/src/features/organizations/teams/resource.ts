@@ -1,19 +1,14 @@
 import type { TeamResource } from '@groundstate/contract/teams'
 import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import { missingAccess } from '../../../auth/team-permissions.ts'
-import { attributeName } from './organization-access.ts'
+import { attributeName } from './access-attributes.ts'
+import type { TeamMember } from './members-store.ts'
 import type { Team } from './team.ts'
 
-type Relations = TeamResource['relationships']
-export type TeamRelations = {
-  users: Relations['users']['data']
-  memberships: Relations['organization-memberships']['data']
-}
-
-export function teamResource(team: Team, { users, memberships }: TeamRelations): TeamResource {
+export function teamResource(team: Team, members: readonly TeamMember[]): TeamResource {
   const { can, is_owners: isOwners } = team
   const self = `/api/v2/teams/${team.id}`
-  // Whoever would get more by it puts nobody into a team, and changes nothing about it.
+  // An actor without the access of the team may not add members: it could give itself that access.
   const isInReach = missingAccess(team.facts, team).length === 0
   const updates = can.has('team:update') && isInReach
   return {
@@ -43,13 +38,23 @@ export function teamResource(team: Team, { users, memberships }: TeamRelations):
     },
     relationships: {
       organization: { data: { id: team.organization_name, type: 'organizations' } },
-      users: { data: users },
-      'organization-memberships': { data: memberships },
+      users: { data: users(members) },
+      'organization-memberships': { data: memberships(members) },
       'authentication-token': { links: { related: `${self}/authentication-token` } },
       'authentication-tokens': { links: { related: `${self}/authentication-tokens` } },
     },
     links: { self },
   }
+}
+
+function users(members: readonly TeamMember[]): TeamResource['relationships']['users']['data'] {
+  return members.flatMap(({ user_id: id }) => (id === null ? [] : { id, type: 'users' }))
+}
+
+function memberships(
+  members: readonly TeamMember[],
+): TeamResource['relationships']['organization-memberships']['data'] {
+  return members.flatMap(({ membership_id: id }) => (id === null ? [] : { id, type: 'organization-memberships' }))
 }
 
 function organizationAccess(team: Team) {

@@ -1,70 +1,95 @@
-import { createTeamBody, teamMembershipsBody, teamUsersBody, updateTeamBody } from '@groundstate/contract/teams'
-import type { Ctx } from '../../../app.ts'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { teamIncludes } from '@groundstate/contract/includes'
+import {
+  createTeamBody,
+  teamMembershipsBody,
+  teamSchema,
+  teamUsersBody,
+  updateTeamBody,
+} from '@groundstate/contract/teams'
+import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readList, readText } from '../../../http/query.ts'
+import { requireTeam } from './access.ts'
+import { addTeamMemberships, addTeamUsers, removeTeamMemberships, removeTeamUsers } from './change-members.ts'
 import { createTeam } from './create.ts'
 import { deleteTeam } from './delete.ts'
-import { updateTeam } from './update.ts'
-import { TEAM_INCLUDES, teamDocuments } from './documents.ts'
-import { addTeamMemberships, addTeamUsers, removeTeamMemberships, removeTeamUsers } from './change-members.ts'
 import { listTeams } from './list.ts'
-import { requireTeam } from './access.ts'
-import type { Team } from './team.ts'
+import { showTeam, showTeams } from './show.ts'
+import { updateTeam } from './update.ts'
 
-const USERS = '/teams/:teamId/relationships/users'
-const MEMBERSHIPS = '/teams/:teamId/relationships/organization-memberships'
+const LIST = {
+  summary: 'List the teams of an organization',
+  answers: { 200: pageOf(teamSchema) },
+  include: teamIncludes,
+  query: {
+    'filter[names]': z.string().describe('names, separated by commas'),
+    q: z.string().describe('part of the name'),
+  },
+}
+const CREATE = { summary: 'Create a team', answers: { 201: documentOf(teamSchema) }, body: createTeamBody }
+const SHOW = { summary: 'Show a team', answers: { 200: documentOf(teamSchema) }, include: teamIncludes }
+const UPDATE = { summary: 'Update a team', answers: { 200: documentOf(teamSchema) }, body: updateTeamBody }
+const DELETE = { summary: 'Delete a team', answers: { 204: null } }
 
 export const teamRoutes: Routes = (http) => {
-  http.get('/organizations/:organization/teams', { include: TEAM_INCLUDES }, async (req) => {
+  http.get('/organizations/:organization/teams', LIST, async (req) => {
     const page = req.page()
     const { rows, total } = await listTeams(req.ctx, req.params.organization, {
       page,
       names: readList(req.query, 'filter[names]'),
       q: readText(req.query, 'q'),
     })
-    const { resources, included } = await teamDocuments(req.ctx, rows, req.includes)
-    return listPage({ url: req.url, page }, { rows: resources, total }, included)
+    return listPage({ url: req.url, page }, { rows: await showTeams(req.ctx, rows), total })
   })
-  http.post('/organizations/:organization/teams', { body: createTeamBody }, async (req) => {
+  http.post('/organizations/:organization/teams', CREATE, async (req) => {
     const team = await createTeam(req.ctx, req.params.organization, req.body.data.attributes)
-    return created((await document(req.ctx, team)).resource)
+    return created(await showTeam(req.ctx, team))
   })
-  http.get('/teams/:teamId', { include: TEAM_INCLUDES }, async (req) => {
-    const team = await requireTeam(req.ctx, req.params.teamId, 'team:read')
-    const { resource, included } = await document(req.ctx, team, req.includes)
-    return ok(resource, included)
+  http.get('/teams/:teamId', SHOW, async (req) => {
+    return ok(await showTeam(req.ctx, await requireTeam(req.ctx, req.params.teamId, 'team:read')))
   })
-  http.patch('/teams/:teamId', { body: updateTeamBody }, async (req) => {
-    const team = await updateTeam(req.ctx, req.params.teamId, req.body.data.attributes)
-    return ok((await document(req.ctx, team)).resource)
+  http.patch('/teams/:teamId', UPDATE, async (req) => {
+    return ok(await showTeam(req.ctx, await updateTeam(req.ctx, req.params.teamId, req.body.data.attributes)))
   })
-  http.delete('/teams/:teamId', async (req) => {
+  http.delete('/teams/:teamId', DELETE, async (req) => {
     await deleteTeam(req.ctx, req.params.teamId)
     return noContent()
   })
+  registerMembers(http)
+}
 
-  http.post(USERS, { body: teamUsersBody }, async (req) => {
+const USERS = '/teams/:teamId/relationships/users'
+const MEMBERSHIPS = '/teams/:teamId/relationships/organization-memberships'
+
+const registerMembers: Routes = (http) => {
+  http.post(USERS, { summary: 'Add users to a team', answers: { 204: null }, body: teamUsersBody }, async (req) => {
     await addTeamUsers(req.ctx, req.params.teamId, req.body.data)
     return noContent()
   })
-  http.delete(USERS, { body: teamUsersBody }, async (req) => {
-    await removeTeamUsers(req.ctx, req.params.teamId, req.body.data)
-    return noContent()
-  })
-  http.post(MEMBERSHIPS, { body: teamMembershipsBody }, async (req) => {
-    await addTeamMemberships(req.ctx, req.params.teamId, req.body.data)
-    return noContent()
-  })
-  http.delete(MEMBERSHIPS, { body: teamMembershipsBody }, async (req) => {
-    await removeTeamMemberships(req.ctx, req.params.teamId, req.body.data)
-    return noContent()
-  })
-}
-
-async function document(ctx: Ctx, team: Team, includes: ReadonlySet<string> = new Set()) {
-  const { resources, included } = await teamDocuments(ctx, [team], includes)
-  const [resource] = resources
-  if (!resource) throw new Error('every team has a resource')
-  return { resource, included }
+  http.delete(
+    USERS,
+    { summary: 'Remove users from a team', answers: { 204: null }, body: teamUsersBody },
+    async (req) => {
+      await removeTeamUsers(req.ctx, req.params.teamId, req.body.data)
+      return noContent()
+    },
+  )
+  http.post(
+    MEMBERSHIPS,
+    { summary: 'Add organization memberships to a team', answers: { 204: null }, body: teamMembershipsBody },
+    async (req) => {
+      await addTeamMemberships(req.ctx, req.params.teamId, req.body.data)
+      return noContent()
+    },
+  )
+  http.delete(
+    MEMBERSHIPS,
+    { summary: 'Remove organization memberships from a team', answers: { 204: null }, body: teamMembershipsBody },
+    async (req) => {
+      await removeTeamMemberships(req.ctx, req.params.teamId, req.body.data)
+      return noContent()
+    },
+  )
 }

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../auth/actor.ts'
 import type { Facts } from '../../../auth/facts.ts'
 import type { TeamFacts, TeamPermission } from '../../../auth/team-permissions.ts'
-import * as store from './store.ts'
+import type * as store from './store.ts'
 
 export type FoundTeam = NonNullable<Awaited<ReturnType<typeof store.findTeam>>>
 

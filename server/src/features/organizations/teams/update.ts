@@ -6,7 +6,7 @@ import { type AccessColumns, checkHoldsAccess, type TeamPermission } from '../..
 import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
 import { requireTeam } from './access.ts'
-import { accessChanges } from './organization-access.ts'
+import { accessChanges } from './access-attributes.ts'
 import { settingColumns, uniqueName } from './settings.ts'
 import * as store from './store.ts'
 import type { Team } from './team.ts'
