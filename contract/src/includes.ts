@@ -53,9 +53,9 @@ export const configurationVersionIncludes = {
 } as const satisfies IncludeTable
 
 export const taskStageIncludes = {
+  task_results: taskResultSchema,
   run: runSchema,
   'run.workspace': workspaceSchema,
-  task_results: taskResultSchema,
   policy_evaluations: null,
   cost_estimate: null,
 } as const satisfies IncludeTable

@@ -88,7 +88,7 @@ export async function releaseVerdict(tx: Tx, id: string) {
     .set({ held_until: null })
     .where('id', '=', id)
     .where('held_until', 'is not', null)
-    .returning(['run_id', 'message'])
+    .returning('message')
     .executeTakeFirst()
 }
 
