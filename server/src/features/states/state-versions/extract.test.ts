@@ -7,11 +7,13 @@ let app: TestApp
 let ada: TestUser
 let organization: string
 let workspace: StateClient
+
 beforeAll(async () => {
   app = await createTestApp()
   ada = await createUser(app)
   organization = (await createOrganization(app, ada)).name
 })
+
 beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)
 })
@@ -108,14 +110,4 @@ test.each([
     detail: expect.stringContaining(name),
     source: { pointer: '/data/attributes/state' },
   })
-})
-
-test('a rollback above the highest serial that there is is refused', async () => {
-  const raw = stateOf({ serial: Number.MAX_SAFE_INTEGER }, 0)
-  const created = await workspace.create(raw)
-
-  const answer = await workspace.rollBack(created.id)
-
-  expect(answer.status).toBe(409)
-  expect(answer.json().errors[0].detail).toContain(String(Number.MAX_SAFE_INTEGER))
 })

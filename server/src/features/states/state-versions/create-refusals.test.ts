@@ -3,7 +3,6 @@ import { createOrganizationToken } from '../../organizations/organization-tokens
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
 import {
-  download,
   lockedWorkspace,
   md5,
   rawState,
@@ -28,114 +27,6 @@ beforeEach(async () => {
 })
 
 const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one', 'two'] })
-
-describe('the answer to a version created with its content', () => {
-  test('is 201 with the attributes of INTERFACE §4.1', async () => {
-    const answer = await workspace.post(raw)
-
-    expect(answer.status).toBe(201)
-    expect(answer.headers['content-type']).toContain('application/vnd.api+json')
-    expect(answer.headers['x-terraform-snapshot-interval']).toMatch(/^\d+$/)
-    const { data } = answer.json()
-    expect(data).toMatchObject({ id: expect.stringMatching(/^sv-\w{16}$/), type: 'state-versions' })
-    expect(data.attributes).toEqual({
-      'created-at': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      size: raw.length,
-      'hosted-state-download-url': expect.stringMatching(/^http:\/\/groundstate\.test\/_objects\/v1\/object\//),
-      'hosted-json-state-download-url': null,
-      'hosted-state-upload-url': null,
-      'hosted-json-state-upload-url': null,
-      modules: { root: { 'terraform-data': 2 } },
-      providers: { 'provider["terraform.io/builtin/terraform"]': { 'terraform-data': 2 } },
-      resources: ['one', 'two'].map((name) => ({
-        name,
-        type: 'terraform_data',
-        count: 1,
-        module: 'root',
-        provider: 'provider["terraform.io/builtin/terraform"]',
-      })),
-      'resources-processed': true,
-      intermediate: false,
-      serial: 3,
-      'state-version': 4,
-      status: 'finalized',
-      'engine-version': '1.11.4',
-      'terraform-version': '1.11.4',
-    })
-    expect(data.relationships).toEqual({
-      run: { data: null },
-      'created-by': {
-        data: { id: ada.id, type: 'users' },
-        links: { self: `/api/v2/users/${ada.id}`, related: `/api/v2/users/${ada.id}` },
-      },
-      workspace: { data: { id: workspace.id, type: 'workspaces' } },
-      outputs: { data: [{ id: expect.stringMatching(/^wsout-\w{16}$/), type: 'state-version-outputs' }] },
-    })
-    expect(data.links).toEqual({ self: `/api/v2/state-versions/${data.id}` })
-  })
-
-  test('comes when the version is the current one already, byte for byte', async () => {
-    const created = await workspace.create(raw)
-
-    const current = (await workspace.current()).json().data
-    expect(current.id).toBe(created.id)
-    const content = await download(app, current.attributes['hosted-state-download-url'])
-    expect(content.status).toBe(200)
-    expect(content.bytes.equals(raw)).toBe(true)
-  })
-
-  test('comes when outputs and the count of resources can be read already', async () => {
-    await workspace.create(raw)
-
-    const outputs = (await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)).json()
-    expect(outputs.data).toMatchObject([{ attributes: { name: 'region', value: 'eu', type: 'string' } }])
-    const { attributes } = (await workspace.request('GET', `/workspaces/${workspace.id}`)).json().data
-    expect(attributes['resource-count']).toBe(2)
-  })
-
-  test('has a JSON state to download when one came along', async () => {
-    const json = Buffer.from('{"format_version":"1.0"}')
-
-    const { attributes } = await workspace.create(raw, { 'json-state': json.toString('base64') })
-
-    expect(attributes['hosted-json-state-upload-url']).toBeNull()
-    expect((await download(app, attributes['hosted-json-state-download-url'])).bytes).toEqual(json)
-  })
-
-  test('has no JSON state to download for an engine older than 1.3', async () => {
-    const old = Buffer.from(raw.toString().replace('"1.11.4"', '"1.2.9"'))
-
-    const { attributes } = await workspace.create(old, { 'json-state': Buffer.from('{}').toString('base64') })
-
-    expect(attributes['engine-version']).toBe('1.2.9')
-    expect(attributes['hosted-json-state-download-url']).toBeNull()
-  })
-
-  test('shows outputs from json-state-outputs in place of those in the state', async () => {
-    const outputs = { region: { sensitive: false, type: 'string', value: 'us' } }
-
-    const { id } = await workspace.create(raw, {
-      'json-state-outputs': Buffer.from(JSON.stringify(outputs)).toString('base64'),
-    })
-
-    const answer = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
-    expect(answer.data.map((output: any) => output.attributes)).toEqual([
-      { name: 'region', sensitive: false, type: 'string', 'detailed-type': 'string', value: 'us' },
-    ])
-  })
-
-  test('takes a content of megabytes in the body', async () => {
-    const large = rawState({ serial: 4, outputs: { region: 'eu' }, resources: ['big'], padding: 6_000_000 })
-
-    const version = await workspace.create(large)
-
-    expect(version.attributes).toMatchObject({ size: large.length, status: 'finalized', 'resources-processed': false })
-    expect((await download(app, version.attributes['hosted-state-download-url'])).bytes.equals(large)).toBe(true)
-    await app.runJobs()
-    const { attributes } = await workspace.show(version.id)
-    expect(attributes).toMatchObject({ 'resources-processed': true, modules: { root: { 'terraform-data': 1 } } })
-  })
-})
 
 describe('who may create a version', () => {
   test('a workspace that does not exist is not found', async () => {
@@ -229,13 +120,6 @@ describe('a malformed body is 422 with a pointer', () => {
   })
 })
 
-test('a lineage may be missing', async () => {
-  const { lineage: _, ...state } = JSON.parse(raw.toString())
-  const content = Buffer.from(JSON.stringify(state))
-
-  expect((await workspace.post(content, { lineage: undefined })).status).toBe(201)
-})
-
 describe('the lock', () => {
   test('a workspace that is not locked is a conflict', async () => {
     await workspace.unlock()
@@ -319,33 +203,6 @@ describe('serial and lineage', () => {
   })
 })
 
-test("OpenTofu's encrypted state is kept as it is, and extracted to nothing", async () => {
-  const encrypted = Buffer.from(
-    JSON.stringify({ serial: 5, lineage: 'l', meta: {}, encrypted_data: 'c2VjcmV0', encryption_version: 'v0' }),
-  )
-  const outputs = { region: { sensitive: true, type: 'string', value: 'eu' } }
-
-  const { id, attributes } = await workspace.create(encrypted, {
-    'json-state-outputs': Buffer.from(JSON.stringify(outputs)).toString('base64'),
-  })
-
-  expect(attributes).toMatchObject({ 'resources-processed': true, resources: [], 'state-version': null, serial: 5 })
-  expect((await download(app, attributes['hosted-state-download-url'])).bytes.equals(encrypted)).toBe(true)
-  const answer = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
-  expect(answer.data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
-})
-
-test('with lenient checks, serial and lineage of the request count', async () => {
-  const lenient = await createTestApp({ GROUNDSTATE_STATE_CHECK: 'lenient' })
-  const user = await createUser(lenient)
-  const client = await lockedWorkspace(lenient, (await createOrganization(lenient, user)).name, user)
-
-  const version = await client.create(raw, { serial: 0, lineage: 'from-the-request' })
-
-  expect(version.attributes.serial).toBe(0)
-  expect((await client.post(rawState({ serial: 7 }), { serial: 1, lineage: 'another' })).status).toBe(409)
-})
-
 test('the content of whoever may not write is not even read', async () => {
   const stranger = await createUser(app)
   // Read, it would be answered as what is no JSON.
@@ -378,4 +235,41 @@ test('inline content that is no state, and a lineage that is another one, are po
     '/data/attributes/lineage',
   ])
   expect((await workspace.post(rawState(), { state: null })).json().data.attributes.status).toBe('pending')
+})
+
+test.each([
+  [{ state: 'e30!' }, 'state', 'state is not valid base64: it has "!"'],
+  [{ state: 'QQ==QQ==' }, 'state', 'state is not valid base64: it ends within a byte, or goes on after its padding'],
+  [{ 'json-state': '😀' }, 'json-state', 'json-state is not valid base64: it has "😀"'],
+  [{ 'json-state-outputs': 'e30=e30=' }, 'json-state-outputs', 'json-state-outputs is not valid base64: it ends'],
+  [
+    { 'json-state-outputs': 'W10=' },
+    'json-state-outputs',
+    'json-state-outputs: it must be an object of outputs by name',
+  ],
+  [
+    { 'json-state-outputs': 'eyJhIjoxfQ==' },
+    'json-state-outputs',
+    'json-state-outputs: the output "a" is not an object',
+  ],
+])('%j is refused with a pointer and the reason', async (attributes, name, detail) => {
+  const answer = await workspace.post(rawState(), attributes)
+
+  expect(answer.status).toBe(422)
+  expect(answer.json().errors).toMatchObject([
+    { detail: expect.stringContaining(detail), source: { pointer: `/data/attributes/${name}` } },
+  ])
+})
+
+test.each([
+  ['serial', { serial: 4 }, 412],
+  ['serial', { serial: 5, outputs: { other: 'x' } }, 409],
+  ['lineage', { serial: 6, lineage: 'another' }, 409],
+])('a %s that does not follow the current state is pointed at', async (name, content, status) => {
+  await workspace.create(rawState({ serial: 5 }))
+
+  const answer = await workspace.post(rawState(content))
+
+  expect(answer.status).toBe(status)
+  expect(answer.json().errors[0].source).toEqual({ pointer: `/data/attributes/${name}` })
 })

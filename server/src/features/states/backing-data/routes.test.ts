@@ -3,7 +3,6 @@ import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { download, lockedWorkspace, rawState, type StateClient, stateClient } from '../../../testing/state-versions.ts'
 
-const DAY_MS = 86_400_000
 let app: TestApp
 let ada: TestUser
 let organization: string
@@ -19,100 +18,13 @@ beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)
 })
 
+const DAY_MS = 86_400_000
+
 const SOFT = 'soft_delete_backing_data'
+
 const RESTORE = 'restore_backing_data'
+
 const PERMANENT = 'permanently_delete_backing_data'
-
-describe('roll back', () => {
-  test('makes a copy with the next serial current, whose bytes differ in the serial alone', async () => {
-    const raw = rawState({ serial: 1, outputs: { region: 'eu' }, resources: ['one'] })
-    const first = await workspace.create(raw)
-    await workspace.create(rawState({ serial: 9, outputs: { region: 'us' } }))
-
-    const answer = await workspace.rollBack(first.id)
-
-    expect(answer.status).toBe(201)
-    const { data } = answer.json()
-    expect(data.attributes).toMatchObject({ serial: 10, status: 'finalized', 'hosted-state-upload-url': null })
-    expect(data.relationships['rollback-state-version'].data).toEqual({ id: first.id, type: 'state-versions' })
-    expect((await workspace.current()).json().data.id).toBe(data.id)
-    const content = await download(app, data.attributes['hosted-state-download-url'])
-    expect(content.text).toBe(raw.toString().replace('"serial": 1,', '"serial": 10,'))
-    const outputs = (await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)).json()
-    expect(outputs.data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
-  })
-
-  test('leaves the next serial free for the next apply', async () => {
-    const first = await workspace.create(rawState({ serial: 1 }))
-    await workspace.create(rawState({ serial: 2 }))
-    const copy = (await workspace.rollBack(first.id)).json().data
-
-    expect(copy.attributes.serial).toBe(3)
-    expect((await workspace.post(rawState({ serial: 3, outputs: { a: 'b' } }))).status).toBe(409)
-    expect((await workspace.post(rawState({ serial: 4 }))).status).toBe(201)
-  })
-
-  test('discards a pending version', async () => {
-    const first = await workspace.create(rawState({ serial: 1 }))
-    const pending = await workspace.create(rawState({ serial: 2 }), { state: undefined })
-
-    const copy = (await workspace.rollBack(first.id)).json().data
-
-    expect(copy.attributes.serial).toBe(3)
-    expect((await workspace.show(pending.id)).attributes.status).toBe('discarded')
-  })
-
-  test('copies the JSON state, and a content of megabytes', async () => {
-    const raw = rawState({ serial: 1, resources: ['big'], padding: 1_000_000 })
-    const first = await workspace.create(raw, { 'json-state': Buffer.from('{"a":1}').toString('base64') })
-
-    const { attributes } = (await workspace.rollBack(first.id)).json().data
-
-    expect((await download(app, attributes['hosted-json-state-download-url'])).text).toBe('{"a":1}')
-    const content = await download(app, attributes['hosted-state-download-url'])
-    expect(content.text).toBe(raw.toString().replace('"serial": 1,', '"serial": 2,'))
-  })
-
-  test('to an unknown version, or one of another workspace, is not found', async () => {
-    const other = await lockedWorkspace(app, organization, ada)
-    const foreign = await other.create(rawState())
-
-    expect((await workspace.rollBack('sv-nothing')).status).toBe(404)
-    expect((await workspace.rollBack(foreign.id)).status).toBe(404)
-  })
-
-  test('to a pending or soft-deleted version is 422', async () => {
-    const first = await workspace.create(rawState({ serial: 1 }))
-    await workspace.create(rawState({ serial: 2 }))
-    await workspace.action(first.id, SOFT)
-    const pending = await workspace.create(rawState({ serial: 3 }), { state: undefined })
-
-    expect((await workspace.rollBack(first.id)).status).toBe(422)
-    expect((await workspace.rollBack(pending.id)).status).toBe(422)
-  })
-
-  test('without the lock is a conflict', async () => {
-    const first = await workspace.create(rawState({ serial: 1 }))
-    await workspace.unlock()
-
-    expect((await workspace.rollBack(first.id)).status).toBe(409)
-  })
-
-  test('with a malformed body is 422', async () => {
-    const path = `/workspaces/${workspace.id}/state-versions`
-
-    for (const data of [{}, { type: 'state-versions' }, { type: 'runs', relationships: {} }]) {
-      expect((await workspace.request('PATCH', path, { data })).status).toBe(422)
-    }
-  })
-
-  test('of a stranger is not found', async () => {
-    const first = await workspace.create(rawState({ serial: 1 }))
-    const stranger = stateClient(app, workspace, (await createUser(app)).token)
-
-    expect((await stranger.rollBack(first.id)).status).toBe(404)
-  })
-})
 
 describe('backing data', () => {
   let first: any
@@ -259,4 +171,64 @@ describe('backing data', () => {
     await applyRetention(app.as(), signal)
     expect(await statusOf(first.id)).toBe('backing_data_permanently_deleted')
   })
+})
+
+describe('a soft deletion with a malformed body', () => {
+  test('is not found by whoever may not delete', async () => {
+    const { id } = await workspace.create(rawState({ serial: 1 }))
+    const stranger = stateClient(app, workspace, (await createUser(app)).token)
+
+    const answer = await stranger.action(id, SOFT, { 'delete-older-than-n-days': -1 })
+
+    expect(answer.status).toBe(404)
+  })
+
+  test('is not found in the hosted edition', async () => {
+    const hosted = await createTestApp({ GROUNDSTATE_EDITION: 'hosted' })
+    const user = await createUser(hosted)
+    const client = await lockedWorkspace(hosted, (await createOrganization(hosted, user)).name, user)
+    const { id } = await client.create(rawState({ serial: 1 }))
+
+    expect((await client.action(id, SOFT, { 'delete-older-than-n-days': -1 })).status).toBe(404)
+  })
+})
+
+test('the last snapshot is not deleted, since it will be the current state', async () => {
+  await workspace.create(rawState({ serial: 1 }))
+  const { id } = await workspace.create(rawState({ serial: 2 }), { intermediate: true })
+
+  const answer = await workspace.action(id, SOFT)
+
+  expect(answer.status).toBe(400)
+  expect(answer.json().errors[0].detail).toContain('it becomes the current state version')
+})
+
+describe('days until a deletion', () => {
+  const DAYS = 'delete-older-than-n-days'
+
+  test.each([
+    ['beside data', { [DAYS]: 'x' }, '/data', `data is missing: ${DAYS} stands in data.attributes`],
+    ['beside an empty data', { data: null, [DAYS]: 3 }, '/data', `data is missing: ${DAYS} stands in data.attributes`],
+    ['beside the document', { data: { attributes: {} }, [DAYS]: 3 }, `/${DAYS}`, `${DAYS} stands in data.attributes`],
+    ['beside the attributes', { data: { [DAYS]: 3 } }, `/data/${DAYS}`, `${DAYS} stands in data.attributes`],
+  ])('%s are refused, and nothing is deleted', async (_, body, pointer, detail) => {
+    const { id } = await workspace.create(rawState({ serial: 1 }))
+    await workspace.create(rawState({ serial: 2 }))
+
+    const answer = await workspace.request('POST', `/state-versions/${id}/actions/${SOFT}`, body)
+
+    expect(answer.status).toBe(422)
+    expect(answer.json().errors).toMatchObject([{ detail, source: { pointer } }])
+    expect((await workspace.show(id)).attributes.status).toBe('finalized')
+  })
+
+  test.each([undefined, {}, { data: null }, { data: {} }, { data: { type: 'state-versions' } }])(
+    'need not be given: %j',
+    async (body) => {
+      const { id } = await workspace.create(rawState({ serial: 1 }))
+      await workspace.create(rawState({ serial: 2 }))
+
+      expect((await workspace.request('POST', `/state-versions/${id}/actions/${SOFT}`, body)).status).toBe(200)
+    },
+  )
 })

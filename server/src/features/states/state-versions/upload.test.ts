@@ -20,7 +20,14 @@ beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)
 })
 
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+  organization = (await createOrganization(app, ada)).name
+})
+
 const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one'] })
+
 const PENDING = { state: undefined }
 
 describe('a version created without its content', () => {
@@ -252,46 +259,6 @@ describe('a pending version that a newer one supersedes', () => {
   })
 })
 
-describe('a snapshot', () => {
-  test('is not current before the workspace is unlocked, then the last one is', async () => {
-    const first = await workspace.create(rawState({ serial: 1 }))
-    const second = await workspace.create(rawState({ serial: 2, resources: ['a'] }), { intermediate: true })
-    const third = await workspace.create(rawState({ serial: 3, resources: ['a', 'b'] }), { intermediate: true })
-
-    expect(second.attributes.intermediate).toBe(true)
-    expect((await workspace.current()).json().data.id).toBe(first.id)
-    expect((await workspace.unlock()).status).toBe(200)
-    expect((await workspace.current()).json().data).toMatchObject({ id: third.id, attributes: { intermediate: false } })
-    expect((await workspace.show(second.id)).attributes.intermediate).toBe(true)
-    const { attributes } = (await workspace.request('GET', `/workspaces/${workspace.id}`)).json().data
-    expect(attributes['resource-count']).toBe(2)
-  })
-
-  test('becomes current with a forced unlock too', async () => {
-    const snapshot = await workspace.create(raw, { intermediate: true })
-
-    await workspace.forceUnlock()
-
-    expect((await workspace.current()).json().data.id).toBe(snapshot.id)
-  })
-
-  test('that is uploaded waits as well', async () => {
-    const pending = await workspace.create(raw, { ...PENDING, intermediate: true })
-
-    await upload(app, pending.attributes['hosted-state-upload-url'], raw)
-
-    expect((await workspace.current()).status).toBe(404)
-    await workspace.unlock()
-    expect((await workspace.current()).json().data.id).toBe(pending.id)
-  })
-
-  test('counts for the serial of the next version', async () => {
-    await workspace.create(raw, { intermediate: true })
-
-    expect((await workspace.post(rawState({ serial: 2 }))).status).toBe(412)
-  })
-})
-
 describe('a JSON state', () => {
   const large = Buffer.from(`{"format_version":"1.0","a":"${'x'.repeat(400_000)}"}`)
 
@@ -324,4 +291,12 @@ test('an empty lineage is not that of an uploaded state which has one', async ()
 
   expect(refused.status).toBe(422)
   expect(refused.json().errors[0].detail).toContain('lineage is empty')
+})
+
+test('a downloaded state is kept by no cache', async () => {
+  const { attributes } = await workspace.create(rawState())
+
+  const answer = await download(app, attributes['hosted-state-download-url'])
+
+  expect(answer.headers['cache-control']).toBe('no-store')
 })

@@ -1,0 +1,137 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { lockedWorkspace, rawState, type StateClient } from '../../../testing/state-versions.ts'
+
+let app: TestApp
+let ada: TestUser
+let organization: string
+let workspace: StateClient
+
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+  organization = (await createOrganization(app, ada)).name
+})
+
+beforeEach(async () => {
+  workspace = await lockedWorkspace(app, organization, ada)
+})
+
+const SOFT = 'soft_delete_backing_data'
+
+describe('the diff of two versions', () => {
+  test('tells what changed since the version before, and masks what is sensitive', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const secret = (value: string) => ({ password: { value, type: 'string', sensitive: true } })
+    const first = await workspace.create(rawState({ serial: 1, outputs: secret('hunter2'), resources: ['web'] }))
+    await workspace.create(rawState({ serial: 2, outputs: secret('hunter2'), resources: ['web', 'cache'] }))
+    const last = await workspace.create(rawState({ serial: 3, outputs: secret('swordfish'), resources: ['db'] }))
+
+    const before = await workspace.request('GET', `/state-versions/${last.id}/diff`)
+    const sinceFirst = await workspace.request('GET', `/state-versions/${last.id}/diff?from=${first.id}`)
+    const cached = await workspace.request('GET', `/state-versions/${last.id}/diff?from=${first.id}`)
+
+    expect(before.json().data.attributes.counts.resources).toEqual({ added: 1, changed: 0, removed: 2 })
+    expect(sinceFirst.json().data.attributes.counts.resources).toEqual({ added: 1, changed: 0, removed: 1 })
+    expect(sinceFirst.text).not.toMatch(/hunter2|swordfish/)
+    expect(cached.json()).toEqual(sinceFirst.json())
+    const beginning = await workspace.request('GET', `/state-versions/${first.id}/diff`)
+    expect(beginning.json().data.attributes.counts.resources).toEqual({ added: 1, changed: 0, removed: 0 })
+  })
+
+  test('with a version of another workspace is not found', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const other = await lockedWorkspace(app, organization, ada)
+    const { id } = await workspace.create(rawState())
+    const foreign = await other.create(rawState())
+
+    expect((await workspace.request('GET', `/state-versions/${id}/diff?from=${foreign.id}`)).status).toBe(404)
+  })
+
+  test('is a document that names both', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const first = await workspace.create(rawState({ serial: 1 }))
+    const last = await workspace.create(rawState({ serial: 2, outputs: { a: 'b' } }))
+
+    const { data } = (await workspace.request('GET', `/state-versions/${last.id}/diff`)).json()
+    const beginning = (await workspace.request('GET', `/state-versions/${first.id}/diff`)).json().data
+
+    const lineage = '8c6a3f0e-1f5c-4c2f-9d54-0d5c9f6f2a11'
+    expect(data).toEqual({
+      id: `${first.id}..${last.id}`,
+      type: 'state-version-diffs',
+      attributes: {
+        from: { serial: 1, lineage, 'engine-version': '1.11.4' },
+        to: { serial: 2, lineage, 'engine-version': '1.11.4' },
+        counts: { resources: { added: 0, changed: 0, removed: 0 }, outputs: { added: 1, changed: 0, removed: 0 } },
+        resources: [],
+        outputs: [
+          {
+            name: 'a',
+            action: 'added',
+            sensitive: false,
+            attributes: [{ path: '', action: 'added', sensitive: false, after: 'b' }],
+          },
+        ],
+        truncated: false,
+      },
+      relationships: {
+        from: { data: { id: first.id, type: 'state-versions' } },
+        to: { data: { id: last.id, type: 'state-versions' } },
+      },
+    })
+    expect(beginning.id).toBe(`none..${first.id}`)
+    expect(beginning.attributes.from).toBeNull()
+    expect(beginning.relationships.from.data).toBeNull()
+  })
+
+  test('takes no other parameter', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { id } = await workspace.create(rawState())
+
+    const answer = await workspace.request('GET', `/state-versions/${id}/diff?to=${id}`)
+
+    expect(answer.status).toBe(422)
+    expect(answer.json().errors[0]).toMatchObject({ source: { parameter: 'to' } })
+  })
+
+  test('of an encrypted state says that it is encrypted', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const envelope = { serial: 1, lineage: 'l', meta: {}, encrypted_data: 'aGk=', encryption_version: 'v0' }
+    const { id } = await workspace.create(Buffer.from(JSON.stringify(envelope)))
+
+    const answer = await workspace.request('GET', `/state-versions/${id}/diff`)
+
+    expect(answer.status).toBe(422)
+    expect(answer.json().errors[0].detail).toBe(`${id} can't be compared: the state is encrypted`)
+  })
+})
+
+test('a diff from a version without content is refused with the parameter that named it', async () => {
+  const first = await workspace.create(rawState({ serial: 1 }))
+  const second = await workspace.create(rawState({ serial: 2 }))
+  await workspace.action(first.id, SOFT)
+
+  const answer = await workspace.request('GET', `/state-versions/${second.id}/diff?from=${first.id}`)
+
+  expect(answer.status).toBe(422)
+  expect(answer.json().errors).toMatchObject([
+    { detail: expect.stringContaining(first.id), source: { parameter: 'from' } },
+  ])
+})
+
+test.each([
+  ['sv-nowhere', 404, 'state version sv-nowhere not found'],
+  ['', 422, 'from is empty'],
+  ['%20', 422, 'from is empty'],
+])('a diff from %j is refused with the parameter that named it', async (from, status, detail) => {
+  const { id } = await workspace.create(rawState())
+
+  const answer = await workspace.request('GET', `/state-versions/${id}/diff?from=${from}`)
+
+  expect(answer.status).toBe(status)
+  expect(answer.json().errors).toMatchObject([
+    { detail: expect.stringContaining(detail), source: { parameter: 'from' } },
+  ])
+})

@@ -1,0 +1,170 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { download, lockedWorkspace, rawState, type StateClient } from '../../../testing/state-versions.ts'
+
+let app: TestApp
+let ada: TestUser
+let organization: string
+let workspace: StateClient
+
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+  organization = (await createOrganization(app, ada)).name
+})
+
+beforeEach(async () => {
+  workspace = await lockedWorkspace(app, organization, ada)
+})
+
+const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one', 'two'] })
+
+describe('the answer to a version created with its content', () => {
+  test('is 201 with the attributes of INTERFACE §4.1', async () => {
+    const answer = await workspace.post(raw)
+
+    expect(answer.status).toBe(201)
+    expect(answer.headers['content-type']).toContain('application/vnd.api+json')
+    expect(answer.headers['x-terraform-snapshot-interval']).toMatch(/^\d+$/)
+    const { data } = answer.json()
+    expect(data).toMatchObject({ id: expect.stringMatching(/^sv-\w{16}$/), type: 'state-versions' })
+    expect(data.attributes).toEqual({
+      'created-at': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      size: raw.length,
+      'hosted-state-download-url': expect.stringMatching(/^http:\/\/groundstate\.test\/_objects\/v1\/object\//),
+      'hosted-json-state-download-url': null,
+      'hosted-state-upload-url': null,
+      'hosted-json-state-upload-url': null,
+      modules: { root: { 'terraform-data': 2 } },
+      providers: { 'provider["terraform.io/builtin/terraform"]': { 'terraform-data': 2 } },
+      resources: ['one', 'two'].map((name) => ({
+        name,
+        type: 'terraform_data',
+        count: 1,
+        module: 'root',
+        provider: 'provider["terraform.io/builtin/terraform"]',
+      })),
+      'resources-processed': true,
+      intermediate: false,
+      serial: 3,
+      'state-version': 4,
+      status: 'finalized',
+      'engine-version': '1.11.4',
+      'terraform-version': '1.11.4',
+    })
+    expect(data.relationships).toEqual({
+      run: { data: null },
+      'created-by': {
+        data: { id: ada.id, type: 'users' },
+        links: { self: `/api/v2/users/${ada.id}`, related: `/api/v2/users/${ada.id}` },
+      },
+      workspace: { data: { id: workspace.id, type: 'workspaces' } },
+      outputs: { data: [{ id: expect.stringMatching(/^wsout-\w{16}$/), type: 'state-version-outputs' }] },
+    })
+    expect(data.links).toEqual({ self: `/api/v2/state-versions/${data.id}` })
+  })
+
+  test('comes when the version is the current one already, byte for byte', async () => {
+    const created = await workspace.create(raw)
+
+    const current = (await workspace.current()).json().data
+    expect(current.id).toBe(created.id)
+    const content = await download(app, current.attributes['hosted-state-download-url'])
+    expect(content.status).toBe(200)
+    expect(content.bytes.equals(raw)).toBe(true)
+  })
+
+  test('comes when outputs and the count of resources can be read already', async () => {
+    await workspace.create(raw)
+
+    const outputs = (await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)).json()
+    expect(outputs.data).toMatchObject([{ attributes: { name: 'region', value: 'eu', type: 'string' } }])
+    const { attributes } = (await workspace.request('GET', `/workspaces/${workspace.id}`)).json().data
+    expect(attributes['resource-count']).toBe(2)
+  })
+
+  test('has a JSON state to download when one came along', async () => {
+    const json = Buffer.from('{"format_version":"1.0"}')
+
+    const { attributes } = await workspace.create(raw, { 'json-state': json.toString('base64') })
+
+    expect(attributes['hosted-json-state-upload-url']).toBeNull()
+    expect((await download(app, attributes['hosted-json-state-download-url'])).bytes).toEqual(json)
+  })
+
+  test('has no JSON state to download for an engine older than 1.3', async () => {
+    const old = Buffer.from(raw.toString().replace('"1.11.4"', '"1.2.9"'))
+
+    const { attributes } = await workspace.create(old, { 'json-state': Buffer.from('{}').toString('base64') })
+
+    expect(attributes['engine-version']).toBe('1.2.9')
+    expect(attributes['hosted-json-state-download-url']).toBeNull()
+  })
+
+  test('shows outputs from json-state-outputs in place of those in the state', async () => {
+    const outputs = { region: { sensitive: false, type: 'string', value: 'us' } }
+
+    const { id } = await workspace.create(raw, {
+      'json-state-outputs': Buffer.from(JSON.stringify(outputs)).toString('base64'),
+    })
+
+    const answer = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
+    expect(answer.data.map((output: any) => output.attributes)).toEqual([
+      { name: 'region', sensitive: false, type: 'string', 'detailed-type': 'string', value: 'us' },
+    ])
+  })
+
+  test('takes a content of megabytes in the body', async () => {
+    const large = rawState({ serial: 4, outputs: { region: 'eu' }, resources: ['big'], padding: 6_000_000 })
+
+    const version = await workspace.create(large)
+
+    expect(version.attributes).toMatchObject({ size: large.length, status: 'finalized', 'resources-processed': false })
+    expect((await download(app, version.attributes['hosted-state-download-url'])).bytes.equals(large)).toBe(true)
+    await app.runJobs()
+    const { attributes } = await workspace.show(version.id)
+    expect(attributes).toMatchObject({ 'resources-processed': true, modules: { root: { 'terraform-data': 1 } } })
+  })
+})
+
+test('a lineage may be missing', async () => {
+  const { lineage: _, ...state } = JSON.parse(raw.toString())
+  const content = Buffer.from(JSON.stringify(state))
+
+  expect((await workspace.post(content, { lineage: undefined })).status).toBe(201)
+})
+
+test("OpenTofu's encrypted state is kept as it is, and extracted to nothing", async () => {
+  const encrypted = Buffer.from(
+    JSON.stringify({ serial: 5, lineage: 'l', meta: {}, encrypted_data: 'c2VjcmV0', encryption_version: 'v0' }),
+  )
+  const outputs = { region: { sensitive: true, type: 'string', value: 'eu' } }
+
+  const { id, attributes } = await workspace.create(encrypted, {
+    'json-state-outputs': Buffer.from(JSON.stringify(outputs)).toString('base64'),
+  })
+
+  expect(attributes).toMatchObject({ 'resources-processed': true, resources: [], 'state-version': null, serial: 5 })
+  expect((await download(app, attributes['hosted-state-download-url'])).bytes.equals(encrypted)).toBe(true)
+  const answer = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
+  expect(answer.data).toMatchObject([{ attributes: { name: 'region', value: 'eu' } }])
+})
+
+test('with lenient checks, serial and lineage of the request count', async () => {
+  const lenient = await createTestApp({ GROUNDSTATE_STATE_CHECK: 'lenient' })
+  const user = await createUser(lenient)
+  const client = await lockedWorkspace(lenient, (await createOrganization(lenient, user)).name, user)
+
+  const version = await client.create(raw, { serial: 0, lineage: 'from-the-request' })
+
+  expect(version.attributes.serial).toBe(0)
+  expect((await client.post(rawState({ serial: 7 }), { serial: 1, lineage: 'another' })).status).toBe(409)
+})
+
+test('a run that is null is none', async () => {
+  const answer = await workspace.post(rawState(), {}, { run: { data: null } })
+
+  expect(answer.status).toBe(201)
+  expect(answer.json().data.relationships.run).toEqual({ data: null })
+})

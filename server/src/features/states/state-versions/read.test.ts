@@ -1,0 +1,253 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
+import { lockedWorkspace, rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
+import { updateOrganization } from '../../organizations/organizations/store.ts'
+
+let app: TestApp
+let ada: TestUser
+let organization: string
+let workspace: StateClient
+
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+  organization = (await createOrganization(app, ada)).name
+})
+
+beforeAll(async () => {
+  app = await createTestApp()
+  ada = await createUser(app)
+})
+
+beforeEach(async () => {
+  workspace = await lockedWorkspace(app, organization, ada)
+})
+
+async function newOrganization() {
+  return (await createOrganization(app, ada)).name
+}
+
+describe('the current state version', () => {
+  test('is not found while there is none', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+
+    const answer = await workspace.current()
+
+    expect(answer.status).toBe(404)
+  })
+
+  test('is not found in a workspace that does not exist or may not be seen', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { id } = await workspace.create(rawState())
+    const stranger = await createUser(app)
+
+    expect((await stateClient(app, { id: 'ws-nothing', name: '' }, ada.token).current()).status).toBe(404)
+    expect((await stateClient(app, workspace, stranger.token).current()).status).toBe(404)
+    expect((await stateClient(app, workspace, stranger.token).request('GET', `/state-versions/${id}`)).status).toBe(404)
+  })
+
+  test('carries the interval of snapshots', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { id } = await workspace.create(rawState())
+
+    for (const path of [`/workspaces/${workspace.id}/current-state-version`, `/state-versions/${id}`]) {
+      expect((await workspace.request('GET', path)).headers['x-terraform-snapshot-interval']).toMatch(/^\d+$/)
+    }
+  })
+
+  test('is read by an organization token', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    await workspace.create(rawState())
+    const { createOrganizationToken } = await import('../../organizations/organization-tokens/manage.ts')
+    const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
+
+    expect((await stateClient(app, workspace, text).current()).status).toBe(200)
+  })
+})
+
+describe('the list of state versions', () => {
+  let workspace: StateClient
+  let ids: string[]
+
+  beforeAll(async () => {
+    workspace = await lockedWorkspace(app, organization, ada)
+    ids = []
+    for (let serial = 1; serial <= 23; serial++) ids.unshift((await workspace.create(rawState({ serial }))).id)
+    ids.unshift((await workspace.create(rawState({ serial: 24 }), { state: undefined })).id)
+    ids.unshift((await workspace.create(rawState({ serial: 25 }), { state: undefined })).id)
+  })
+
+  const filters = (name: string) =>
+    `filter%5Borganization%5D%5Bname%5D=${organization}&filter%5Bworkspace%5D%5Bname%5D=${name}`
+  const list = (query = '') => workspace.request('GET', `/state-versions?${filters(workspace.name)}${query}`)
+
+  test('has the newest first, twenty to a page, with links and meta', async () => {
+    const answer = (await list()).json()
+
+    expect(answer.data.map((version: any) => version.id)).toEqual(ids.slice(0, 20))
+    expect(answer.meta.pagination).toEqual({
+      'current-page': 1,
+      'page-size': 20,
+      'prev-page': null,
+      'next-page': 2,
+      'total-pages': 2,
+      'total-count': 25,
+    })
+    expect(Object.keys(answer.links)).toEqual(['self', 'first', 'prev', 'next', 'last'])
+    expect((await app.request({ url: answer.links.next, token: ada.token })).json().data).toHaveLength(5)
+  })
+
+  test('takes a page number and size', async () => {
+    const answer = (await list('&page%5Bnumber%5D=3&page%5Bsize%5D=7')).json()
+
+    expect(answer.data.map((version: any) => version.id)).toEqual(ids.slice(14, 21))
+  })
+
+  test('is empty beyond its end, and has the page that was asked for', async () => {
+    const answer = await list('&page%5Bnumber%5D=99')
+
+    expect(answer.status).toBe(200)
+    expect(answer.json().data).toEqual([])
+    expect(answer.json().meta.pagination).toMatchObject({ 'current-page': 99, 'total-count': 25 })
+  })
+
+  test.each([
+    ['pending', 1],
+    ['finalized', 23],
+    ['discarded', 1],
+  ])('narrows to %s', async (status, count) => {
+    const answer = (await list(`&filter%5Bstatus%5D=${status}`)).json()
+
+    expect(answer.meta.pagination['total-count']).toBe(count)
+    expect(new Set(answer.data.map((version: any) => version.attributes.status))).toEqual(new Set([status]))
+  })
+
+  test('refuses another status', async () => {
+    const answer = await list('&filter%5Bstatus%5D=gone')
+
+    expect(answer.status).toBe(422)
+    expect(answer.json().errors[0].source.parameter).toBe('filter[status]')
+  })
+
+  test.each([
+    ['filter%5Borganization%5D%5Bname%5D=x', 'filter[workspace][name]'],
+    ['filter%5Bworkspace%5D%5Bname%5D=x', 'filter[organization][name]'],
+  ])('needs both filters: %s', async (query, missing) => {
+    const answer = await workspace.request('GET', `/state-versions?${query}`)
+
+    expect(answer.status).toBe(422)
+    expect(answer.json().errors[0].source.parameter).toBe(missing)
+  })
+
+  test('of a workspace that does not exist or may not be seen is not found', async () => {
+    const stranger = await createUser(app)
+
+    expect((await workspace.request('GET', `/state-versions?${filters('nothing')}`)).status).toBe(404)
+    const answer = await app.request({
+      url: `/api/v2/state-versions?${filters(workspace.name)}`,
+      token: stranger.token,
+    })
+    expect(answer.status).toBe(404)
+  })
+
+  test('does not count versions of other workspaces', async () => {
+    const other = await createWorkspace(app, { organization })
+
+    const answer = (await workspace.request('GET', `/state-versions?${filters(other.name)}`)).json()
+
+    expect(answer).toMatchObject({ data: [], meta: { pagination: { 'total-count': 0, 'total-pages': 1 } } })
+  })
+})
+
+describe('include', () => {
+  test('adds the user who created the version, and its outputs', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { id } = await workspace.create(rawState({ outputs: { region: 'eu' } }))
+
+    for (const path of [`/workspaces/${workspace.id}/current-state-version`, `/state-versions/${id}`]) {
+      const answer = (await workspace.request('GET', `${path}?include=created_by,outputs`)).json()
+      expect(answer.included).toMatchObject([
+        { id: ada.id, type: 'users', attributes: { username: ada.username } },
+        { type: 'state-version-outputs', attributes: { name: 'region', value: 'eu' } },
+      ])
+    }
+  })
+
+  test('of something else is a bad request', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { id } = await workspace.create(rawState())
+
+    const answer = await workspace.request('GET', `/state-versions/${id}?include=secrets`)
+
+    expect(answer.status).toBe(400)
+    expect(answer.json().errors[0].detail).toContain('Invalid include parameter')
+  })
+})
+
+test('billable resources are shown on a metered plan, to those who see the usage', async () => {
+  const organization = await newOrganization()
+  const workspace = await lockedWorkspace(app, organization, ada)
+  const { id, attributes } = await workspace.create(rawState({ resources: ['one'] }))
+  expect(attributes).not.toHaveProperty('billable-rum-count')
+
+  await app.db.updateTable('organizations').set({ plan: 'standard' }).where('name', '=', organization).execute()
+
+  expect((await workspace.show(id)).attributes['billable-rum-count']).toBe(0)
+  const { createOrganizationToken } = await import('../../organizations/organization-tokens/manage.ts')
+  const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
+  expect((await stateClient(app, workspace, text).show(id)).attributes).not.toHaveProperty('billable-rum-count')
+})
+
+test('a member who has to switch two-factor authentication on is told so', async () => {
+  const owner = await createUser(app)
+  await app.db.updateTable('users').set({ auth_method: 'password' }).where('id', '=', owner.id).execute()
+  const { id, name } = await createOrganization(app, owner)
+  const client = await lockedWorkspace(app, name, owner)
+  const version = await client.create(rawState({ serial: 1, outputs: { region: 'eu' } }))
+  const [output] = version.relationships.outputs.data
+  await updateOrganization(app.db, id, { collaborator_auth_policy: 'two_factor_mandatory' })
+  const stranger = stateClient(app, client, (await createUser(app)).token)
+
+  for (const path of [
+    `/workspaces/${client.id}/current-state-version`,
+    `/state-versions/${version.id}`,
+    `/state-versions/${version.id}/outputs`,
+    `/state-version-outputs/${output.id}`,
+  ]) {
+    const answer = await client.request('GET', path)
+
+    expect([path, answer.status]).toEqual([path, 403])
+    expect(answer.json().errors[0].detail).toContain('two-factor')
+    expect((await stranger.request('GET', path)).status).toBe(404)
+  }
+})
+
+test('a version that comes along with its workspace shows what it shows by itself', async () => {
+  await app.db.updateTable('organizations').set({ plan: 'standard' }).where('name', '=', organization).execute()
+  const { id } = await workspace.create(rawState({ serial: 1, resources: ['one'] }), { state: undefined })
+  const pending = await workspace.show(id)
+  await upload(app, pending.attributes['hosted-state-upload-url'], rawState({ serial: 1, resources: ['one'] }))
+
+  const { included } = (
+    await workspace.request('GET', `/workspaces/${workspace.id}?include=current_state_version`)
+  ).json()
+
+  expect(included[0].attributes).toMatchObject({ 'billable-rum-count': 0 })
+  expect(included[0].attributes['hosted-json-state-upload-url']).toContain('/_objects/')
+  expect(Object.keys(included[0].attributes)).toEqual(Object.keys((await workspace.show(id)).attributes))
+})
+
+test('a list takes one workspace', async () => {
+  const names = `filter[workspace][name]=${workspace.name}&filter[workspace][name]=other`
+
+  const answer = await workspace.request('GET', `/state-versions?filter[organization][name]=${organization}&${names}`)
+
+  expect(answer.status).toBe(422)
+  expect(answer.json().errors).toMatchObject([
+    {
+      detail: 'filter[workspace][name] is given 2 times: it must name one',
+      source: { parameter: 'filter[workspace][name]' },
+    },
+  ])
+})
