@@ -1,5 +1,5 @@
 import type { TeamProjectResource } from '@groundstate/contract/teams'
-import type { TeamProject } from './service.ts'
+import type { TeamProject } from './team-project.ts'
 
 export function teamProjectResource(row: TeamProject): TeamProjectResource {
   return {

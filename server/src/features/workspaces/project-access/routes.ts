@@ -1,24 +1,45 @@
-import { createTeamProjectBody, updateTeamProjectBody } from '@groundstate/contract/teams'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
+import { createTeamProjectBody, teamProjectSchema, updateTeamProjectBody } from '@groundstate/contract/teams'
+import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
 import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
+import { requireTeamProject } from './access.ts'
+import { createTeamProject } from './create.ts'
+import { deleteTeamProject } from './delete.ts'
+import { listTeamProjects } from './list.ts'
 import { teamProjectResource } from './resource.ts'
-import {
-  createTeamProject,
-  deleteTeamProject,
-  listTeamProjects,
-  requireTeamProject,
-  updateTeamProject,
-} from './service.ts'
+import { updateTeamProject } from './update.ts'
+
+const LIST = {
+  summary: 'List what teams may do to a project',
+  answers: { 200: z.union([pageOf(teamProjectSchema), wholeListOf(teamProjectSchema)]) },
+  query: {
+    'filter[project][id]': z.string().describe('required: the id of a project'),
+    'filter[team][id]': z.string().describe('the id of a team'),
+  },
+}
+const CREATE = {
+  summary: 'Give a team access to a project',
+  answers: { 201: documentOf(teamProjectSchema) },
+  body: createTeamProjectBody,
+}
+const SHOW = { summary: 'Show what a team may do to a project', answers: { 200: documentOf(teamProjectSchema) } }
+const UPDATE = {
+  summary: 'Change what a team may do to a project',
+  answers: { 200: documentOf(teamProjectSchema) },
+  body: updateTeamProjectBody,
+}
+const DELETE = { summary: "Remove a team's access to a project", answers: { 204: null } }
 
 export const projectAccessRoutes: Routes = (http) => {
-  http.get('/team-projects', async (req) => {
+  http.get('/team-projects', LIST, async (req) => {
     const projectId = readText(req.query, 'filter[project][id]')
     if (projectId === undefined) {
       throw invalidParameter('filter[project][id] is missing: the id of a project', 'filter[project][id]')
     }
-    // Without any paging the list comes whole, as in the public API.
+    // Without page parameters the list is whole, as in the public API.
     const isPaged = 'page[number]' in req.query || 'page[size]' in req.query
     const page = isPaged ? req.page() : undefined
     const teamId = readText(req.query, 'filter[team][id]')
@@ -26,17 +47,17 @@ export const projectAccessRoutes: Routes = (http) => {
     const resources = rows.map(teamProjectResource)
     return page ? listPage({ url: req.url, page }, { rows: resources, total }) : listAll(resources)
   })
-  http.post('/team-projects', { body: createTeamProjectBody }, async (req) => {
+  http.post('/team-projects', CREATE, async (req) => {
     return created(teamProjectResource(await createTeamProject(req.ctx, req.body.data)))
   })
-  http.get('/team-projects/:teamProjectId', async (req) => {
+  http.get('/team-projects/:teamProjectId', SHOW, async (req) => {
     return ok(teamProjectResource(await requireTeamProject(req.ctx, req.params.teamProjectId)))
   })
-  http.patch('/team-projects/:teamProjectId', { body: updateTeamProjectBody }, async (req) => {
+  http.patch('/team-projects/:teamProjectId', UPDATE, async (req) => {
     const { teamProjectId } = req.params
     return ok(teamProjectResource(await updateTeamProject(req.ctx, teamProjectId, req.body.data.attributes)))
   })
-  http.delete('/team-projects/:teamProjectId', async (req) => {
+  http.delete('/team-projects/:teamProjectId', DELETE, async (req) => {
     await deleteTeamProject(req.ctx, req.params.teamProjectId)
     return noContent()
   })

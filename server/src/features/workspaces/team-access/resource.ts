@@ -1,5 +1,5 @@
 import type { TeamWorkspaceResource } from '@groundstate/contract/teams'
-import type { TeamWorkspace } from './service.ts'
+import type { TeamWorkspace } from './team-workspace.ts'
 
 export function teamWorkspaceResource(row: TeamWorkspace): TeamWorkspaceResource {
   const { workspace } = row
