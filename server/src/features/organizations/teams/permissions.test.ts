@@ -1,0 +1,187 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { addMember, createTeam } from '../../../testing/teams.ts'
+import { createOrganizationToken } from '../organization-tokens/manage.ts'
+
+let app: TestApp
+let owner: TestUser
+let member: TestUser
+let outsider: TestUser
+let organization: { id: string; name: string }
+let ownersId: string
+beforeAll(async () => {
+  app = await createTestApp()
+  ;[owner, member, outsider] = [await createUser(app), await createUser(app), await createUser(app)]
+  organization = await createOrganization(app, owner)
+  await addMember(app, organization.id, member)
+  ownersId = (await list('?filter[names]=owners')).json().data[0].id
+})
+
+const url = () => `/api/v2/organizations/${organization.name}/teams`
+const list = (query = '', token = owner.token) => app.request({ url: `${url()}${query}`, token })
+const show = (id: string, token = owner.token, query = '') => app.request({ url: `/api/v2/teams/${id}${query}`, token })
+const create = (attributes: Record<string, unknown>, token = owner.token) =>
+  app.request({ method: 'POST', url: url(), token, body: { data: { type: 'teams', attributes } } })
+const update = (id: string, attributes: Record<string, unknown>, token = owner.token) =>
+  app.request({ method: 'PATCH', url: `/api/v2/teams/${id}`, token, body: { data: { type: 'teams', attributes } } })
+const remove = (id: string, token = owner.token) => app.request({ method: 'DELETE', url: `/api/v2/teams/${id}`, token })
+const users = (method: 'POST' | 'DELETE', id: string, names: string[], token = owner.token) =>
+  app.request({
+    method,
+    url: `/api/v2/teams/${id}/relationships/users`,
+    token,
+    body: { data: names.map((id) => ({ type: 'users', id })) },
+  })
+
+describe("an organization's token", () => {
+  test('reaches every team but the owners', async () => {
+    const { text } = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
+    const strong = await createTeam(app, organization.id, { columns: { manage_workspaces: true } })
+    const body = {
+      data: {
+        type: 'organization-memberships',
+        attributes: { email: 'heir@example.com' },
+        relationships: { teams: { data: [{ type: 'teams', id: ownersId }] } },
+      },
+    }
+
+    const added = await users('POST', ownersId, [member.username], text)
+    const invited = await app.request({
+      method: 'POST',
+      url: `/api/v2/organizations/${organization.name}/organization-memberships`,
+      token: text,
+      body,
+    })
+    const grouped = await update(ownersId, { 'sso-team-id': 'group' }, text)
+
+    expect([added.status, invited.status, grouped.status]).toEqual([403, 403, 403])
+    expect((await show(ownersId, text)).status).toBe(200)
+    expect((await users('POST', strong, [member.username], text)).status).toBe(204)
+  })
+})
+
+describe('a team that may do more than the caller', () => {
+  let manager: TestUser
+  let colleague: TestUser
+  let strong: string
+  let equal: string
+  beforeAll(async () => {
+    manager = await createUser(app)
+    colleague = await createUser(app)
+    await addMember(app, organization.id, colleague)
+    const columns = { visibility: 'organization' as const }
+    const held = { manage_organization_access: true, manage_run_tasks: true }
+    await createTeam(app, organization.id, { members: [manager], columns: { ...columns, ...held } })
+    equal = await createTeam(app, organization.id, {
+      columns: { ...columns, manage_run_tasks: true, manage_teams: true, manage_membership: true },
+    })
+    strong = await createTeam(app, organization.id, {
+      columns: { ...columns, manage_run_tasks: true, manage_workspaces: true, manage_agent_pools: true },
+    })
+  })
+  const send = (path: string, body: unknown) =>
+    app.request({ method: 'POST', url: `/api/v2/${path}`, token: manager.token, body })
+  const invite = (email: string, team: string) =>
+    send(`organizations/${organization.name}/organization-memberships`, {
+      data: {
+        type: 'organization-memberships',
+        attributes: { email },
+        relationships: { teams: { data: [{ type: 'teams', id: team }] } },
+      },
+    })
+  const membershipOf = async (user: TestUser) =>
+    (await app.request({ url: '/api/v2/organization-memberships', token: user.token })).json().data[0].id
+  const join = async (team: string) =>
+    send(`teams/${team}/relationships/organization-memberships`, {
+      data: [{ type: 'organization-memberships', id: await membershipOf(colleague) }],
+    })
+  const named = { data: { type: 'authentication-tokens', attributes: { description: 'named' } } }
+
+  test('takes in nobody whom they put there, and hands them no token', async () => {
+    const refused = [
+      await users('POST', strong, [manager.username], manager.token),
+      await join(strong),
+      await invite('friend@example.com', strong),
+      await send(`teams/${strong}/authentication-token`, {}),
+      await send(`teams/${strong}/authentication-tokens`, named),
+    ]
+
+    for (const response of refused) {
+      expect(response.status).toBe(403)
+      expect(response.json().errors[0].detail).toMatch(/manage-workspaces, manage-agent-pools$/)
+    }
+  })
+
+  test('can be changed in nothing, its group of sign-on included, and be lent nothing that they lack', async () => {
+    const grant = { 'organization-access': { 'manage-workspaces': true } }
+
+    const [group, less] = [
+      await update(strong, { 'sso-team-id': 'my-group' }, manager.token),
+      await update(strong, { 'organization-access': { 'manage-workspaces': false } }, manager.token),
+    ]
+    const [granted, made] = [
+      await update(equal, grant, manager.token),
+      await create({ name: 'too-strong', ...grant }, manager.token),
+    ]
+
+    expect([group.status, less.status, granted.status, made.status]).toEqual([403, 403, 403, 403])
+    expect(made.json().errors[0].detail).toContain('manage-workspaces')
+  })
+
+  test('shows that it is out of their reach, while people can leave it', async () => {
+    await users('POST', strong, [colleague.username])
+
+    const { permissions } = (await show(strong, manager.token)).json().data.attributes
+    const removed = await users('DELETE', strong, [colleague.username], manager.token)
+
+    expect(permissions).toMatchObject({
+      'can-update-membership': false,
+      'can-update-api-token': false,
+      'can-update-organization-access': false,
+      'can-update-sso-team-id': false,
+    })
+    expect(removed.status).toBe(204)
+  })
+
+  test('is told from one that may do as much, or less', async () => {
+    const passed = [
+      await users('POST', equal, [colleague.username], manager.token),
+      await join(equal),
+      await send(`teams/${equal}/authentication-token`, {}),
+      await send(`teams/${equal}/authentication-tokens`, named),
+      await invite('colleague@example.com', equal),
+      await update(equal, { 'organization-access': { 'manage-teams': false } }, manager.token),
+      await create({ name: 'as-strong', 'organization-access': { 'manage-run-tasks': true } }, manager.token),
+    ]
+
+    expect(passed.map((response) => response.status)).toEqual([204, 204, 201, 201, 201, 200, 201])
+  })
+})
+
+describe('who may', () => {
+  test('a member without permission sees a visible team, and changes nothing', async () => {
+    const id = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })
+
+    expect((await create({ name: 'x' }, member.token)).status).toBe(403)
+    expect((await update(id, { name: 'y' }, member.token)).status).toBe(403)
+    expect((await remove(id, member.token)).status).toBe(403)
+    expect((await users('POST', id, [member.username], member.token)).status).toBe(403)
+    expect((await show(id, outsider.token)).status).toBe(404)
+  })
+
+  test('who manages teams hands out no access to the organization', async () => {
+    const manager = await createUser(app)
+    await createTeam(app, organization.id, { members: [manager], columns: { manage_teams: true } })
+    const id = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })
+    const grant = { 'organization-access': { 'manage-workspaces': true } }
+
+    expect((await create({ name: 'by-manager' }, manager.token)).status).toBe(201)
+    expect((await create({ name: 'by-manager-2', ...grant }, manager.token)).status).toBe(403)
+    expect((await update(id, grant, manager.token)).status).toBe(403)
+    expect(
+      (await update(id, { name: 'renamed', 'organization-access': { 'manage-workspaces': false } }, manager.token))
+        .status,
+    ).toBe(200)
+  })
+})
