@@ -48,7 +48,7 @@ export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | un
   return can.has('workspace:read') ? { ...workspace, can, facts } : undefined
 }
 
-/** Those of the workspaces that the actor may see, in the order of their names, for includes and relations. */
+/** The workspaces among `ids` that the actor may see, in the order of their names, for includes and relations. */
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
   if (ids.length === 0) return []
   const rows = await store.findWorkspaces(ctx.db, ctx.actor, ids)

@@ -4,7 +4,7 @@ import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { selectWorkspacesFor } from './store.ts'
 
-/** One page of the workspaces, among the visible ones, that may read the state of workspace `id`. */
+/** One page of the visible workspaces that may read the state of the workspace `id`. */
 export async function listConsumers(
   db: Db,
   actor: Actor,
@@ -43,7 +43,7 @@ export async function deleteConsumers(db: Db, id: string, consumerIds: readonly 
     .execute()
 }
 
-/** Deletes every consumer that the actor sees; the others are not the actor's to remove. */
+/** Deletes every consumer that the actor sees. The actor may not remove the others. */
 export async function deleteVisibleConsumers(tx: Tx, actor: Actor, id: string) {
   await sql`delete from remote_state_consumers c using workspaces w
     where c.workspace_id = ${id} and w.id = c.consumer_id and ${visibleWorkspace(actor)}`.execute(tx)

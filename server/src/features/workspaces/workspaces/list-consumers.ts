@@ -4,7 +4,7 @@ import { readableWorkspace, requireWorkspace } from './access.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 import type { Workspace } from './workspace.ts'
 
-/** The workspaces whose runs may read this one's state because they are listed, as far as the actor sees them. */
+/** The workspaces that the actor sees among those whose runs may read this workspace's state. */
 export async function listRemoteStateConsumers(ctx: Ctx, id: string, page: Page): Promise<Paged<Workspace>> {
   await requireWorkspace(ctx, id, 'workspace:read')
   const window = { limit: page.size, offset: pageOffset(page) }

@@ -11,9 +11,9 @@ export type WorkspaceFilter = {
   /** `*` stands for any text. */
   wildcardName?: string | undefined
   projectId?: string | undefined
-  /** Tags that a workspace has, by itself or from its project: all of them, or any with `union`. */
+  /** Tags that a workspace has bound or inherits from its project: all of them, or any with `union`. */
   tagged?: { pairs: readonly TagPair[]; union: boolean } | undefined
-  /** Keys that a workspace must not have bound itself. */
+  /** Keys that must not be bound to the workspace itself. */
   excludedTags?: readonly string[] | undefined
   runStatuses?: readonly string[] | undefined
 }
@@ -23,22 +23,22 @@ export type TagPair = { key: string; value: string | null }
 export const SORTS = ['name', 'latest-change-at', 'current-run.created-at'] as const
 export type Sort = { name: (typeof SORTS)[number]; descending: boolean }
 
-/** What the teams of a user reach in an organization beside what they may do in the whole of it. */
+/** What the teams of a user are granted on single projects and workspaces of an organization. */
 export type Grants = {
   teamIds: readonly string[]
   /** Projects granted as a whole. */
   projectIds: readonly string[]
-  /** How many workspaces are granted by themselves, outside of those projects. */
+  /** How many workspaces outside of those projects are granted one by one. */
   direct: number
 }
 
 /**
- * Which workspaces an actor without a view of the whole organization sees. `scan` walks the list in its order and looks
- * at each row; `collect` starts from what is granted and sorts that.
+ * The workspaces that an actor may see when it may not see all of the organization. `scan` walks the sorted list and checks
+ * each row; `collect` starts from the granted workspaces and sorts them.
  */
 export type Reach = Grants & { strategy: 'scan' | 'collect' }
 
-/** How many workspaces the organization has, and how many are in those projects: the database keeps counts by project. */
+/** How many workspaces the organization has, and how many are in the given projects. The database keeps counts by project. */
 export async function countByProjects(db: Db, organizationId: string, projectIds: readonly string[]) {
   const { rows } = await sql<{ all: number; granted: number }>`
     select coalesce(sum(workspace_count), 0) as all,
@@ -86,7 +86,7 @@ function matches(actor: Actor, organizationId: string, reach: Reach | undefined,
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
 
-/** Ids of the workspaces that have the tags themselves, or from their project under a key that they have not bound. */
+/** The ids of workspaces that have the tags bound, or inherit them from their project under a key that they don't bind. */
 function tagged(organizationId: string, { pairs, union }: { pairs: readonly TagPair[]; union: boolean }) {
   const wanted = sql`unnest(${pairs.map(({ key }) => key)}::text[], ${pairs.map(({ value }) => value)}::text[])
     with ordinality as t(key, value, place) on b.key = t.key and (t.value is null or b.value = t.value)`
@@ -108,7 +108,7 @@ function order({ name, descending }: Sort): RawBuilder<unknown> {
   return sql`(select r.created_at from runs r where r.id = w.current_run_id) ${direction} nulls last, w.id ${direction}`
 }
 
-/** The workspaces `w` that a list chooses from. Collected ones are looked up one by one: they are few. */
+/** The workspaces `w` that a list selects from. Collected ones are few, so they are looked up one by one. */
 function candidates(reach: Reach | undefined) {
   if (reach?.strategy !== 'collect') return sql`workspaces w`
   return sql`(select g.workspace_id as id from team_workspaces g where g.team_id = any(${reach.teamIds}::text[])
@@ -134,8 +134,7 @@ export async function listPage(
     grants,
   }: { sort: Sort; limit: number; offset: number; counts: boolean; grants: boolean },
 ) {
-  // The limit is part of the statement, and a first page has no offset: so PostgreSQL knows that it needs few rows
-  // without planning each request anew.
+  // The limit is a literal, and a first page has no offset. Thus PostgreSQL plans for few rows, once for all requests.
   const page = sql<{ id: string; total: number | null }>`(
     select w.id, ${counts ? sql`count(*) over ()` : sql`null::bigint`} as total
       from ${candidates(reach)} where ${matches(actor, organizationId, reach, filter)}

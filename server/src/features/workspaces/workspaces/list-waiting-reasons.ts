@@ -3,8 +3,8 @@ import * as store from './waiting-store.ts'
 import { openTasks, waitingReason } from './waiting.ts'
 
 /**
- * Why workspaces (by id) wait: what holds back the run that is at work there, else the first in line. Workspaces in which
- * nothing waits, or only for an agent about to take it, are left out.
+ * The reasons for which workspaces wait, by their ids: that of the active run, else that of the first run in the queue.
+ * Workspaces without a reason are left out.
  */
 export async function listWaitingReasons(ctx: Ctx, workspaceIds: readonly string[]): Promise<Map<string, string>> {
   const reasons = new Map<string, string>()

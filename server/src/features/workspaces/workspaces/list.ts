@@ -11,8 +11,8 @@ import type { Workspace } from './workspace.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 
 /**
- * One page of the organization's workspaces that the actor may see. The number of queries is the same for a page of one
- * and of a hundred, and their cost does not grow with the organization, unless a filter must look at every name.
+ * One page of the organization's workspaces that the actor may see. The number of queries does not depend on the size of
+ * the page, nor does their cost on the size of the organization, unless a filter must look at every name.
  */
 export async function listWorkspaces(
   ctx: Ctx,
@@ -47,7 +47,7 @@ async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: 
 async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {
   const count = await store.countByProjects(db, rest.organizationId, grants.projectIds)
   const visible = count.granted + grants.direct
-  // Walking the list until the page is full looks at many rows when few are visible; collecting looks at all that are.
+  // A scan looks at many rows when few are visible; a collection looks at every visible row.
   const walked = ((window.offset + window.limit) * count.all) / Math.max(1, visible)
   const query = { ...rest, reach: { ...grants, strategy: walked < visible ? ('scan' as const) : ('collect' as const) } }
   const counts = isFiltered(query.filter)
@@ -55,7 +55,7 @@ async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { gr
   return { rows, total: counts ? await totalOf(db, actor, query, rows) : visible }
 }
 
-/** Each row of a counted page has the total; a page past the end has no row. */
+/** The total is in each row of a counted page. A page past the end has no row, so it needs a count. */
 async function totalOf(
   db: Db,
   actor: Actor,

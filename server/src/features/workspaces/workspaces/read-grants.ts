@@ -4,11 +4,11 @@ import type { UserActor } from '../../../auth/actor.ts'
 import { findGrants, type Grants } from './list-store.ts'
 
 /**
- * Counting what a hundred teams grant takes milliseconds, so it is remembered as long as the organization's
- * `access_revision` stays: the database raises it with every change of members and grants, and every request reads it
- * anyway. So what is remembered is never older than what would be read.
+ * To count what a hundred teams grant takes milliseconds, so the result is cached until the organization's
+ * `access_revision` changes. The database raises it with every change of members and grants, and every request reads it
+ * anyway, so the cache is never stale.
  */
-const remembered = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000 })
+const cache = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000 })
 
 /** What the teams of the actor grant in the organization, by project and by workspace. */
 export async function readGrants(
@@ -17,9 +17,9 @@ export async function readGrants(
   organization: { id: string; access_revision: number },
 ): Promise<Grants> {
   const key = `${organization.id}/${actor.userId}`
-  const known = remembered.get(key)
+  const known = cache.get(key)
   if (known?.revision === organization.access_revision) return known.grants
   const grants = await findGrants(ctx.db, actor, organization.id)
-  remembered.set(key, { revision: organization.access_revision, grants })
+  cache.set(key, { revision: organization.access_revision, grants })
   return grants
 }

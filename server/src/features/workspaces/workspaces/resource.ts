@@ -6,7 +6,7 @@ import { permissionsBlock } from './permissions.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 
-/** A workspace as the public API has it. `waitingReason` is our own: why its run waits, told where the workspace is what was asked for. */
+/** A workspace as in the public API. `waitingReason` is our own; it is given where the workspace itself was requested. */
 export function workspaceResource(
   workspace: Workspace,
   { waitingReason }: { waitingReason?: string | null } = {},

@@ -2,15 +2,15 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 import type { WaitingCause } from './waiting.ts'
 
-/** An agent that has not asked for work for this long is not counted on, in seconds. */
+/** An agent that has not asked for work for this long counts as offline, in seconds. */
 const AGENT_SILENCE_SECONDS = 60
 
-/** The time since which an agent must have asked for work to be counted on. */
+/** The moment since which an agent must have asked for work to count as online. */
 export function heardSince(now: Date) {
   return new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000).toISOString()
 }
 
-/** The stages of run tasks in their order, and what is open of them; null for a run that has none. */
+/** The task stages of a run in their order, with the tasks that are open in them; null for a run without stages. */
 export const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string }[] | null } | null>`case
     when r.stages <> '{}' then jsonb_build_object(
       'ids', (select jsonb_agg(id order by position) from task_stages where run_id = r.id),
@@ -19,7 +19,7 @@ export const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline:
           from task_results where run_id = r.id and status = 'running') end)
     end`
 
-/** What holds a run back, read only for runs that wait, or that an agent has under way. */
+/** What a run waits for. It is read only for runs that wait, or that an agent works on. */
 export function waitingColumn(heard: string | RawBuilder<string>) {
   return sql<WaitingCause | null>`case
     when r.waits then (select jsonb_build_object(
@@ -31,7 +31,7 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'lockedAt', w.locked_at,
         'lockedReason', w.locked_reason,
         'activeRunId', w.active_run_id,
-        'ahead', (select count(*) from runs q
+        'queuePosition', (select count(*) from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order),
         'previousRunId', (select q.id from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
@@ -41,7 +41,7 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'poolIsBuiltIn', p.organization_id is null,
         'agentsOnline', (select count(*) from agents a
                           where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}::timestamptz),
-        'jobsAhead', (select count(*) from agent_jobs j
+        'jobsBefore', (select count(*) from agent_jobs j
                        where j.agent_pool_id = p.id and j.status = 'queued'
                          and j.seq < (select mine.seq from agent_jobs mine
                                        where mine.run_id = r.id and mine.status = 'queued')))
@@ -53,7 +53,7 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
     end`
 }
 
-/** What holds back the runs that keep workspaces waiting: of each the one at work, and the first in line. */
+/** What the active run of each workspace and the first in its queue wait for. */
 export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
   return db
     .selectFrom('workspaces as w')
@@ -69,11 +69,11 @@ export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds:
                 'id',
                 '=',
                 run
-                  .selectFrom('runs as line')
-                  .select('line.id')
-                  .whereRef('line.workspace_id', '=', 'w.id')
-                  .where('line.waits', '=', sql.lit(true))
-                  .orderBy('line.queue_order')
+                  .selectFrom('runs as queued')
+                  .select('queued.id')
+                  .whereRef('queued.workspace_id', '=', 'w.id')
+                  .where('queued.waits', '=', sql.lit(true))
+                  .orderBy('queued.queue_order')
                   .limit(sql.lit(1)),
               ),
             ]),

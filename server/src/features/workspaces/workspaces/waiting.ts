@@ -1,56 +1,56 @@
-/** What holds a run back, as the database tells it; times as JSON has them. */
+/** What a run waits for, as the database returns it; times as in JSON. */
 export type WaitingCause = Partial<{
   lockedBy: string | null
   lockedByRun: boolean | null
   lockedAt: string | null
   lockedReason: string | null
   activeRunId: string | null
-  ahead: number
+  queuePosition: number
   previousRunId: string | null
   poolName: string
   poolIsBuiltIn: boolean
   agentsOnline: number
-  jobsAhead: number
+  jobsBefore: number
   agentName: string | null
   leaseExpiresAt: string | null
 }>
 
-/** An agent at work keeps more of its lease than this, in ms: with less left it has missed a heartbeat. */
+/** The rest of a lease, in ms, below which its agent has missed a heartbeat. */
 const LEAST_LEASE_MS = 15_000
 
-/** A task whose verdict a run waits for. */
+/** A run task whose result a run waits for. */
 export type WaitingTask = { name: string; deadline: Date }
 
 /**
- * Why a run waits, in words for people; null when it does not wait, or only for an agent that is about to take it or at work. The
- * nearest reason is told: a lock that a person holds before the place in line, since nothing moves until it is released.
+ * Why a run waits, in words for people. Null when it does not wait, when its agent is at work, or when an agent is about to
+ * take it. A lock that a person holds comes before the queue position, since nothing moves until it is released.
  */
 export function waitingReason(
-  facts: WaitingCause | null,
+  cause: WaitingCause | null,
   { tasks = [], now }: { tasks?: readonly WaitingTask[]; now: Date },
 ): string | null {
   if (tasks.length > 0) return tasksReason(tasks, now)
-  if (!facts) return null
-  if (facts.leaseExpiresAt) return silenceReason(facts, new Date(facts.leaseExpiresAt), now)
-  if (facts.ahead !== undefined) return lineReason(facts, facts.ahead)
-  if (facts.agentsOnline === 0) {
-    return facts.poolIsBuiltIn
+  if (!cause) return null
+  if (cause.leaseExpiresAt) return silenceReason(cause, new Date(cause.leaseExpiresAt), now)
+  if (cause.queuePosition !== undefined) return queueReason(cause, cause.queuePosition)
+  if (cause.agentsOnline === 0) {
+    return cause.poolIsBuiltIn
       ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool'
-      : `no agent of the pool ${facts.poolName} is online`
+      : `no agent of the pool ${cause.poolName} is online`
   }
-  if (facts.jobsAhead) {
-    const where = facts.poolIsBuiltIn ? 'of this server' : `of the pool ${facts.poolName}`
-    return `every agent ${where} is busy, ${count(facts.jobsAhead, 'job')} ahead`
+  if (cause.jobsBefore) {
+    const where = cause.poolIsBuiltIn ? 'of this server' : `of the pool ${cause.poolName}`
+    return `every agent ${where} is busy, ${count(cause.jobsBefore, 'job')} ahead`
   }
   return null
 }
 
-/** The tasks that a run waits for, from the column that tells its stages. */
+/** The tasks that a run waits for, from the column about its task stages. */
 export function openTasks(stages: { open: { name: string; deadline: string }[] | null } | null): WaitingTask[] {
   return (stages?.open ?? []).map(({ name, deadline }) => ({ name, deadline: new Date(deadline) }))
 }
 
-/** Names shown before the rest is only counted. */
+/** How many names are shown; the others are counted. */
 const MAX_NAMES = 5
 
 function tasksReason(tasks: readonly WaitingTask[], now: Date) {
@@ -68,13 +68,13 @@ function silenceReason({ agentName }: WaitingCause, expiry: Date, now: Date) {
   return `waiting for a sign of life of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
 }
 
-function lineReason(facts: WaitingCause, ahead: number) {
-  if (facts.lockedBy && !facts.lockedByRun) {
-    const reason = facts.lockedReason ? `: ${facts.lockedReason}` : ''
-    return `the workspace is locked by ${facts.lockedBy} since ${facts.lockedAt && new Date(facts.lockedAt).toISOString()}${reason}`
+function queueReason(cause: WaitingCause, position: number) {
+  if (cause.lockedBy && !cause.lockedByRun) {
+    const reason = cause.lockedReason ? `: ${cause.lockedReason}` : ''
+    return `the workspace is locked by ${cause.lockedBy} since ${cause.lockedAt && new Date(cause.lockedAt).toISOString()}${reason}`
   }
-  const before = ahead > 0 ? facts.previousRunId : facts.activeRunId
-  return before ? `${ordinal(ahead + 1)} in line behind ${before}` : null
+  const before = position > 0 ? cause.previousRunId : cause.activeRunId
+  return before ? `${ordinal(position + 1)} in line behind ${before}` : null
 }
 
 function count(number: number, noun: string) {
