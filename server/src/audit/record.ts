@@ -18,7 +18,9 @@ export type AuditEvent = {
   meta?: Record<string, unknown>
 }
 
-/** Records who did what, and from where. It runs in the transaction of the change, so that both are stored or neither. */
+/**
+ * Records who did what, and from where. It runs in the transaction of the change, so that both are stored or neither.
+ */
 export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
   await store.eventInsert(auditRow(ctx, event)).execute(ctx.db)
 }
@@ -37,8 +39,8 @@ export async function audited<T>(
 }
 
 /**
- * Runs a change that returns its rows, and records an event for each row, in one statement: for paths on which a round trip is
- * too slow. A change without rows records nothing.
+ * Runs a change that returns its rows, and records an event for each row, in one statement: for paths on which a round
+ * trip is too slow. A change without rows records nothing.
  */
 export async function auditedStatement<T>(
   db: Db,

@@ -1,8 +1,8 @@
 import { notFound } from '../errors.ts'
 
 /**
- * A person, or a team. The token of a team acts as the team's service account, so it is a user with a `teamId`: people and teams
- * share one set of rules. What only people may do checks `teamId`.
+ * A person, or a team. The token of a team acts as the team's service account, so it is a user with a `teamId`: people
+ * and teams share one set of rules. What only people may do checks `teamId`.
  */
 export type UserActor = {
   kind: 'user'
@@ -21,7 +21,9 @@ export type UserActor = {
 export type OrganizationActor = { kind: 'organization'; organizationId: string; tokenId: string }
 /** May read the audit trail of its organization, and nothing else. */
 export type AuditActor = { kind: 'audit-trails'; organizationId: string; tokenId: string }
-/** An agent of a pool; may use the agent protocol, and nothing else. The pool of the server itself has no organization. */
+/**
+ * An agent of a pool; may use the agent protocol, and nothing else. The pool of the server itself has no organization.
+ */
 export type AgentActor = { kind: 'agent'; agentPoolId: string; organizationId: string | null; tokenId: string }
 /** The engine and the agent that execute one run. */
 export type RunActor = { kind: 'run'; runId: string; workspaceId: string; organizationId: string; tokenId: string }

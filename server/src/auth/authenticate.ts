@@ -11,9 +11,9 @@ export const SESSION_COOKIE = 'groundstate_session'
 const LAST_USED_INTERVAL_MS = 60_000
 
 /**
- * Finds the actor of a request by its bearer token, else by the browser's session cookie. Throws `unauthorized` when both are
- * missing, and for a token that is unknown, expired or revoked. On public routes the actor is always anonymous: a command line
- * sends its token with discovery, even when it is no longer valid.
+ * Finds the actor of a request by its bearer token, else by the browser's session cookie. Throws `unauthorized` when
+ * both are missing, and for a token that is unknown, expired or revoked. On public routes the actor is always
+ * anonymous: a command line sends its token with discovery, even when it is no longer valid.
  */
 export async function authenticate(app: App, request: FastifyRequest, access: 'token' | 'public'): Promise<Actor> {
   if (access === 'public') return ANONYMOUS
@@ -46,8 +46,9 @@ export function sessionCookie(request: FastifyRequest) {
 }
 
 /**
- * Protects against cross-site request forgery: a browser sends the cookie with requests that other sites start, so a change
- * that is requested with a cookie must come from our own pages. Browsers always send the origin of such a request.
+ * Protects against cross-site request forgery: a browser sends the cookie with requests that other sites start, so a
+ * change that is requested with a cookie must come from our own pages. Browsers always send the origin of such a
+ * request.
  */
 export function checkSameOrigin(app: Pick<App, 'baseUrl'>, request: FastifyRequest) {
   if (request.method === 'GET' || request.method === 'HEAD') return

@@ -10,10 +10,10 @@ const DEMANDS = {
 export type Demand = keyof typeof DEMANDS
 
 /**
- * Refuses a member who has not signed in as the organization demands, and says what to do: with a second factor, and recently
- * enough. Accounts that sign in with another service need no second factor. The tokens of teams and organizations need neither,
- * and API tokens have no session. A guard that does not call this leaves such a member the permission to see the resource,
- * and no other.
+ * Refuses a member who has not signed in as the organization demands, and says what to do: with a second factor, and
+ * recently enough. Accounts that sign in with another service need no second factor. The tokens of teams and
+ * organizations need neither, and API tokens have no session. A guard that does not call this leaves such a member the
+ * permission to see the resource, and no other.
  */
 export function checkDemands({ demands }: { demands?: Demand | undefined }) {
   if (demands) throw forbidden(DEMANDS[demands])

@@ -13,8 +13,8 @@ export function userInSql(userId: RawBuilder<string>): UserInSql {
 }
 
 /**
- * What the facts are about, as expressions of the outer query. The queries below use the aliases `me`, `my_…`, `mine`, `source`
- * and `consumer`, which the expressions must not refer to.
+ * What the facts are about, as expressions of the outer query. The queries below use the aliases `me`, `my_…`, `mine`,
+ * `source` and `consumer`, which the expressions must not refer to.
  */
 type Subject = {
   /** SQL of the organization's id, such as `w.organization_id`. */
@@ -24,8 +24,8 @@ type Subject = {
 }
 
 /**
- * SQL of the facts about `subject` for `actor`. It is selected beside the resource, so that one query loads and authorises.
- * `null` for actors whose facts need no query.
+ * SQL of the facts about `subject` for `actor`. It is selected beside the resource, so that one query loads and
+ * authorises. `null` for actors whose facts need no query.
  */
 export function factsColumn(actor: ActorInSql, subject: Subject): RawBuilder<FactsColumn> {
   if (actor.kind === 'run' && subject.workspaceId) {
@@ -81,8 +81,8 @@ export function workspaceFactsColumn(actor: ActorInSql) {
 }
 
 /**
- * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects this
- * beside each row, and takes the other facts from the organization.
+ * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects
+ * this beside each row, and takes the other facts from the organization.
  */
 export function grantsColumn(
   actor: Actor,

@@ -2,7 +2,10 @@ import type { Actor, UserActor } from './actor.ts'
 import type { Demand } from './demands.ts'
 import type { OrganizationAccess, ProjectGrant, WorkspaceGrant } from './grants.ts'
 
-/** What decides about permissions: the actor's role in one organization, and its grants on one project or workspace there. */
+/**
+ * What decides about permissions: the actor's role in one organization, and its grants on one project or workspace
+ * there.
+ */
 export type Facts = {
   role: Role
   access: ReadonlySet<OrganizationAccess>
@@ -38,7 +41,9 @@ export type FactsColumn = {
   consumer?: boolean | null
   /** The project that the facts are about is that of the run's own workspace. */
   own_project?: boolean | null
-  /** The organization demands a second factor, and the actor is a person with a password and without a second factor. */
+  /**
+   * The organization demands a second factor, and the actor is a person with a password and without a second factor.
+   */
   lacks_second_factor?: boolean | null
   /** The organization's limits for sessions, in minutes: without use, and in all. */
   session_limits?: [number | null, number | null] | null
@@ -90,8 +95,8 @@ function demandsOf(actor: UserActor, facts: NonNullable<FactsColumn>): Demand | 
 }
 
 /**
- * The facts about a workspace in a list within one organization: those of the organization, with the grants on the workspace.
- * Only for rows that the actor may see.
+ * The facts about a workspace in a list within one organization: those of the organization, with the grants on the
+ * workspace. Only for rows that the actor may see.
  */
 export function listedFacts(organization: Facts, grants: GrantsColumn): Facts {
   return {
@@ -103,7 +108,10 @@ export function listedFacts(organization: Facts, grants: GrantsColumn): Facts {
   }
 }
 
-/** Whether grants decide what the actor may do in a workspace that it lists. They don't for those who manage all workspaces. */
+/**
+ * Whether grants decide what the actor may do in a workspace that it lists. They don't for those who manage all
+ * workspaces.
+ */
 export function dependsOnGrants({ role, access }: Facts) {
   return role === 'member' && !access.has('manage_workspaces')
 }

@@ -16,7 +16,10 @@ function granted(facts: Facts): ReadonlySet<OrganizationPermission> {
 }
 
 const ALL: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS)
-/** It manages what is in the organization, not the organization itself or its tokens (public documentation, "API tokens"). */
+/**
+ * It manages what is in the organization, not the organization itself or its tokens (public documentation, "API
+ * tokens").
+ */
 const ORGANIZATION_TOKEN = without(
   ORGANIZATION_PERMISSIONS,
   'organization:update',

@@ -2,10 +2,10 @@ import { forbidden, notFound } from '../errors.ts'
 
 /**
  * The names of all permissions. Pure functions turn facts into sets of them: `organization-permissions.ts`,
- * `project-permissions.ts`, `workspace-permissions.ts`, `team-permissions.ts`. Routes, lists, jobs and the `permissions` blocks
- * of resources all call these functions. Two things are repeated in SQL, for lists that are paged there: which rows are visible
- * (`visibility.ts`), and what may be done in a project (`GRANTING` in the store of projects). A test compares the SQL of
- * projects with `projectPermissions`.
+ * `project-permissions.ts`, `workspace-permissions.ts`, `team-permissions.ts`. Routes, lists, jobs and the
+ * `permissions` blocks of resources all call these functions. Two things are repeated in SQL, for lists that are paged
+ * there: which rows are visible (`visibility.ts`), and what may be done in a project (`GRANTING` in the store of
+ * projects). A test compares the SQL of projects with `projectPermissions`.
  */
 
 export const ORGANIZATION_PERMISSIONS = [
@@ -84,8 +84,8 @@ export function without<Name extends string>(names: readonly Name[], ...left: Na
 }
 
 /**
- * The error for an actor that lacks `permission` on something visible, such as `the workspace app`. What the actor may not
- * read does not exist for it (INTERFACE §1.3). What it may not do is forbidden.
+ * The error for an actor that lacks `permission` on something visible, such as `the workspace app`. What the actor may
+ * not read does not exist for it (INTERFACE §1.3). What it may not do is forbidden.
  */
 export function refusal(permission: string, on: string) {
   const [noun = permission, verb] = permission.split(':', 2)

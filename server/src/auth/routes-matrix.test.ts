@@ -7,7 +7,7 @@ import { sampleBody } from '../testing/junk.ts'
 import { ROUTE_ACCESS } from './testing/route-access.ts'
 import { REQUESTS } from './testing/route-requests.ts'
 
-/** Every route × everybody who may ask, against the table in `testing/route-access.ts`. */
+/** Every route × every actor, against the table in `testing/route-access.ts`. */
 
 const app = await createTestApp()
 const everyone = await createEveryone(app, 'matrix')
@@ -47,7 +47,7 @@ function requestOf(route: Route, key: string): TestRequest {
   return { method, url: sent.query === undefined ? url : `${url}?${sent.query}`, body: sent.body }
 }
 
-/** The status that the request is answered with. Nothing stays of what it did: the next one finds all as it was. */
+/** The status of the answer. The transaction is rolled back, so that the next request finds everything unchanged. */
 async function inVain(request: TestRequest): Promise<number> {
   const { db } = app
   const transaction = await db.startTransaction().execute()
@@ -64,7 +64,10 @@ type Expected = number | 'passes' | 'as all'
 
 const LEVELS: readonly ActorName[] = ['member', 'read', 'plan', 'write', 'admin', 'owner']
 
-/** The actors that a word of the table stands for. A team's token, here that of one that may write, is as good as a member. */
+/**
+ * The actors that a word of the table stands for. A team's token, here that of one that may write, is as good as a
+ * member.
+ */
 function actorsOf(word: string): readonly ActorName[] {
   if (word === 'people') return ['stranger', 'site', ...LEVELS]
   if (word === 'any') return ACTORS.filter((name) => !['none', 'bad', 'task'].includes(name))
@@ -96,7 +99,7 @@ function record<T>(of: (actor: ActorName) => T): Record<ActorName, T> {
   return Object.fromEntries(ACTORS.map((actor) => [actor, of(actor)])) as Record<ActorName, T>
 }
 
-/** Who passes may still be told that the thing can't be done now. */
+/** An actor that passes may still get a refusal because of the state of the thing. */
 function fits(wanted: Expected, status: number, toNobody: number) {
   if (status >= 500) return false
   if (wanted === 'as all') return status === toNobody

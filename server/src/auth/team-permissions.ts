@@ -27,9 +27,9 @@ export type TeamFacts = {
 }
 
 /**
- * What the actor may do to a team of the organization that the facts are about. Empty when the actor may not see it. Members see
- * visible teams and their own. Those who manage teams or members manage the teams that they see, within the limits of
- * `checkHoldsAccess`. Only owners manage the owners team (public documentation, "Permissions").
+ * What the actor may do to a team of the organization that the facts are about. Empty when the actor may not see it.
+ * Members see visible teams and their own. Those who manage teams or members manage the teams that they see, within the
+ * limits of `checkHoldsAccess`. Only owners manage the owners team (public documentation, "Permissions").
  */
 export function teamPermissions(facts: Facts, team: TeamFacts): ReadonlySet<TeamPermission> {
   const permissions = grantedTeam(facts, team)
@@ -80,9 +80,9 @@ export function missingAccess({ role, access }: Facts, columns: AccessColumns): 
 }
 
 /**
- * Refuses an actor that would gain access by managing a team: adding a member, creating a token or setting the team's access
- * gives the actor all that the team may do, so it must have that already. `columns` is the access of the team after the change.
- * Throws `forbidden` with the names of the missing access.
+ * Refuses an actor that would gain access by managing a team: adding a member, creating a token or setting the team's
+ * access gives the actor all that the team may do, so it must have that already. `columns` is the access of the team
+ * after the change. Throws `forbidden` with the names of the missing access.
  */
 export function checkHoldsAccess(facts: Facts, columns: AccessColumns, teamName: string) {
   const missing = missingAccess(facts, columns)

@@ -160,7 +160,7 @@ async function createReplica() {
     databaseUrl: url,
     baseUrl: app.baseUrl,
     log: pino({ level: 'silent' }),
-    works: false,
+    runsJobs: false,
     reactions: REACTIONS,
   }
   const replica = await createApp(app.config, options, { now: app.clock.now })

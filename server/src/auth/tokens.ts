@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { randomText } from '../ids.ts'
 
 /**
- * The text of a new API token, in the three-part form that clients of the public API know. 14 + 67 characters of base 58 hold
- * far more than 256 bits, so storing a plain SHA-256 of it is safe.
+ * The text of a new API token, in the three-part form that clients of the public API know. 14 + 67 characters of base
+ * 58 hold far more than 256 bits, so storing a plain SHA-256 of it is safe.
  */
 export function newTokenText() {
   return `${randomText(14)}.gsv1.${randomText(67)}`

@@ -27,7 +27,10 @@ export function visibleWorkspace(actor: Actor): RawBuilder<boolean> {
   }
 }
 
-/** SQL condition: the actor may see the project `p` (an alias of `projects` in the query). The same rule as `projectPermissions`. */
+/**
+ * SQL condition: the actor may see the project `p` (an alias of `projects` in the query). The same rule as
+ * `projectPermissions`.
+ */
 export function visibleProject(actor: Actor): RawBuilder<boolean> {
   switch (actor.kind) {
     case 'system':

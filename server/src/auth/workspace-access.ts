@@ -24,9 +24,9 @@ export function canReadRuns({ facts, can }: ReturnType<typeof readAccess>) {
 }
 
 /**
- * Throws `not-found`, with `noun` as the thing that is not found, for an actor that may not read the workspace's runs, and
- * `forbidden` for one that lacks `permission`. An actor that may not see the workspace learns nothing of its organization's
- * demands.
+ * Throws `not-found`, with `noun` as the thing that is not found, for an actor that may not read the workspace's runs,
+ * and `forbidden` for one that lacks `permission`. An actor that may not see the workspace learns nothing of its
+ * organization's demands.
  */
 export function checkAccess(
   { facts, can }: ReturnType<typeof readAccess>,

@@ -56,8 +56,8 @@ const NONE: ReadonlySet<WorkspacePermission> = new Set()
 const ADMIN = without(WORKSPACE_PERMISSIONS, 'workspace:move')
 
 /**
- * An organization's token sets workspaces up; it starts no run and writes no state (INTERFACE §1.2.4), and reads no full plan
- * (public documentation, "Plans").
+ * An organization's token sets workspaces up; it starts no run and writes no state (INTERFACE §1.2.4), and reads no
+ * full plan (public documentation, "Plans").
  */
 const ORGANIZATION_TOKEN = without(
   WORKSPACE_PERMISSIONS,

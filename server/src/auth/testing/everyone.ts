@@ -1,4 +1,4 @@
-import { openSession } from '../../features/identity/sessions/service.ts'
+import { openSession } from '../../features/identity/sessions/create.ts'
 import type { TestApp } from '../../testing/app.ts'
 import { createTeamWithAccess } from '../../testing/access.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
@@ -6,9 +6,10 @@ import { addMember, createTeamToken } from '../../testing/teams.ts'
 import { createThings, fill, type Things } from './things.ts'
 
 /**
- * Who may ask, by what they stand for: nobody, somebody with a bad token, people of other organizations, of this one, with
- * a level of access to one workspace in it, its owner and the site's administrator; then a token of each kind that no
- * person has. Those of the team, which may write, of the run and of the task's result belong to that workspace.
+ * The actors of the test: nobody, somebody with a bad token, people of other organizations, people of this organization
+ * with each level of access to one workspace, its owner and the site's administrator; then one token of each kind that
+ * belongs to no person. The tokens of the team (which may write), of the run and of the task result belong to that
+ * workspace.
  */
 export const ACTORS = [
   'none',

@@ -1,10 +1,9 @@
 /**
- * Who may use which route on what `createEveryone` makes, a line for each route of the server. Before the bar stand those
- * who pass, behind it those who see the thing and may not do that to it (403). To all others it does not exist (404), and
- * who has no good token is told so (401). The words are the names of actors and of the groups below; `public` routes treat
- * everybody alike, `nobody` finds anything at those, and `only` those named have the right kind of token (others: 401).
- *
- * A run task's token is refused with 401 wherever it is not named.
+ * Who may use which route on the things of `createEveryone`, with a line for each route of the server. Before the bar are
+ * the actors that may; behind it those that see the thing and may not do this to it (403). For all others it does not
+ * exist (404), and actors without a valid token get 401. The words are the names of actors and of the groups below.
+ * `public` routes treat all actors alike, a `nobody` route finds nothing for any of them, and with `only` the actors
+ * that are not named have the wrong kind of token (401).
  */
 export const ROUTE_ACCESS: Record<string, string> = {
   'GET /.well-known/terraform.json': 'public',

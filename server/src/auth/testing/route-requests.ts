@@ -5,8 +5,8 @@ type Sent = { body?: unknown; query?: string }
 type Ids = Things['ids']
 
 /**
- * What to send to routes that take more than a shape says. With it, whoever may do the thing gets past every check of the
- * request itself.
+ * What to send to routes whose schema does not say everything. With it, an actor with the permission passes every check
+ * of the request itself.
  */
 export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
   'PATCH /account/update': () => document('users', { username: 'somebody-else' }),

@@ -3,10 +3,10 @@ import type { TestApp } from '../../testing/app.ts'
 import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
 import type { TestUser } from '../../testing/factories.ts'
 import { startReceiver } from '../../testing/receiver.ts'
-import { act, createRun, readRun, type RunSetting, uploadConfiguration } from '../../testing/runs.ts'
+import { actOnRun, createRun, readRun, type RunSetting, uploadConfiguration } from '../../testing/runs.ts'
 import { rawState, stateVersionBody } from '../../testing/state-versions.ts'
-import { addTask, callBack, work } from '../../testing/task-runs.ts'
-import { startTaskDeliveries } from '../../features/tasks/task-results/loop.ts'
+import { addTask, callBack, finishNextJob } from '../../testing/task-runs.ts'
+import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 
 /** One of everything that routes are about, in one organization. */
 export type Things = {
@@ -81,7 +81,7 @@ export async function createThings(app: TestApp, { owner, organization, bystande
   const deliveries = startTaskDeliveries(app.as())
   whenFileEnds(() => deliveries[Symbol.asyncDispose]())
   const run = await createRun(app, setting, { 'plan-only': true, message: 'grow' })
-  await work(agent, run)
+  await finishNextJob(agent, run)
   const { payload } = await receiver.received(1)
   await deliveries[Symbol.asyncDispose]()
   const outcome = { 'outcome-id': 'O-1', description: 'one finding', body: '# Finding' }
@@ -186,8 +186,8 @@ export async function createThings(app: TestApp, { owner, organization, bystande
 /** A run whose agent could not store the state that it made; the id of its apply. */
 async function loseState(app: TestApp, { setting, agent }: { setting: RunSetting; agent: FakeAgent }): Promise<string> {
   const run = await createRun(app, setting)
-  await work(agent, run)
-  await act(app, setting, { run, action: 'apply' })
+  await finishNextJob(agent, run)
+  await actOnRun(app, setting, { run, action: 'apply' })
   const job = await agent.take()
   await job.put('errored-state', rawState().toString())
   await job.finish({ status: 'errored', exitCode: 1 })

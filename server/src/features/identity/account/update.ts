@@ -8,8 +8,8 @@ import { updateUser } from '../users/update.ts'
 import { type Account, requirePerson, withSecondFactor } from './access.ts'
 
 /**
- * Changes the username at once. A new address waits as `unconfirmed_email`: it has no effect until an administrator sets it.
- * Throws `invalid` for a username or an address that is taken.
+ * Changes the username at once. A new address waits as `unconfirmed_email`: it has no effect until an administrator
+ * sets it. Throws `invalid` for a username or an address that is taken.
  */
 export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Account> {
   const user = await requirePerson(ctx)
@@ -22,7 +22,10 @@ export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Acc
   return withSecondFactor(ctx, await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes)))
 }
 
-/** The address to wait for confirmation. Null for the address that the account has already: this withdraws an earlier claim. */
+/**
+ * The address to wait for confirmation. Null for the address that the account has already: this withdraws an earlier
+ * claim.
+ */
 async function unconfirmedAddress(ctx: Ctx, user: UserRow, email: string) {
   const owner = await findUserByLogin(ctx.db, email)
   if (owner && owner.id !== user.id) throw invalid('Email has already been taken', '/data/attributes/email')

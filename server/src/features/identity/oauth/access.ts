@@ -4,7 +4,10 @@ import type { Ctx } from '../../../app.ts'
 import { checkSameOrigin, findSessionActor, sessionCookie } from '../../../auth/authenticate.ts'
 import { forbidden } from '../../../errors.ts'
 
-/** The user who is signed in, and the token that protects forms against cross-site requests; undefined without a session. */
+/**
+ * The user who is signed in, and the token that protects forms against cross-site requests; undefined without a
+ * session.
+ */
 export async function findBrowser(ctx: Ctx, request: FastifyRequest) {
   const cookie = sessionCookie(request)
   const actor = cookie === undefined ? undefined : await findSessionActor(ctx, cookie)

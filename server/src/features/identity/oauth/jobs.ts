@@ -3,6 +3,6 @@ import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { sweepCodes } from './sweep.ts'
 
-export const sweepJob = jobKind('oauth.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
+const sweep = jobKind('oauth.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 
-export const oauthJobs = [jobHandler(sweepJob, async (ctx) => sweepCodes(ctx), { schedule: '43 * * * *' })]
+export const oauthJobs = [jobHandler(sweep, async (ctx) => sweepCodes(ctx), { schedule: '43 * * * *' })]

@@ -10,8 +10,9 @@ import { recordFailedSignIn } from './record-failed-sign-in.ts'
 import { hasSecondFactor } from './second-factor-store.ts'
 
 /**
- * Finds the account of a login and its password, before any second factor. It counts the attempt, and takes as long for a login
- * that nobody has. Throws `unauthorized` without saying which of the two was wrong, `too-many-requests` after too many attempts.
+ * Finds the account of a login and its password, before any second factor. It counts the attempt, and takes as long for
+ * a login that nobody has. Throws `unauthorized` without saying which of the two was wrong, `too-many-requests` after
+ * too many attempts.
  */
 export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
   if (!signInMethods(ctx).password) throw forbidden('signing in with a password is switched off on this server')
@@ -32,8 +33,8 @@ export async function checkPassword(ctx: Ctx, login: string, password: string): 
 }
 
 /**
- * Finds the account of a login, its password and, when it has a second factor, a code. When the password is right and the code
- * is missing or wrong, it throws `unauthorized` with a source that points at `otp`.
+ * Finds the account of a login, its password and, when it has a second factor, a code. When the password is right and
+ * the code is missing or wrong, it throws `unauthorized` with a source that points at `otp`.
  */
 export async function checkCredentials(ctx: Ctx, input: CreateSession): Promise<UserRow> {
   const user = await checkPassword(ctx, input.username ?? input.email ?? '', input.password)

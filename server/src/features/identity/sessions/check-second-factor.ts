@@ -6,8 +6,8 @@ import { recoveryHash, secretContext } from './second-factor.ts'
 import { acceptedStep } from './totp.ts'
 
 /**
- * Whether `code` is a code of the user's second factor. A right code cannot be used again. Throws `too-many-requests` after too
- * many attempts.
+ * Whether `code` is a code of the user's second factor. A right code cannot be used again. Throws `too-many-requests`
+ * after too many attempts.
  */
 export async function consumeCode(ctx: Ctx, userId: string, code: string) {
   // Codes have a counter of their own: a right password must not reset the count of wrong codes.

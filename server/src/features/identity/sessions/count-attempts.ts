@@ -8,9 +8,9 @@ import * as store from './store.ts'
 export const ATTEMPT_LIMITS = { account: 10, address: 100, windowMs: 15 * 60_000 }
 
 /**
- * Counts an attempt to sign in before the password is checked, so that concurrent attempts cannot exceed the limit, and hashing
- * passwords cannot occupy the machine. `account` is the id of a user, or the login when no user has it. The counters are in the
- * database, so that all replicas share them. Throws `too-many-requests` above a limit.
+ * Counts an attempt to sign in before the password is checked, so that concurrent attempts cannot exceed the limit, and
+ * hashing passwords cannot occupy the machine. `account` is the id of a user, or the login when no user has it. The
+ * counters are in the database, so that all replicas share them. Throws `too-many-requests` above a limit.
  */
 export async function countAttempt(ctx: Ctx, account: string) {
   for (const { key, limit } of counters(ctx, account)) {
@@ -27,7 +27,10 @@ export async function countAttempt(ctx: Ctx, account: string) {
   }
 }
 
-/** After a success, resets the counter of the account. Others may share the address, so its counter goes down by one only. */
+/**
+ * After a success, resets the counter of the account. Others may share the address, so its counter goes down by one
+ * only.
+ */
 export async function forgiveAttempt(ctx: Ctx, account: string) {
   const [forAccount, forAddress] = counters(ctx, account)
   await store.deleteAttempts(ctx.db, forAccount.key)

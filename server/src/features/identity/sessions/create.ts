@@ -10,8 +10,8 @@ import { sessionCookieHeader } from './cookie.ts'
 import * as store from './store.ts'
 
 /**
- * A session ends after two weeks without use, and after a month in any case. An organization may require less, but only for
- * access to itself (`checkDemands`): otherwise it could end the sessions of people whom it has merely invited.
+ * A session ends after two weeks without use, and after a month in any case. An organization may require less, but only
+ * for access to itself (`checkDemands`): otherwise it could end the sessions of people whom it has merely invited.
  */
 const IDLE_MINUTES = 14 * 24 * 60
 const LIFE_MINUTES = 30 * 24 * 60

@@ -16,8 +16,8 @@ export async function enrollSecondFactor(ctx: Ctx, user: { id: string; username:
 }
 
 /**
- * Switches the second factor on when `code` proves that the authenticator has the secret. Returns the recovery codes, which are
- * shown this once; undefined when the code is wrong or no enrollment is open.
+ * Switches the second factor on when `code` proves that the authenticator has the secret. Returns the recovery codes,
+ * which are shown this once; undefined when the code is wrong or no enrollment is open.
  */
 export async function verifySecondFactor(ctx: Ctx, userId: string, code: string) {
   return transact(ctx, async (ctx) => {

@@ -18,8 +18,8 @@ export function totpUri(secret: string, username: string) {
 }
 
 /**
- * The time step that `code` belongs to. It must be above `lastStep`, so that a code works once. Undefined when the code is wrong,
- * too old or used.
+ * The time step that `code` belongs to. It must be above `lastStep`, so that a code works once. Undefined when the code
+ * is wrong, too old or used.
  */
 export function acceptedStep(secret: string, code: string, { now, lastStep }: { now: Date; lastStep: number }) {
   const digits = code.replaceAll(/\s/g, '')

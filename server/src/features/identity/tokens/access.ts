@@ -3,8 +3,8 @@ import { notFound } from '../../../errors.ts'
 import { findUser } from '../users/store.ts'
 
 /**
- * Checks that the actor may see and create the API tokens of a user: the user themself, but not by the token of a team, or a site
- * administrator. Throws `not-found` otherwise, as for a user who does not exist.
+ * Checks that the actor may see and create the API tokens of a user: the user themself, but not by the token of a team,
+ * or a site administrator. Throws `not-found` otherwise, as for a user who does not exist.
  */
 export async function requireTokenOwner(ctx: Ctx, userId: string) {
   const { actor } = ctx

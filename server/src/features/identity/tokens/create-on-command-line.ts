@@ -6,8 +6,8 @@ import * as store from './store.ts'
 import { findUserByLogin } from '../users/store.ts'
 
 /**
- * Creates an API token of an account directly in the database and returns its text. It checks no permission, since the caller has
- * access to the database anyway. Throws a `StartError` when there is no such account.
+ * Creates an API token of an account directly in the database and returns its text. It checks no permission, since the
+ * caller has access to the database anyway. Throws a `StartError` when there is no such account.
  */
 export async function createTokenOnCommandLine(
   db: Db,

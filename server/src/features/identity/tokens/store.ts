@@ -11,8 +11,9 @@ export async function insertToken(db: Db, row: NewToken) {
 }
 
 /**
- * Inserts a token and replaces the old one where there can be one only: an organization's token of each kind, and a team's legacy
- * token. It is one statement: of two concurrent callers the later one wins, and the secret of the other is void.
+ * Inserts a token and replaces the old one where there can be one only: an organization's token of each kind, and a
+ * team's legacy token. It is one statement: of two concurrent callers the later one wins, and the secret of the other
+ * is void.
  */
 export async function replaceToken(db: Db, row: NewToken) {
   return db

@@ -5,8 +5,8 @@ import * as store from './store.ts'
 
 /**
  * A user is visible to themself, to everybody who shares an organization with them, to the tokens and runs of such an
- * organization, and to site administrators. The account that runs use is visible to all of these. Throws `not-found` for
- * everybody else.
+ * organization, and to site administrators. The account that runs use is visible to all of these. Throws `not-found`
+ * for everybody else.
  */
 export async function requireUser(ctx: Ctx, id: string) {
   const user = await store.findVisibleUser(ctx.db, ctx.actor, id)

@@ -3,9 +3,9 @@ import * as store from './store.ts'
 import { checkUnique } from './unique.ts'
 
 /**
- * Creates an account for a caller that is authorised already. `passwordHash` is null for an account that signs in with another
- * service. The caller has established that `email` belongs to the person, so other accounts lose an unconfirmed claim to it.
- * Throws `invalid` for a username or an address that is taken.
+ * Creates an account for a caller that is authorised already. `passwordHash` is null for an account that signs in with
+ * another service. The caller has established that `email` belongs to the person, so other accounts lose an unconfirmed
+ * claim to it. Throws `invalid` for a username or an address that is taken.
  */
 export async function createUser(
   ctx: Ctx,

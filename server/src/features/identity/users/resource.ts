@@ -26,7 +26,10 @@ export function userResource(row: UserRow, baseUrl: string): UserResource {
   }
 }
 
-/** What users may do with their own accounts. With single sign-on the provider sets name and address; teams have neither. */
+/**
+ * What users may do with their own accounts. With single sign-on the provider sets name and address; teams have
+ * neither.
+ */
 export function userPermissions(row: UserRow) {
   return {
     'can-create-organizations': !row.is_service_account,

@@ -27,8 +27,8 @@ export async function findUser(db: Db, id: string) {
 }
 
 /**
- * Finds the account with that username or e-mail address, case-insensitively. Service accounts are not found, since nobody signs
- * in with them. An unconfirmed address finds nobody.
+ * Finds the account with that username or e-mail address, case-insensitively. Service accounts are not found, since
+ * nobody signs in with them. An unconfirmed address finds nobody.
  */
 export async function findUserByLogin(db: Db, login: string) {
   const text = login.toLowerCase()

@@ -4,8 +4,8 @@ import * as store from './store.ts'
 import { checkUnique } from './unique.ts'
 
 /**
- * Changes an account for a caller that is authorised already. As in `createUser`, an `email` is known to belong to the person.
- * Throws `not-found` when the account is gone, `invalid` for a username or an address that is taken.
+ * Changes an account for a caller that is authorised already. As in `createUser`, an `email` is known to belong to the
+ * person. Throws `not-found` when the account is gone, `invalid` for a username or an address that is taken.
  */
 export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<typeof store.updateUser>[2], 'id'>) {
   const email = changes.email ?? undefined

@@ -7,7 +7,10 @@ import { requireSiteUser } from './access.ts'
 import { checkNotLastAdmin } from './check-last-admin.ts'
 import * as store from './store.ts'
 
-/** Deletes an account with its tokens and memberships. Throws `conflict` for the last owner of an organization, or the last admin. */
+/**
+ * Deletes an account with its tokens and memberships. Throws `conflict` for the last owner of an organization, or the
+ * last admin.
+ */
 export async function deleteSiteUser(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
   try {

@@ -19,10 +19,10 @@ const FIRST_ORGANIZATION = { name: 'main', email: 'admin@localhost.localdomain' 
 export type FirstAdmin = { created: boolean; username?: string; password?: string; token?: string }
 
 /**
- * Ensures at start that the site has an administrator. Without one it creates an administrator with a generated password and API
- * token, and an organization, so that the first run needs no set-up. It returns both secrets. A token in ADMIN_TOKEN replaces the
- * generated one and is not returned; when it is set or changed later, it is added for the first administrator. Processes that
- * start at the same time take turns.
+ * Ensures at start that the site has an administrator. Without one it creates an administrator with a generated
+ * password and API token, and an organization, so that the first run needs no set-up. It returns both secrets. A token
+ * in ADMIN_TOKEN replaces the generated one and is not returned; when it is set or changed later, it is added for the
+ * first administrator. Processes that start at the same time take turns.
  */
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   return transact({ ...app, actor: SYSTEM }, async (ctx) => {

@@ -13,8 +13,8 @@ import { requireSiteUser } from './access.ts'
 import { checkNotLastAdmin } from './check-last-admin.ts'
 
 /**
- * Changes an account. A new password, for someone who lost theirs, ends all sessions. A new address counts as confirmed, so it
- * accepts the invitations that went to it.
+ * Changes an account. A new password, for someone who lost theirs, ends all sessions. A new address counts as
+ * confirmed, so it accepts the invitations that went to it.
  */
 export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   const user = await requireSiteUser(ctx, id)
@@ -42,8 +42,8 @@ export async function revokeAdmin(ctx: Ctx, id: string) {
 }
 
 /**
- * Blocks an account: nobody can sign in, and its sessions and API tokens stop working at once. Nothing else stops a stolen
- * account. So unlike deletion, which cannot be undone, it is allowed for the only owner of an organization.
+ * Blocks an account: nobody can sign in, and its sessions and API tokens stop working at once. Nothing else stops a
+ * stolen account. So unlike deletion, which cannot be undone, it is allowed for the only owner of an organization.
  */
 export async function suspendUser(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)

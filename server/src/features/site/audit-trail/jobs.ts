@@ -3,8 +3,8 @@ import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { sweepAuditTrail } from './sweep.ts'
 
-export const sweepJob = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
+const sweep = jobKind('audit-trail.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 
 export const auditTrailJobs = [
-  jobHandler(sweepJob, async (ctx, _, signal) => sweepAuditTrail(ctx, signal), { schedule: '43 3 * * *' }),
+  jobHandler(sweep, async (ctx, _, signal) => sweepAuditTrail(ctx, signal), { schedule: '43 3 * * *' }),
 ]

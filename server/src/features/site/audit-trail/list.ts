@@ -8,8 +8,8 @@ import * as store from './store.ts'
 type Query = { since: Date | undefined }
 
 /**
- * The trail of the organization that the token belongs to: an organization's own token, or its token for audit trails. As in the
- * public API it does not exist for anybody else. Owners read the trail by the name of the organization.
+ * The trail of the organization that the token belongs to: an organization's own token, or its token for audit trails.
+ * As in the public API it does not exist for anybody else. Owners read the trail by the name of the organization.
  */
 export async function listOwnAuditTrail(ctx: Ctx, query: Query, page: Page) {
   const { actor } = ctx

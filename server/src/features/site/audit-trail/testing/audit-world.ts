@@ -8,7 +8,7 @@ import {
   type TestUser,
 } from '../../../../testing/factories.ts'
 import { createFakeAgent, type FakeAgent } from '../../../../testing/fake-agent.ts'
-import { type Receiver, startReceiver } from '../../../../testing/receiver.ts'
+import { type TestReceiver, startReceiver } from '../../../../testing/receiver.ts'
 import { uploadConfiguration } from '../../../../testing/runs.ts'
 import { rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
 
@@ -18,7 +18,9 @@ export const SECRET = 'never-to-be-kept-4711'
 /** Who is expected to stand in an event: a person, by their token or session, or whoever has a signed URL. */
 export type Author = { id: string | null; tokenId: string | null | undefined }
 
-/** A request that makes one change; `ids` take the place of the route's parameters, `by` is the administrator if absent. */
+/**
+ * A request that makes one change; `ids` take the place of the route's parameters, `by` is the administrator if absent.
+ */
 export type ChangeRequest = Pick<TestRequest, 'body' | 'headers'> & {
   ids?: readonly string[]
   url?: string
@@ -47,7 +49,7 @@ export class World {
   admin: TestUser
   organization: { id: string; name: string }
   agent: FakeAgent
-  receiver: Receiver
+  receiver: TestReceiver
   count = 0
 
   constructor(app: TestApp, parts: Pick<World, 'admin' | 'organization' | 'agent' | 'receiver'>) {
