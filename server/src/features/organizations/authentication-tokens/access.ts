@@ -7,7 +7,7 @@ import { requireTeamForTokens } from '../team-tokens/access.ts'
 
 type Kind = store.TokenRow['kind']
 
-/** What the actor must pass to see or end a token of that kind; tokens of runs and task results are nobody's to manage. */
+/** The check for managing a token of each kind. Tokens of runs and task results can't be managed. */
 const GUARDS: Record<Kind, ((ctx: Ctx, token: store.TokenRow) => Promise<unknown>) | undefined> = {
   user: async (ctx, token) => requireTokenOwner(ctx, token.user_id ?? ''),
   team: async (ctx, token) => requireTeamForTokens(ctx, token.team_id ?? ''),

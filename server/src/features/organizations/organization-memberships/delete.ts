@@ -11,8 +11,8 @@ import type { Membership } from './membership.ts'
 import * as store from './store.ts'
 
 /**
- * Takes someone out of the organization and of all its teams; everyone may leave by themself. Throws `forbidden` for
- * owners who would take themselves out, for the last owner, and for whoever is in a team that the caller doesn't see.
+ * Removes a person from the organization and from all its teams; everyone may leave by themself. Throws `forbidden` for
+ * an owner who leaves, for the last owner, and for a member of a team that the caller may not see.
  */
 export async function deleteMembership(ctx: Ctx, id: string) {
   const membership = await requireMembership(ctx, id)

@@ -29,7 +29,7 @@ export async function findMembership(db: Db, actor: Actor, id: string) {
   return selectMemberships(db).select(facts(actor)).where('m.id', '=', id).executeTakeFirst()
 }
 
-/** Those of the memberships that there are, whoever may see them. */
+/** Memberships by their ids, without a check of who may see them. */
 export async function findMemberships(db: Db, actor: Actor, ids: readonly string[]) {
   return selectMemberships(db)
     .select(facts(actor))
@@ -98,7 +98,7 @@ export async function listMemberships(
   return { rows, total: active + invited, active, invited }
 }
 
-/** The account of an e-mail address, in any case; not one whose person only claims the address. */
+/** The account of an e-mail address, in any case; an address that waits to be confirmed does not count. */
 export async function findAccount(db: Db, email: string) {
   return db
     .selectFrom('users')

@@ -44,7 +44,7 @@ export function readableOrganization(ctx: Ctx, row: FoundOrganization): Organiza
   return can.has('organization:read') ? { ...organization, can, facts } : undefined
 }
 
-/** Those of the organizations whose content the actor may see, for includes. */
+/** The organizations whose content the actor may see, for includes. */
 export async function listReadableOrganizations(ctx: Ctx, ids: readonly string[]): Promise<Organization[]> {
   return listOpen(ctx, await store.findOrganizations(ctx.db, ctx.actor, ids))
 }
@@ -54,7 +54,7 @@ export async function listReadableOrganizationsNamed(ctx: Ctx, names: readonly s
   return listOpen(ctx, await store.findOrganizationsNamed(ctx.db, ctx.actor, names))
 }
 
-/** Those whose content is open to the actor. */
+/** Leaves out organizations that demand another sign-in of the actor. */
 function listOpen(ctx: Ctx, rows: readonly FoundOrganization[]): Organization[] {
   return rows.flatMap((row) => {
     const organization = readableOrganization(ctx, row)

@@ -6,7 +6,7 @@ import { insertDefaultProject } from '../projects/create.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { insertOwnersTeam } from '../teams/insert.ts'
-import type { Organization } from './organization.ts'
+import { type Organization, organizationAudit } from './organization.ts'
 import { requireOrganizationById } from './access.ts'
 import { settingColumns, uniqueName } from './settings.ts'
 import { POOL } from './update.ts'
@@ -37,12 +37,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       const projectId = await insertDefaultProject(ctx, id)
       await store.updateOrganization(ctx.db, id, { default_project_id: projectId })
       await insertOwnersTeam(ctx, id, actor.userId)
-      await recordAudit(ctx, {
-        organizationId: id,
-        action: 'create',
-        resource: { type: 'organization', id },
-        meta: { name: input.name },
-      })
+      await recordAudit(ctx, organizationAudit({ id, name: input.name }, 'create'))
       return requireOrganizationById(ctx, id, 'organization:read')
     }),
   )

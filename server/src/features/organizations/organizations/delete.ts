@@ -1,3 +1,4 @@
+import { organizationAudit } from './organization.ts'
 import type { Ctx } from '../../../app.ts'
 import * as store from './store.ts'
 import { audited } from '../../../audit/record.ts'
@@ -10,6 +11,5 @@ export async function deleteOrganization(ctx: Ctx, name: string) {
 
 /** As `deleteOrganization`, for a caller that has been authorised. */
 export async function destroyOrganization(ctx: Ctx, { id, name }: { id: string; name: string }) {
-  const event = { organizationId: id, action: 'destroy', resource: { type: 'organization', id }, meta: { name } }
-  await audited(ctx, event, (ctx) => store.deleteOrganization(ctx.db, id))
+  await audited(ctx, organizationAudit({ id, name }, 'destroy'), (ctx) => store.deleteOrganization(ctx.db, id))
 }

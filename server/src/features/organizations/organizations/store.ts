@@ -117,7 +117,6 @@ export async function updateOrganization(db: Db, id: string, changes: Updateable
   return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
-/** The pool, when it belongs to the organization. */
 /** Whether the pool's scope lets in a workspace; one that does not exist yet has its project only. */
 export async function isPoolOpenTo(
   db: Db,
@@ -143,6 +142,7 @@ export async function isPoolOpenTo(
   return row !== undefined
 }
 
+/** The pool, if it belongs to the organization. */
 export async function findAgentPool(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('agent_pools')

@@ -4,7 +4,7 @@ import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import type { Organization } from './organization.ts'
+import { type Organization, organizationAudit } from './organization.ts'
 import { requireOrganizationPool } from './pool-access.ts'
 import { requireOrganization, requireOrganizationById } from './access.ts'
 import { settingColumns, uniqueName } from './settings.ts'
@@ -31,12 +31,7 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
         default_agent_pool_id: pool,
         updated_at: ctx.now(),
       })
-      await recordAudit(ctx, {
-        organizationId: organization.id,
-        action: 'update',
-        resource: { type: 'organization', id: organization.id },
-        meta: { name: organization.name, changes: attributes },
-      })
+      await recordAudit(ctx, organizationAudit(organization, 'update', attributes))
       return requireOrganizationById(ctx, organization.id, 'organization:read')
     }),
   )

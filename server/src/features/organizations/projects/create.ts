@@ -5,7 +5,7 @@ import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { replaceTagBindings } from '../tags/bind.ts'
 import { requireProject } from './access.ts'
-import type { Project } from './project.ts'
+import { type Project, projectAudit } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
 import * as store from './store.ts'
 import { uniqueName } from './unique-name.ts'
@@ -43,12 +43,10 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
     )
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: organization.id, projectId: id }, tags)
-    await recordAudit(ctx, {
-      organizationId: organization.id,
-      action: 'create',
-      resource: { type: 'project', id },
-      meta: { name: input.attributes.name },
-    })
+    await recordAudit(
+      ctx,
+      projectAudit({ id, name: input.attributes.name, organization_id: organization.id }, 'create'),
+    )
     return requireProject(ctx, id, 'project:read')
   })
 }

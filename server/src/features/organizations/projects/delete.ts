@@ -1,3 +1,4 @@
+import { projectAudit } from './project.ts'
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
@@ -16,14 +17,8 @@ export async function deleteProject(ctx: Ctx, id: string) {
   if (project.workspace_count > 0) {
     throw refuse(project.workspace_count === 1 ? '1 workspace' : `${project.workspace_count} workspaces`)
   }
-  const event = {
-    organizationId: project.organization_id,
-    action: 'destroy',
-    resource: { type: 'project', id },
-    meta: { name: project.name },
-  }
   try {
-    await audited(ctx, event, (ctx) => store.deleteProject(ctx.db, id))
+    await audited(ctx, projectAudit(project, 'destroy'), (ctx) => store.deleteProject(ctx.db, id))
   } catch (error) {
     if (isForeignKeyViolation(error)) throw refuse('workspaces')
     throw error

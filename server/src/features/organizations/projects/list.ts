@@ -23,7 +23,7 @@ export async function listProjects(ctx: Ctx, organizationName: string, query: Li
     (['manage_projects', 'manage_workspaces', 'read_projects', 'read_workspaces'] as const).some((name) =>
       access.has(name),
     )
-  // What holds for the whole organization needs no grant; without a user there are none.
+  // A permission on the whole organization needs no grant. Only users have grants.
   const everywhere = projectPermissions(organization.facts)
   const asked = query.permissions.filter((permission) => !everywhere.has(permission))
   const { actor } = ctx

@@ -31,7 +31,7 @@ export async function findProject(db: Db, actor: Actor, id: string) {
   return selectProjects(db).select(facts(actor)).where('p.id', '=', id).executeTakeFirst()
 }
 
-/** Those of the projects that there are, whoever may see them. */
+/** Projects by their ids, without a check of who may see them. */
 export async function findProjects(db: Db, actor: Actor, ids: readonly string[]) {
   return selectProjects(db)
     .select(facts(actor))

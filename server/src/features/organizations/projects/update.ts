@@ -4,7 +4,7 @@ import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { replaceTagBindings } from '../tags/bind.ts'
 import { requireProject } from './access.ts'
-import type { Project } from './project.ts'
+import { type Project, projectAudit } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
 import * as store from './store.ts'
 import { uniqueName } from './unique-name.ts'
@@ -26,12 +26,7 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
     )
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: project.organization_id, projectId: id }, tags)
-    await recordAudit(ctx, {
-      organizationId: project.organization_id,
-      action: 'update',
-      resource: { type: 'project', id },
-      meta: { name: project.name, changes: { ...attributes, tags } },
-    })
+    await recordAudit(ctx, projectAudit(project, 'update', { ...attributes, tags }))
     return requireProject(ctx, id, 'project:read')
   })
 }

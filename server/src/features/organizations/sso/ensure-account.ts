@@ -12,7 +12,7 @@ import { type Claims, usernameOf, verifiedEmail } from './claims.ts'
 import * as store from './store.ts'
 
 /**
- * The account of a person at the provider. Whoever comes for the first time gets the account that has their address, if
+ * The account of a person at the provider. At the first sign-in it is the account that has their address, if
  * the provider has verified that, else a new one; never an account by its name alone.
  */
 export async function ensureAccount(ctx: TransactionCtx, identity: store.Identity, claims: Claims): Promise<UserRow> {
@@ -34,7 +34,7 @@ export async function ensureAccount(ctx: TransactionCtx, identity: store.Identit
   const user = existing
     ? await convertAccount(ctx, existing.id)
     : await createUser(ctx, { username: await freeUsername(ctx, claims), email: email ?? null, passwordHash: null })
-  // To link an account that was there gives somebody access to it, so it is told apart.
+  // Linking gives a person access to an existing account, so it has an action of its own in the audit trail.
   await recordAudit(ctx, userAudit(existing ? 'link_identity' : 'create', user, { via: 'sign-on' }))
   await store.insertIdentity(ctx.db, identity, { userId: user.id, now })
   return user

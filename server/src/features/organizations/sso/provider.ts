@@ -3,7 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import type { Config } from '../../../config.ts'
 import { notFound, unavailable } from '../../../errors.ts'
 
-/** What the provider says of itself is asked for again after this long, in ms. */
+/** The metadata of the provider is loaded again after this many ms. */
 const FRESH_MS = 60 * 60_000
 
 type Found = { configuration: Promise<oidc.Configuration>; at: number }
@@ -31,7 +31,7 @@ export async function requireProvider(ctx: Ctx): Promise<oidc.Configuration> {
 async function discover(config: Config, issuer: URL) {
   const { oidcClientId: id = '', oidcClientSecret: secret } = config
   const execute = [oidc.enableNonRepudiationChecks]
-  // Only whoever runs the server chooses this: a provider on the same machine or network.
+  // Only the operator of the server can choose this: a provider on the same machine or network.
   if (issuer.protocol === 'http:') execute.push(oidc.allowInsecureRequests)
   const authentication = secret === undefined ? oidc.None() : oidc.ClientSecretBasic(secret)
   const configuration = await oidc.discovery(issuer, id, undefined, authentication, { execute })

@@ -13,7 +13,7 @@ import { syncTeams } from './sync-teams.ts'
 
 const CALLBACK = '/auth/oidc/callback'
 
-/** Begins to sign in: where the browser goes, and what must be remembered until it comes back. */
+/** Starts a sign-in. Returns where the browser goes, and what it must remember until it comes back. */
 export async function startSignOn(ctx: Ctx, returnTo: string) {
   const provider = await requireProvider(ctx)
   const verifier = oidc.randomPKCECodeVerifier()
@@ -30,8 +30,8 @@ export async function startSignOn(ctx: Ctx, returnTo: string) {
 }
 
 /**
- * Ends to sign in: exchanges the code in `query` and opens a session for the account of the person, which is made where
- * there is none. Throws `unauthorized` when the provider or the browser tell another story than we began with.
+ * Finishes a sign-in: exchanges the code in `query` and opens a session for the account of the person, which is made where
+ * there is none. Throws `unauthorized` when the answer of the provider does not belong to the sign-in that was started.
  */
 export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSignOn): Promise<OpenedSession> {
   const provider = await requireProvider(ctx)

@@ -1,3 +1,4 @@
+import { teamAudit } from '../teams/team.ts'
 import type { TransactionCtx } from '../../../app.ts'
 import { insertMembership } from '../organization-memberships/insert.ts'
 import * as store from './store.ts'
@@ -11,7 +12,7 @@ import { leaveTeams } from '../teams/leave.ts'
  * the groups no longer name. What people have granted stays; an organization keeps its last owner.
  */
 export async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly string[]) {
-  // In the hosted edition strangers share the server: a team's name draws nobody into their organization.
+  // Organizations of the hosted edition are strangers to each other: a team's name must not bring in members from outside.
   const everywhere = ctx.config.edition === 'self-managed'
   const wanted = await store.listTeamsOfGroups(ctx.db, { userId, groups, everywhere })
   const current = await store.listTeamsOfUser(ctx.db, userId)
@@ -34,10 +35,5 @@ export async function syncTeams(ctx: TransactionCtx, userId: string, groups: rea
 }
 
 async function record(ctx: TransactionCtx, action: string, team: store.SsoTeam, userId: string) {
-  await recordAudit(ctx, {
-    organizationId: team.organization_id,
-    action,
-    resource: { type: 'team', id: team.id },
-    meta: { name: team.name, members: [userId], via: 'sign-on' },
-  })
+  await recordAudit(ctx, teamAudit(team, action, { members: [userId], via: 'sign-on' }))
 }

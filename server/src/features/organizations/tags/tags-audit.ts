@@ -1,4 +1,4 @@
-/** What tags are on, or whose tags are changed. */
+/** The thing whose tags change. */
 type Tagged = { type: 'workspace' | 'project' | 'organization'; id: string; name: string; organizationId: string }
 
 /** The audit event of a change of tags. */

@@ -6,10 +6,10 @@ import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 
 /**
- * A team whose tokens the actor may manage: owners those of all teams, whoever manages teams those of all but the owners',
- * and members those of their own team where it lets them. Members in person only: a team's token that could issue others
- * would outlive its own revocation. Throws `not-found` for a team that the actor may not see, else what `refuse` makes of
- * the team's name.
+ * A team whose tokens the actor may manage. Owners manage the tokens of all teams, managers of teams those of all teams but
+ * the owners, and members those of their own team if its settings allow it. A member must be a person: a team's token that
+ * could create others would survive its own revocation. Throws `not-found` for a team that the actor may not see, otherwise
+ * the error of `refuse`.
  */
 export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = forbidTokens) {
   const team = await store.findTeam(ctx.db, ctx.actor, teamId)
@@ -32,12 +32,12 @@ function forbidTokens(team: string) {
   return forbidden(`you may not manage the tokens of the team ${team}`)
 }
 
-/** To whoever may not manage a team's tokens there are none. */
+/** A team's tokens do not exist for an actor that may not manage them. */
 export function hideTokens() {
   return notFound('token')
 }
 
-/** As `requireTeamForTokens`, to make one: whoever has a token of a team may do all that the team may. */
+/** As `requireTeamForTokens`, to create a token: it can do all that the team can, so the actor must hold that access too. */
 export async function requireTeamForNewToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId)
   checkHoldsAccess(team.facts, team, team.name)

@@ -7,7 +7,7 @@ import { invalid } from '../../../errors.ts'
 import { requireTeam } from './access.ts'
 import { checkOwnerRemains } from './check-owners.ts'
 import * as store from './members-store.ts'
-import type { Team } from './team.ts'
+import { type Team, teamAudit } from './team.ts'
 
 /** Adds members of the organization to a team; the ids of the identifiers are usernames. */
 export async function addTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
@@ -81,10 +81,5 @@ async function removeMembers(ctx: Ctx, team: Team, { userIds, membershipIds }: M
 }
 
 async function recordMembers(ctx: TransactionCtx, team: Team, action: string, { userIds, membershipIds }: Members) {
-  await recordAudit(ctx, {
-    organizationId: team.organization_id,
-    action,
-    resource: { type: 'team', id: team.id },
-    meta: { name: team.name, members: [...userIds, ...membershipIds] },
-  })
+  await recordAudit(ctx, teamAudit(team, action, { members: [...userIds, ...membershipIds] }))
 }

@@ -12,7 +12,7 @@ export async function checkOwnerRemains(ctx: TransactionCtx, organizationId: str
   throw forbidden('the owners team must keep at least one member: add another owner first')
 }
 
-/** Whether the organization would be without owners if the user were none. Holds the lock that orders such changes. */
+/** Whether the user is the only owner of the organization. Takes the row lock that all removals of owners take. */
 export async function isLastOwner(ctx: TransactionCtx, organizationId: string, userId: string) {
   const owners = await store.lockOwnersTeam(ctx.db, organizationId)
   return !(await store.hasOtherMembers(ctx.db, owners.id, userId))

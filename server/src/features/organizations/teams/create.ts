@@ -10,7 +10,7 @@ import { insertTeam } from './insert.ts'
 import { accessChanges } from './access-attributes.ts'
 import { settingColumns, uniqueName } from './settings.ts'
 import * as store from './store.ts'
-import { type Team, teamFacts } from './team.ts'
+import { type Team, teamFacts, teamAudit } from './team.ts'
 
 export async function createTeam(ctx: Ctx, organizationName: string, input: CreateTeam): Promise<Team> {
   const organization = await requireOrganization(ctx, organizationName, 'teams:manage')
@@ -26,12 +26,7 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
         { organizationId: organization.id, name: input.name },
         { ...settingColumns(input), ...access },
       )
-      await recordAudit(ctx, {
-        organizationId: organization.id,
-        action: 'create',
-        resource: { type: 'team', id },
-        meta: { name: input.name },
-      })
+      await recordAudit(ctx, teamAudit({ id, name: input.name, organization_id: organization.id }, 'create'))
       return showNewTeam(ctx, id, organization.facts)
     }),
   )

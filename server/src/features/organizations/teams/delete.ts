@@ -1,3 +1,4 @@
+import { teamAudit } from './team.ts'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
@@ -12,13 +13,8 @@ export async function deleteTeam(ctx: Ctx, id: string) {
   if (!team.can.has('team:delete')) throw forbidden(`this needs the permission team:delete on the team ${team.name}`)
   await transact(ctx, async (ctx) => {
     await store.deleteTeam(ctx.db, id)
-    // Runs and states name the account as their maker, so it stays; nobody acts as it any more.
+    // Runs and states name the account as their maker, so it stays; nothing can act as it any more.
     await store.suspendServiceUser(ctx.db, team.service_user_id, ctx.now())
-    await recordAudit(ctx, {
-      organizationId: team.organization_id,
-      action: 'destroy',
-      resource: { type: 'team', id },
-      meta: { name: team.name },
-    })
+    await recordAudit(ctx, teamAudit(team, 'destroy'))
   })
 }

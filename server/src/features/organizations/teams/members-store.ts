@@ -91,7 +91,7 @@ export async function deleteInvitedMembers(tx: Tx, teamId: string, membershipIds
     .execute()
 }
 
-/** The owners team of an organization, with the row lock that orders everything which takes owners away. */
+/** The owners team of an organization, with the row lock that all removals of owners take. */
 export async function lockOwnersTeam(tx: Tx, organizationId: string) {
   return tx
     .selectFrom('teams')

@@ -8,7 +8,7 @@ import { type Page, pageOffset } from '../../../db/page.ts'
 
 export type TeamRow = Selectable<Schema['teams']>
 
-/** Teams `t` with what does not stand in their row. The service account is a member that nobody counts. */
+/** Teams `t` with the columns that they do not have themselves. The service account is not counted as a member. */
 function selectTeams(db: Db, actor: Actor) {
   return db
     .selectFrom('teams as t')
@@ -37,7 +37,7 @@ export async function findTeam(db: Db, actor: Actor, id: string) {
   return selectTeams(db, actor).select(facts(actor)).where('t.id', '=', id).executeTakeFirst()
 }
 
-/** Those of the teams that there are, whoever may see them. */
+/** Teams by their ids, without a check of who may see them. */
 export async function findTeams(db: Db, actor: Actor, ids: readonly string[]) {
   return selectTeams(db, actor)
     .select(facts(actor))

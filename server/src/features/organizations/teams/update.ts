@@ -9,7 +9,7 @@ import { requireTeam } from './access.ts'
 import { accessChanges } from './access-attributes.ts'
 import { settingColumns, uniqueName } from './settings.ts'
 import * as store from './store.ts'
-import type { Team } from './team.ts'
+import { type Team, teamAudit } from './team.ts'
 
 export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promise<Team> {
   const { 'organization-access': given, ...settings } = input
@@ -30,12 +30,7 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
         name: input.name,
         updated_at: ctx.now(),
       })
-      await recordAudit(ctx, {
-        organizationId: team.organization_id,
-        action: 'update',
-        resource: { type: 'team', id },
-        meta: { name: team.name, changes: input },
-      })
+      await recordAudit(ctx, teamAudit(team, 'update', { changes: input }))
       const changed = await store.findTeam(ctx.db, ctx.actor, id)
       return { ...team, ...changed, facts: team.facts }
     }),
