@@ -1,7 +1,7 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startExampleReceiver } from '../server/src/testing/example-receiver.ts'
-import { type Received, type Receiver, startReceiver } from '../server/src/testing/receiver.ts'
+import { type Received, type TestReceiver, startReceiver } from '../server/src/testing/receiver.ts'
 import { eventually } from '../server/src/testing/task-runs.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
@@ -11,7 +11,7 @@ const RESOURCE = 'resource "terraform_data" "greeting" { input = "hello" }\n'
 type Verdict = { status: 'passed' | 'failed'; message: string; url?: string; outcomes?: readonly unknown[] }
 
 /** Lets a receiver call back with a verdict after it has answered the request. */
-function judge(receiver: Receiver, verdict: (received: Received) => Verdict) {
+function judge(receiver: TestReceiver, verdict: (received: Received) => Verdict) {
   receiver.onRequest = async (received, response) => {
     response.end()
     const { outcomes, ...attributes } = verdict(received)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { readPostmaster } from '../server/src/postgres/postmaster.ts'
-import { processesNaming, standingOf, stillAlive } from '../server/src/testing/processes.ts'
+import { findProcesses, parentAndGroupOf, filterRunning } from '../server/src/testing/processes.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -43,7 +43,7 @@ async function start() {
   const errors = output(npm.stderr)
   await output(npm.stdout).toHold('Groundstate is ready')
   const { pid: postmaster = Number.NaN } = (await readPostmaster(join(dataDir, 'postgres/cluster'))) ?? {}
-  return { npm, ended, errors, postmaster, signalGroup, processes: await processesNaming(dataDir) }
+  return { npm, ended, errors, postmaster, signalGroup, processes: await findProcesses(dataDir) }
 }
 
 function output(stream: NonNullable<ChildProcess['stdout']>) {
@@ -65,7 +65,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     const { ended, errors, postmaster, signalGroup, processes } = await start()
     // The server can't end before this process continues.
     onTestFinished(async () => {
-      for (const pid of await stillAlive([postmaster])) process.kill(pid, 'SIGCONT')
+      for (const pid of await filterRunning([postmaster])) process.kill(pid, 'SIGCONT')
     })
     process.kill(postmaster, 'SIGSTOP')
 
@@ -77,7 +77,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 
     expect(await ended).toEqual([0, null])
     expect(errors.text().match(/finishing what runs/g)).toHaveLength(1)
-    await expect.poll(() => stillAlive(processes)).toEqual([])
+    await expect.poll(() => filterRunning(processes)).toEqual([])
     await expect(access(join(dataDir, 'postgres/cluster/postmaster.pid'))).rejects.toThrow('ENOENT')
   },
 )
@@ -89,15 +89,15 @@ test('SIGTERM to npm alone reaches the server', async () => {
 
   expect(await ended).toEqual([0, null])
   expect(errors.text().match(/finishing what runs/g)).toHaveLength(1)
-  await expect.poll(() => stillAlive(processes)).toEqual([])
+  await expect.poll(() => filterRunning(processes)).toEqual([])
 })
 
 test('nothing stands between npm and the server, which is in the group of npm', async () => {
   const { npm, ended, postmaster, signalGroup } = await start()
 
-  const { parent: server } = await standingOf(postmaster)
+  const { parent: server } = await parentAndGroupOf(postmaster)
 
-  expect(await standingOf(server)).toEqual({ parent: npm.pid, group: npm.pid })
+  expect(await parentAndGroupOf(server)).toEqual({ parent: npm.pid, group: npm.pid })
   signalGroup('SIGTERM')
   await ended
 })
@@ -109,5 +109,5 @@ test('SIGKILL to the whole group leaves nothing behind', async () => {
   signalGroup('SIGKILL')
   await ended
 
-  await expect.poll(() => stillAlive(processes), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => filterRunning(processes), { timeout: 10_000 }).toEqual([])
 })

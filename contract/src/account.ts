@@ -5,14 +5,14 @@ import { userAttributes, userPermissions, userTokensRelation } from './users.ts'
 /** Whether an account has a second factor. */
 export const twoFactorState = z.strictObject({
   enabled: z.boolean(),
-  verified: z.boolean().describe('the same as enabled: a second factor counts once a code of it was seen'),
+  verified: z.boolean().describe('the same as enabled: a second factor is enabled once a code was verified'),
 })
 
 /** An e-mail address that is not confirmed yet. */
 export const unconfirmedEmail = z
   .string()
   .nullable()
-  .describe('an address that the person gave; it takes effect once a site administrator sets it')
+  .describe('an address that the user gave; it takes effect once a site administrator sets it')
 
 export const accountSchema = resource(
   'users',
@@ -46,7 +46,7 @@ export const twoFactorEnrollmentSchema = resource(
   'two-factor',
   {
     attributes: {
-      secret: z.string().describe('our own: the secret of the authenticator, in base32, shown this once'),
+      secret: z.string().describe('our own: the secret of the authenticator, in base32, shown only this time'),
       uri: z.string().describe('our own: the secret as an otpauth: address, to show as a QR code'),
     },
   },
@@ -60,7 +60,7 @@ export const recoveryCodesSchema = resource(
     attributes: {
       'recovery-codes': z
         .array(z.string())
-        .describe('our own: each signs in once in place of a code of the authenticator; shown this once'),
+        .describe('our own: each replaces a code of the authenticator once; shown only this time'),
     },
   },
   'RecoveryCodes',

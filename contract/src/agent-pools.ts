@@ -46,7 +46,7 @@ export const agentPoolSchema = resource(
       organization: hasOne('organizations'),
       agents: linksToMany('agents'),
       'authentication-tokens': linksToMany('authentication-tokens'),
-      workspaces: hasMany('workspaces').describe('those that have chosen the pool'),
+      workspaces: hasMany('workspaces').describe('the workspaces that use the pool'),
       'allowed-workspaces': hasMany('workspaces'),
       'excluded-workspaces': hasMany('workspaces'),
       'allowed-projects': hasMany('projects'),

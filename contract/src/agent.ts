@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /**
- * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own, since
- * the public API documents none. An agent has an agent token of its pool. Each job brings a short-lived job token, which
- * the agent and its engine use until the job ends.
+ * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own,
+ * since the public API documents none. An agent has an agent token of its pool. Each job brings a short-lived job
+ * token, which the agent and its engine use until the job ends.
  *
  * | Request | Token | Answer |
  * |---|---|---|
@@ -48,7 +48,7 @@ export const claimBody = z.object({
   warmRunIds: z.array(z.string()).max(100).default([]),
 })
 
-export const jobKind = z.enum(['plan', 'apply'])
+export const agentJobKind = z.enum(['plan', 'apply'])
 
 /** A variable for the engine. The server has resolved precedence, so each (category, key) occurs once. */
 export const jobVariable = z.object({
@@ -67,7 +67,7 @@ export const jobVariable = z.object({
 
 export const agentJob = z.object({
   id: z.string(),
-  kind: jobKind,
+  kind: agentJobKind,
   /**
    * For an apply: the job whose plan was accepted. A working directory of another attempt at the plan must not be
    * applied, even on the same agent.

@@ -114,7 +114,7 @@ export function uncountedPageOf<Data extends z.ZodType>(data: Data) {
 export const errorObject = z
   .strictObject({
     status: z.string().regex(/^[1-5]\d\d$/),
-    title: z.string().describe('the same for every refusal of this status'),
+    title: z.string().describe('the same for all errors of this status'),
     detail: z.string().describe('what is wrong and what would be right; names the value'),
     source: z
       .strictObject({

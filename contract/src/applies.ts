@@ -10,7 +10,9 @@ export const applySchema = resource(
       'action-invocations': z.null(),
       'action-failures': z.null(),
     },
-    relationships: { 'state-versions': hasMany('state-versions').describe('those that the apply has made') },
+    relationships: {
+      'state-versions': hasMany('state-versions').describe('the state versions that the apply created'),
+    },
     links: { self: z.string() },
   },
   'Apply',

@@ -8,21 +8,24 @@ const auditEvent = z
     type: z.literal('Resource'),
     timestamp,
     auth: z.strictObject({
-      accessor_id: z.string().nullable().describe('the id of who did it; null for the server itself'),
-      description: z.string().describe('the name of who did it'),
+      accessor_id: z.string().nullable().describe('the id of the actor; null for the server itself'),
+      description: z.string().describe('the name of the actor'),
       type: z.enum(['Client', 'System']),
-      impersonator_id: z.null().describe('nobody acts as somebody else here'),
-      organization_id: z.string().nullable().describe('null for what belongs to no organization, such as an account'),
+      impersonator_id: z.null().describe('always null: impersonation is not supported'),
+      organization_id: z
+        .string()
+        .nullable()
+        .describe('null when the resource belongs to no organization, such as an account'),
       token_id: z.string().nullable().describe('our own: the API token that was used'),
       address: z.string().nullable().describe('our own: the IP address that the request came from'),
-      user_agent: z.string().nullable().describe('our own: the program, as it named itself'),
+      user_agent: z.string().nullable().describe('our own: the User-Agent header of the request'),
     }),
-    request: z.strictObject({ id: z.string().nullable().describe('null for what no request caused') }),
+    request: z.strictObject({ id: z.string().nullable().describe('null when no request caused the event') }),
     resource: z.strictObject({
       id: z.string(),
       type: z.string().describe('in the singular, such as workspace'),
       action: z.string().describe('a verb, such as create'),
-      meta: z.record(z.string(), z.unknown()).nullable().describe('what the action was about; depends on the action'),
+      meta: z.record(z.string(), z.unknown()).nullable().describe('details, which depend on the action'),
     }),
   })
   .meta({ id: 'AuditEvent' })

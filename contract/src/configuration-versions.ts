@@ -35,7 +35,7 @@ export const configurationVersionSchema = resource(
   {
     attributes: {
       'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
-      error: z.string().nullable().describe('code of what is wrong with the archive'),
+      error: z.string().nullable().describe('the code of an error in the archive'),
       'error-message': z.string().nullable(),
       source: z.enum(['tfe-api', 'terraform']).describe('`terraform` when the command line uploaded it'),
       speculative: z.boolean().describe('whether its runs can only plan'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { resource, type Written } from './answers.ts'
 
 const always = z.boolean().describe('always true')
-const never = z.boolean().describe('always false: this server has no such thing')
+const never = z.boolean().describe('always false: not supported by this server')
 
 export const entitlementSetSchema = resource(
   'entitlement-sets',

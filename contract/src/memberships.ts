@@ -22,7 +22,7 @@ export const membershipSchema = resource(
     },
     relationships: {
       organization: hasOne('organizations'),
-      user: hasOne('users').describe('for an invited person, an id that no account has'),
+      user: hasOne('users').describe('for an invited user, an id that belongs to no account'),
       teams: hasMany('teams').describe('only the teams that the caller may see'),
     },
     links: { self: z.string() },

@@ -51,7 +51,7 @@ export const updateOrganizationBody = requestBody('organizations', attributes.pa
 export type UpdateOrganization = z.infer<typeof updateOrganizationBody>['data']
 
 const stored = z.boolean().describe('stored for clients, without effect on this server')
-const unsupported = z.boolean().describe('always false: this server has no such thing')
+const unsupported = z.boolean().describe('always false: not supported by this server')
 
 const permissions = z.strictObject({
   'can-update': z.boolean(),
@@ -106,7 +106,7 @@ export const organizationSchema = resource(
       'session-timeout': z.int().nullable().describe('minutes without use after which members must sign in again'),
       'session-remember': z.int().nullable().describe('minutes after which members must sign in again in any case'),
       'collaborator-auth-policy': z.enum(AUTH_POLICIES),
-      'two-factor-conformant': z.boolean().describe('false when the caller lacks the second factor that is demanded'),
+      'two-factor-conformant': z.boolean().describe('false when the caller lacks the second factor that is required'),
       'plan-expired': z.boolean().describe('always false'),
       'plan-expires-at': z.null().describe('a plan does not expire'),
       'plan-is-trial': z.boolean().describe('always false'),

@@ -38,7 +38,7 @@ export const planSchema = resource(
       permissions: z.strictObject({ 'can-export': z.literal(false) }),
     },
     relationships: {
-      'state-versions': hasMany('state-versions').describe('always empty: a plan makes none'),
+      'state-versions': hasMany('state-versions').describe('always empty: a plan creates none'),
       exports: hasMany('plan-exports').describe('always empty: plans are not exported'),
     },
     links: { self: z.string(), 'json-output': z.string(), 'json-output-redacted': z.string() },

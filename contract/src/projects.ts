@@ -45,7 +45,7 @@ export const updateProjectBody = requestBody('projects', attributes.partial(), r
 export type CreateProject = z.infer<typeof createProjectBody>['data']
 export type UpdateProject = z.infer<typeof updateProjectBody>['data']
 
-const unsupported = z.boolean().describe('always false: this server has no such thing')
+const unsupported = z.boolean().describe('always false: not supported by this server')
 
 export const projectSchema = resource(
   'projects',

@@ -11,7 +11,7 @@ export const runEventSchema = resource(
     },
     relationships: {
       run: hasOne('runs'),
-      actor: hasOne('users').describe('who did it; none when the server did'),
+      actor: hasOne('users').describe('the user who acted; none when the server did'),
       comment: hasOne('comments'),
     },
     links: { self: z.string() },

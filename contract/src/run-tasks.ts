@@ -155,7 +155,7 @@ export const taskSchema = resource(
       enabled: z.boolean(),
       'global-configuration': z
         .strictObject({ enabled: z.boolean(), stages: z.array(stage), 'enforcement-level': enforcementLevel })
-        .describe('how the task is asked in every workspace of the organization'),
+        .describe('how the task is used in every workspace of the organization'),
       'ca-certificate': z
         .string()
         .nullable()
@@ -166,7 +166,7 @@ export const taskSchema = resource(
     relationships: {
       organization: hasOne('organizations'),
       'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
-      'agent-pool': hasOne('agent-pools').describe('kept as it was set: the server itself sends the requests'),
+      'agent-pool': hasOne('agent-pools').describe('stored for clients: the server itself sends the requests'),
     },
     links: { self: z.string() },
   },
@@ -215,7 +215,7 @@ export const taskTestSchema = resource(
   {
     attributes: {
       passed: z.boolean(),
-      summary: z.string().describe('what came of the request, in one line'),
+      summary: z.string().describe('the result of the request, in one line'),
       'duration-ms': z.int(),
       request: sentRequest,
       'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),

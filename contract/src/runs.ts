@@ -121,7 +121,7 @@ const runAttributes = {
   variables: z
     .array(z.strictObject({ key: z.string(), value: z.string().describe('an HCL expression') }))
     .describe('variables of this run alone; empty for a caller who may not read variables'),
-  'waiting-reason': z.string().nullable().describe('our own: what the run waits for, in words for people'),
+  'waiting-reason': z.string().nullable().describe('our own: what the run waits for, as text for people'),
 }
 
 const runMembers = {

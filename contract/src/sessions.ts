@@ -29,7 +29,7 @@ export const sessionSchema = resource(
       'last-used-at': timestamp,
       'expires-at': timestamp.describe('our own: when it ends unless it is used before'),
       address: z.string().nullable().describe('our own: the IP address from which it was opened'),
-      'user-agent': z.string().nullable().describe('our own: the browser that opened it, as it named itself'),
+      'user-agent': z.string().nullable().describe('our own: the User-Agent header of the browser that opened it'),
       'is-current': z.boolean().describe('our own: whether it is the session that the request came with'),
     },
     relationships: { user: hasOne('users') },

@@ -14,7 +14,7 @@ const changes = z.array(
   z.strictObject({
     path: z.string().describe('such as `ebs[0].size`; empty for the whole value'),
     action,
-    sensitive: z.boolean().describe('when true, neither side is told'),
+    sensitive: z.boolean().describe('when true, neither value is shown'),
     before: z.unknown().optional().describe('any JSON; absent when it was added'),
     after: z.unknown().optional().describe('any JSON; absent when it was removed'),
   }),
@@ -46,7 +46,9 @@ export const stateVersionDiffSchema = resource(
     attributes: {
       from: summary.nullable().describe('null when there was no version before'),
       to: summary,
-      counts: z.strictObject({ resources: counts, outputs: counts }).describe('of all changes, also those left out'),
+      counts: z
+        .strictObject({ resources: counts, outputs: counts })
+        .describe('counts of all changes, including those left out'),
       resources: z.array(changedResource),
       outputs: z.array(changedOutput),
       truncated: z.boolean().describe('whether changes were left out because there are too many'),

@@ -9,8 +9,8 @@ export const stateVersionOutputSchema = resource(
       sensitive: z.boolean(),
       type: z
         .string()
-        .describe('in terms of JSON: `string`, `number`, `boolean`, `array`, `object`, or `dynamic` for a null'),
-      value: z.unknown().describe('any JSON; null where a sensitive value is withheld'),
+        .describe('as a JSON type: `string`, `number`, `boolean`, `array`, `object`, or `dynamic` for a null'),
+      value: z.unknown().describe('any JSON; null when a sensitive value is withheld'),
       'detailed-type': z.unknown().describe('the type as the engine writes it, such as `["list", "string"]`'),
     },
     links: { self: z.string() },

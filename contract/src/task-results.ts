@@ -27,7 +27,7 @@ export const taskResultSchema = resource(
       'task-url': z.string().describe("the task's URL when the run was created"),
       stage,
       'is-speculative': z.boolean().describe('whether the run can only plan'),
-      'workspace-task-id': z.string().nullable().describe('null for a task that every workspace asks'),
+      'workspace-task-id': z.string().nullable().describe('null for a task of all workspaces'),
       'workspace-task-enforcement-level': enforcementLevel,
       'agent-pool-id': z.string().nullable(),
       'task-result-outcomes-count': z.int(),

@@ -103,7 +103,7 @@ export const teamSchema = resource(
     attributes: {
       name: z.string(),
       description: z.string().nullable(),
-      'sso-team-id': z.string().nullable().describe('what the sign-on service calls the team'),
+      'sso-team-id': z.string().nullable().describe('the name of the team in the sign-on service'),
       'users-count': z.int(),
       'non-service-users-count': z
         .int()

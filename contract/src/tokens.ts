@@ -34,13 +34,13 @@ export const tokenSchema = resource(
     attributes: {
       'created-at': timestamp,
       'last-used-at': timestamp.nullable(),
-      'expired-at': timestamp.nullable().describe('when it ends; null for never'),
+      'expired-at': timestamp.nullable().describe('when it expires; null for never'),
       description: z.string().nullable(),
       token: z.string().nullable().describe('the secret, which only the answer to its creation shows'),
     },
     relationships: {
       'created-by': hasOne('users'),
-      team: hasOne('teams').optional().describe('there for the token of a team only'),
+      team: hasOne('teams').optional().describe('present for the token of a team only'),
     },
     links: { self: z.string() },
   },

@@ -57,13 +57,13 @@ export const variableSchema = resource(
   {
     attributes: {
       key: z.string(),
-      value: z.string().nullable().describe('null when `sensitive`: such a value is never told again'),
+      value: z.string().nullable().describe('null when `sensitive`: such a value is never shown again'),
       sensitive: z.boolean(),
       category: variableCategory.describe('`terraform` for an input variable, `env` for an environment variable'),
       hcl: z.boolean().describe('whether the value is an HCL expression and not a literal text'),
       description: z.string(),
       'created-at': timestamp,
-      'version-id': z.string().describe('another one after every change'),
+      'version-id': z.string().describe('changes with every update'),
     },
     relationships: {
       varset: hasOne('varsets').optional().describe('of a variable in a variable set'),

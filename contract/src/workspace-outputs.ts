@@ -10,7 +10,7 @@ export const workspaceOutputSchema = resource(
       sensitive: z.boolean(),
       'output-type': z
         .string()
-        .describe('in terms of JSON: `string`, `number`, `boolean`, `array`, `object`, or `dynamic` for a null'),
+        .describe('as a JSON type: `string`, `number`, `boolean`, `array`, `object`, or `dynamic` for a null'),
       value: z.unknown().describe('any JSON; null when `sensitive`'),
     },
   },

@@ -106,7 +106,7 @@ export const lockBody = z
   )
 
 const KEPT = 'stored for clients, without effect on this server'
-const ABSENT = 'always null: this server has no such thing'
+const ABSENT = 'always null: not supported by this server'
 const nothing = z.strictObject({ data: z.null() })
 
 const permissions = z.strictObject({
@@ -183,7 +183,7 @@ export const workspaceSchema = resource(
       'vcs-repo': z.null().describe('always null: this server has no connections to version control'),
       'vcs-repo-identifier': z.null().describe('always null: this server has no connections to version control'),
       locked: z.boolean(),
-      'locked-reason': z.string().nullable().describe('null also when whoever locked it gave no reason'),
+      'locked-reason': z.string().nullable().describe('also null when the lock has no reason'),
       'resource-count': z.int().describe('instances of managed resources in the current state'),
       'apply-duration-average': z.null().describe(ABSENT),
       'plan-duration-average': z.null().describe(ABSENT),
@@ -198,7 +198,7 @@ export const workspaceSchema = resource(
         .nullable()
         .optional()
         .describe(
-          'our own: why its run waits, in words for people; null when none waits, absent where the workspace is not what was asked for',
+          'our own: why its run waits, as text for people; null when none waits, absent from included workspaces',
         ),
       actions: z.strictObject({ 'is-destroyable': z.boolean() }),
       permissions: permissions.describe('what you may do with the workspace'),
@@ -211,7 +211,7 @@ export const workspaceSchema = resource(
       'current-run': hasOne('runs'),
       'latest-run': hasOne('runs'),
       'current-configuration-version': hasOne('configuration-versions'),
-      'current-state-version': hasOne('state-versions').describe('none also when you may not read states'),
+      'current-state-version': hasOne('state-versions').describe('also none when the caller may not read states'),
       'current-assessment-result': nothing,
       readme: nothing,
       outputs: linksToMany('workspace-outputs'),

@@ -43,12 +43,12 @@ export type TransactionCtx = Ctx & { db: Tx }
 export type RequestOrigin = { id: string; address: string; userAgent: string | undefined }
 
 /**
- * Creates the app on a migrated database at `databaseUrl`. `works` says whether this process runs background jobs.
+ * Creates the app on a migrated database at `databaseUrl`. `runsJobs` says whether this process runs background jobs.
  * Tests pass their clock and ids in `overrides`.
  */
 export async function createApp(
   config: Config,
-  options: { databaseUrl: string; baseUrl: string; log: Log; works: boolean; reactions: readonly Reaction[] },
+  options: { databaseUrl: string; baseUrl: string; log: Log; runsJobs: boolean; reactions: readonly Reaction[] },
   overrides: Partial<Pick<App, 'now' | 'newId'>> = {},
 ): Promise<App & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
@@ -56,7 +56,7 @@ export async function createApp(
   const db = stack.adopt(createDb(options.databaseUrl), (pool) => pool.destroy())
   const blobs = stack.use(await createBlobs({ secret, store: blobStore(config) }))
   const signals = stack.use(await createSignals(options.databaseUrl))
-  const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { works: options.works }))
+  const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
   const outbound = stack.use(
     createOutbound({

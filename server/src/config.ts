@@ -77,12 +77,12 @@ export const SETTINGS = {
   },
   AGENTS: {
     schema: z.enum(['0', '1']).transform(Number).default(1),
-    doc: 'whether this process runs an agent of its own',
+    doc: 'whether this process runs the built-in agent',
   },
-  CONCURRENCY: { schema: integer(1, 256).default(10), doc: 'runs that the agent in this process executes at once' },
+  CONCURRENCY: { schema: integer(1, 256).default(10), doc: 'runs that the built-in agent executes at the same time' },
   ENGINE_PATH: {
     schema: z.string().optional(),
-    doc: 'terraform or tofu binary, or a folder of them, for the agent in this process',
+    doc: 'terraform or tofu binary, or a folder of them, for the built-in agent',
     shown: 'found on the PATH',
   },
   ADMIN_TOKEN: {
@@ -101,7 +101,7 @@ export const SETTINGS = {
   },
   EDITION: {
     schema: z.enum(['self-managed', 'hosted']).default('self-managed'),
-    doc: 'which edition of the interface is spoken',
+    doc: 'which edition of the API to implement',
   },
   STATE_CHECK: {
     schema: z.enum(['strict', 'lenient']).default('strict'),
@@ -116,11 +116,11 @@ export const SETTINGS = {
   },
   LOG_LIMIT: {
     schema: integer(1, 2 ** 31 - 1).default(100_000_000),
-    doc: 'bytes of output that are kept of a plan or an apply; what comes beyond is dropped, and a line says so',
+    doc: 'bytes of output to keep of a plan or an apply; the rest is dropped, and a line in the log says so',
   },
   DRAIN_TIMEOUT: {
     schema: milliseconds.default(60_000),
-    doc: 'time that running jobs get to finish after SIGTERM, in ms',
+    doc: 'time for running jobs to finish after SIGTERM, in ms',
   },
   TLS: {
     schema: z.enum(['off', 'auto', 'files']).default('off'),
@@ -135,21 +135,25 @@ export const SETTINGS = {
   },
   AUDIT_RETENTION_DAYS: {
     schema: integer(0, 36_500).default(365),
-    doc: 'days for which the audit trail is kept; 0 keeps it for good',
+    doc: 'days for which the audit trail is kept; 0 keeps it for ever',
   },
   OIDC_ISSUER: {
     schema: webAddress.transform((url) => new URL(url)).optional(),
     doc: 'address of the OpenID Connect provider that people may sign in with',
   },
-  OIDC_CLIENT_ID: { schema: z.string().optional(), doc: 'what this server is called at the provider' },
-  OIDC_CLIENT_SECRET: { schema: z.string().optional(), doc: 'its secret there', secret: true },
+  OIDC_CLIENT_ID: { schema: z.string().optional(), doc: 'client id of this server at the provider' },
+  OIDC_CLIENT_SECRET: {
+    schema: z.string().optional(),
+    doc: 'client secret of this server at the provider',
+    secret: true,
+  },
   OIDC_NAME: {
     schema: z.string().max(60).default('single sign-on'),
-    doc: 'name of the provider, for the sign-in pages',
+    doc: 'name of the provider on the sign-in pages',
   },
   OIDC_SCOPES: {
     schema: z.string().default('openid profile email'),
-    doc: 'scopes asked for; some providers hand out groups for one of their own only',
+    doc: 'scopes to request; some providers send groups only for a scope of their own',
   },
   OIDC_GROUP_CLAIM: {
     schema: z.string().default('groups'),
@@ -177,7 +181,7 @@ export const SETTINGS = {
   },
   TRUST_PROXY: {
     schema: proxies.optional(),
-    doc: 'proxies whose X-Forwarded-For tells the address of a client: addresses and networks, or `loopback` and `uniquelocal`, separated by commas',
+    doc: 'proxies whose X-Forwarded-For header is trusted: addresses and networks, or `loopback` and `uniquelocal`, separated by commas',
     shown: 'none: the address is that of the connection',
   },
   RATE_LIMIT: {

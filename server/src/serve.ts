@@ -44,9 +44,9 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   })
 
   const tls = await loadTls(config)
-  const works = config.role !== 'api'
+  const runsJobs = config.role !== 'api'
   const app = stack.use(
-    await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, works, reactions: REACTIONS }),
+    await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, runsJobs, reactions: REACTIONS }),
   )
   await app.jobs.declare(JOBS)
 
@@ -60,17 +60,17 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   // Only after the port was opened: the password is shown once, and must not be lost with a failed start.
   const admin = await ensureAdmin(ctx)
   opened.resolve()
-  if (works) {
+  if (runsJobs) {
     await app.jobs.start(ctx, JOBS)
     stack.use(startLeaseReaper(ctx))
     stack.use(startTaskDeliveries(ctx))
   }
 
   const agentFolder = join(config.dataDir, 'agent')
-  if (config.agents > 0 && works) await makeFolder(agentFolder, 0o700)
+  if (config.agents > 0 && runsJobs) await makeFolder(agentFolder, 0o700)
   const agentStops = new AbortController()
   const agent =
-    config.agents > 0 && works
+    config.agents > 0 && runsJobs
       ? runAgent({
           serverUrl: `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
           token: await createBuiltInAgentToken(ctx),
@@ -84,7 +84,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
           // The server continues without its agent: runs wait, and report that no agent is online.
-        }).catch((error: unknown) => log.error({ err: error }, 'the agent in this process has stopped'))
+        }).catch((error: unknown) => log.error({ err: error }, 'the built-in agent has stopped'))
       : Promise.resolve()
 
   const movedDatabase = config.databaseUrl === undefined ? await readPointer(config.dataDir) : undefined
@@ -95,7 +95,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   log.info('draining')
   agentStops.abort()
   await agent
-  if (works) await app.jobs.stop(5000)
+  if (runsJobs) await app.jobs.stop(5000)
 }
 
 const LISTEN_ADVICE: Record<string, string> = {

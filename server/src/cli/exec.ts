@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClientOptions, cliConfiguration, ownCliConfiguration } from './cli-config.ts'
-import { startWitness } from './witness.ts'
+import { watchGroup } from './group-watcher.ts'
 
 /**
  * A signal that repeats within this time counts as one: `timeout` sends it to its child and then to the child's group.
@@ -40,10 +40,10 @@ export async function execCommand(command: readonly string[], options: ClientOpt
   }
   // A file with a token exists from here on, so no signal may end this process before the command ends.
   for (const name of SIGNALS) process.on(name, listener)
-  using witness = detached ? undefined : startWitness()
+  using group = detached ? undefined : watchGroup()
 
   async function passOn(name: NodeJS.Signals) {
-    if (witness !== undefined && (name !== 'SIGTERM' || (await witness.sawTermination(SAME_SIGNAL_MS)))) return
+    if (group !== undefined && (name !== 'SIGTERM' || (await group.wasTerminated(SAME_SIGNAL_MS)))) return
     child?.kill(name)
   }
 

@@ -10,7 +10,7 @@ export async function readJournal(path: string): Promise<string[]> {
 }
 
 /** Removes an incomplete last line, so that the next one starts on its own line. */
-export async function mendJournal(path: string) {
+export async function repairJournal(path: string) {
   const { text, complete } = await completeText(path)
   if (text.length > complete.length) await truncate(path, Buffer.byteLength(complete))
 }

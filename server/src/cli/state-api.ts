@@ -66,7 +66,7 @@ export function stateApi({ url, token }: ServerAccess) {
 
   function read<T extends z.ZodType>(schema: T, value: unknown, path: string): z.infer<T> {
     const { data, error } = schema.safeParse(value)
-    if (error) throw new Error(`${base.origin} answered ${path} with something else: ${z.prettifyError(error)}`)
+    if (error) throw new Error(`${base.origin} answered ${path} in an unexpected form: ${z.prettifyError(error)}`)
     return data
   }
 

@@ -1,4 +1,4 @@
-import { appendToJournal, mendJournal, readJournal } from './journal.ts'
+import { appendToJournal, repairJournal, readJournal } from './journal.ts'
 
 /**
  * Records in a file which versions of a workspace have arrived on a server. One line records that a version was begun,
@@ -15,7 +15,7 @@ export async function checkpoint(
   }
   const finish = async (id: string) => note(`${id} done`)
 
-  if (file !== undefined) await mendJournal(file)
+  if (file !== undefined) await repairJournal(file)
   const arrived = new Map<string, string>()
   const targets = new Map<string, string>()
   let begun: { id: string; targetId: string } | undefined

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
-import { appendToJournal, mendJournal, readJournal } from './journal.ts'
+import { appendToJournal, repairJournal, readJournal } from './journal.ts'
 import { messageOf } from './state-api.ts'
-import { md5Of } from './state-standing.ts'
+import { md5Of } from './state-missing-versions.ts'
 import {
   type StateSource,
   type StateTarget,
   type TransferredVersion,
   transferredVersion,
   type VersionContent,
-} from './state-place.ts'
+} from './state-source-and-target.ts'
 
 const HISTORY = 'history.jsonl'
 /** Records the origin of the states in a folder, so that states of two servers are not mixed. */
@@ -27,7 +27,8 @@ export type ExportOrigin = z.infer<typeof exportOrigin>
  */
 export function stateFolder(path: string, origin?: ExportOrigin): StateSource & StateTarget {
   const folderOf = (workspace: string) => {
-    if (!/^[A-Za-z0-9_-]+$/.test(workspace)) throw new Error(`${JSON.stringify(workspace)} is no name of a workspace`)
+    if (!/^[A-Za-z0-9_-]+$/.test(workspace))
+      throw new Error(`${JSON.stringify(workspace)} is not a valid name of a workspace`)
     return join(path, workspace)
   }
 
@@ -90,7 +91,7 @@ export function stateFolder(path: string, origin?: ExportOrigin): StateSource & 
     async prepare(workspace) {
       const folder = folderOf(workspace)
       await makeFolder(folder, 0o700)
-      await mendJournal(join(folder, HISTORY))
+      await repairJournal(join(folder, HISTORY))
       // A workspace without states has an empty history, which marks its folder as an export.
       await appendFile(join(folder, HISTORY), '', { mode: 0o600 })
       return {

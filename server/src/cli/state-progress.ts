@@ -1,4 +1,4 @@
-import type { Progress } from './state-place.ts'
+import type { Progress } from './state-source-and-target.ts'
 
 /** The output for progress: a terminal gets a bar, anything else gets lines. */
 export type ProgressOutput = { write: (text: string) => unknown; isTTY?: boolean; columns?: number }

@@ -3,8 +3,8 @@ import { workspaceSchema } from '@groundstate/contract/workspaces'
 import { z } from 'zod'
 import { RefusedError, type ServerAccess, stateApi } from './state-api.ts'
 import { checkpoint } from './state-checkpoint.ts'
-import { WorkspaceRefusal } from './state-standing.ts'
-import type { StateSource, StateTarget, TransferredVersion } from './state-place.ts'
+import { WorkspaceRefusal } from './state-missing-versions.ts'
+import type { StateSource, StateTarget, TransferredVersion } from './state-source-and-target.ts'
 
 export type StateServerOptions = ServerAccess & {
   organization: string
@@ -84,7 +84,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
       const release = async () => {
         if (isOurLock) await api.request('POST', `/workspaces/${found.id}/actions/unlock`)
       }
-      const { arrived, present, begin, finish } = await standing(workspace).catch(async (error: unknown) => {
+      const { arrived, present, begin, finish } = await readVersions(workspace).catch(async (error: unknown) => {
         await release()
         throw error
       })
@@ -164,7 +164,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
   }
 
   /** The versions that have arrived in a workspace, and all that it has. */
-  async function standing(workspace: string) {
+  async function readVersions(workspace: string) {
     const versions = await listVersions(workspace)
     const noted = await checkpoint(options.checkpointFile, workspace, (id) =>
       versions.some((version) => version.id === id),

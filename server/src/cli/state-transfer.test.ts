@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { download, lockedWorkspace, md5, rawState } from '../testing/state-versions.ts'
 import { exportStates, importStates } from './state-transfer.ts'
-import type { Progress } from './state-place.ts'
+import type { Progress } from './state-source-and-target.ts'
 import {
   clientIn,
   contents,

@@ -2,8 +2,14 @@ import { join } from 'node:path'
 import { messageOf } from './state-api.ts'
 import { stateFolder } from './state-folder.ts'
 import { stateServer, type StateServerOptions } from './state-server.ts'
-import { countLeftOut, identity, lackingVersions, md5Of, WorkspaceRefusal } from './state-standing.ts'
-import type { TransferredVersion, StateSource, StateTarget, PreparedWorkspace, Progress } from './state-place.ts'
+import { countLeftOut, stateIdentity, findMissingVersions, md5Of, WorkspaceRefusal } from './state-missing-versions.ts'
+import type {
+  TransferredVersion,
+  StateSource,
+  StateTarget,
+  PreparedWorkspace,
+  Progress,
+} from './state-source-and-target.ts'
 
 export type TransferOptions = {
   /** The workspaces to transfer; all of the source by default. */
@@ -107,7 +113,7 @@ async function transferWorkspace({
   const prepared = await target.prepare(workspace)
   try {
     const replace = options.replace ?? false
-    const lacking = new Set(await lackingVersions(source, prepared, { workspace, history, replace }))
+    const lacking = new Set(await findMissingVersions(source, prepared, { workspace, history, replace }))
     const leftOut = countLeftOut(
       prepared,
       chosen.filter((version) => !lacking.has(version)),
@@ -136,6 +142,6 @@ async function transferWorkspace({
 
 async function copy(source: StateSource, target: PreparedWorkspace, workspace: string, version: TransferredVersion) {
   const content = await source.readContent(workspace, version)
-  await target.write({ ...version, md5: md5Of(content.raw), ...identity(content.raw, version) }, content)
+  await target.write({ ...version, md5: md5Of(content.raw), ...stateIdentity(content.raw, version) }, content)
   return content.raw.length
 }

@@ -59,8 +59,13 @@ function durationMs(text: string) {
   if (unit !== 'm' && unit !== 'h' && unit !== 'd')
     throw new StartError(`--expires ${text}: it must be a number and m, h or d, such as 30d`)
   const ms = Number(count) * UNIT_MS[unit]
-  if (ms === 0) throw new StartError(`--expires ${text}: such a token would be of no use; leave it out for no end`)
+  if (ms === 0)
+    throw new StartError(
+      `--expires ${text}: such a token would expire at once; leave it out for a token that does not expire`,
+    )
   if (ms > MAX_DAYS * UNIT_MS.d)
-    throw new StartError(`--expires ${text}: it must be ${MAX_DAYS}d at most; leave it out for no end`)
+    throw new StartError(
+      `--expires ${text}: it must be ${MAX_DAYS}d at most; leave it out for a token that does not expire`,
+    )
   return ms
 }

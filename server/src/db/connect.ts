@@ -2,7 +2,7 @@ import pg from 'pg'
 import { StartError } from '../start-error.ts'
 
 /** The time limit of a connection attempt, in ms. */
-const PATIENCE = 10_000
+const CONNECT_TIMEOUT_MS = 10_000
 
 const ADVICE = 'check GROUNDSTATE_DATABASE_URL'
 
@@ -23,7 +23,7 @@ export async function connectDatabase(url: string, applicationName: string): Pro
   const client = new pg.Client({
     connectionString: url,
     application_name: applicationName,
-    connectionTimeoutMillis: PATIENCE,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   })
   // A later failure rejects the affected query. Without a listener, the event would end the process.
   client.on('error', () => {})

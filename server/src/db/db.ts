@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
-import { createPool } from './pool.ts'
+import { createConnectionPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
 
@@ -9,7 +9,7 @@ export type Db = Kysely<Schema>
 export type Tx = Transaction<Schema>
 
 export function createDb(url: string, options: { max?: number } = {}) {
-  const pool = createPool(url, { max: options.max ?? 20 })
+  const pool = createConnectionPool(url, { max: options.max ?? 20 })
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
 }
 

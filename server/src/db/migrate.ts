@@ -9,7 +9,7 @@ import { connectDatabase, databaseName } from './connect.ts'
 const MIGRATION_LOCK = 7_077_001
 
 /** Lost to a transaction of a running server: a deadlock or a lock timeout. */
-const LOST = /^(?:40P01|55P03)$/
+const RETRYABLE = /^(?:40P01|55P03)$/
 
 /** Short, since all other queries on the table wait behind a migration that waits for its lock. */
 const LOCK_TIMEOUT_MS = 3000
@@ -80,7 +80,7 @@ async function apply(client: pg.Client, migration: (typeof MIGRATIONS)[number], 
       return
     } catch (error) {
       await client.query('rollback')
-      const isLost = LOST.test(codeOf(error) ?? '')
+      const isLost = RETRYABLE.test(codeOf(error) ?? '')
       if (!isLost || attempt >= attempts) {
         const times = attempt > 1 ? ` ${attempt} times` : ''
         throw new MigrationError(`migration ${migration.name} failed${times}: ${String(error)}`, {

@@ -28,7 +28,7 @@ class PreparingConnection implements PostgresPoolClient {
 }
 
 /** A pool of connections to the database at `url` that keep repeated statements prepared. */
-export function createPool(url: string, options: { max: number }): PostgresPool {
+export function createConnectionPool(url: string, options: { max: number }): PostgresPool {
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max,

@@ -58,10 +58,12 @@ export function createAdmission(app: App, limiter: RateLimiter | undefined, url:
   }
 
   return async (raw, reply) => {
-    if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
+    if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name can have')
     await identify(raw, reply)
     if (getActor(raw).kind === 'task' && !route.forTask) {
-      throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
+      throw unauthorized(
+        'the access token of a run task is valid only for its callback, its plan and its configuration',
+      )
     }
     if (route.access === 'site-admin' && !isSiteAdmin(getActor(raw))) throw notFound('resource')
   }

@@ -46,7 +46,7 @@ async function* limited(payload: Readable, limit: number) {
   // Leaving the loop early must not destroy the stream, or the request could not be answered.
   for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
     size += (chunk as Buffer).length
-    if (size > limit) throw tooLarge(`the upload has more than the ${limit} bytes that are taken`)
+    if (size > limit) throw tooLarge(`the upload has more than the maximum of ${limit} bytes`)
     yield chunk
   }
 }
@@ -88,7 +88,7 @@ function checkValue(root: unknown, texts: boolean) {
     if (typeof value === 'string') {
       if (!isStorable(value))
         throw invalid(
-          'a text has the character U+0000 or half of a surrogate pair, which can not be kept',
+          "a text has the character U+0000 or half of a surrogate pair, which can't be stored",
           pointer(place),
         )
       continue

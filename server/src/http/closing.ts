@@ -35,6 +35,6 @@ export function endWhenClosing(server: FastifyInstance) {
 /** Aborts when the server of a request starts to close. */
 export function closingSignal(request: FastifyRequest): AbortSignal {
   const signal = signals.get(request.server.server)
-  if (!signal) throw new Error('the server of this request is not watched')
+  if (!signal) throw new Error('endWhenClosing was not called for the server of this request')
   return signal
 }

@@ -1,11 +1,5 @@
-import type { z } from 'zod'
+import type { IncludeTable } from '@groundstate/contract/includes'
 import { badRequest } from '../errors.ts'
-
-/**
- * The paths that `include` accepts (`current_run.plan`), each with the schemas of the resources it adds. Null marks a
- * path that never adds anything.
- */
-export type IncludeTable = Readonly<Record<string, z.ZodType | readonly z.ZodType[] | null>>
 
 /** The paths that a route accepts, in the order of its table. */
 export function offeredPaths(include: IncludeTable | readonly string[]): readonly string[] {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { binary } from './answers.ts'
 import type { Route } from './http.ts'
-import { openApi, type Operation } from './openapi.ts'
+import { openApi, type ApiOperation } from './openapi.ts'
 
 const shelf = resource('shelves', { attributes: { name: z.string().describe('what stands on its label') } }, 'Shelf')
 const book = resource(
@@ -44,7 +44,7 @@ function at(method: Route['method'], path: string) {
   return { method, url: `/api/v2${path}`, feature: 'library' }
 }
 
-function operation(method: string, path: string): Operation {
+function operation(method: string, path: string): ApiOperation {
   const found = api.paths[`/api/v2${path}`]?.[method]
   if (!found) throw new Error(`there is no ${method} ${path}`)
   return found

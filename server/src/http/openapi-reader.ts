@@ -30,6 +30,6 @@ async function packagedScript() {
   await using server = fastify()
   await server.register(apiReference, { routePrefix: '/reader', configuration: { url: '/' } })
   const answer = await server.inject('/reader/js/scalar.js')
-  if (answer.statusCode !== 200) throw new Error(`the reader's script is answered with ${answer.statusCode}`)
+  if (answer.statusCode !== 200) throw new Error(`the reader's script was answered with status ${answer.statusCode}`)
   return answer.body
 }

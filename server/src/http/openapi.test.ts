@@ -1,13 +1,13 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import type { OpenApi, Operation, Response, Schema } from './openapi.ts'
+import type { OpenApi, ApiOperation, Response, JsonSchema } from './openapi.ts'
 
 const app = await createTestApp()
 const response = await app.request({ url: '/api/v2/openapi.json' })
 const api = response.json() as OpenApi
 const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]): [path: string, method: string, operation: Operation] => [
+  Object.entries(methods).map(([method, operation]): [path: string, method: string, operation: ApiOperation] => [
     path,
     method,
     operation,
@@ -149,7 +149,7 @@ function schemaOf(response: Response) {
   return response.content?.['application/vnd.api+json']?.schema
 }
 
-function isTyped(schema: Schema) {
+function isTyped(schema: JsonSchema) {
   return ['type', 'anyOf', 'oneOf', 'allOf', '$ref'].some((keyword) => keyword in schema)
 }
 

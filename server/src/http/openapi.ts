@@ -7,21 +7,21 @@ import { offeredPaths } from './includes.ts'
 import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
 
 /** A JSON Schema with the keywords that readers of the OpenAPI document use. */
-export type Schema = {
+export type JsonSchema = {
   $ref?: string
   type?: string | string[]
-  properties?: Record<string, Schema>
+  properties?: Record<string, JsonSchema>
   required?: string[]
-  items?: Schema
-  anyOf?: Schema[]
-  oneOf?: Schema[]
+  items?: JsonSchema
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
   enum?: unknown[]
   [keyword: string]: unknown
 }
 
-type Content = Record<string, { schema: Schema }>
+type Content = Record<string, { schema: JsonSchema }>
 export type Response = { $ref?: string; description?: string; content?: Content }
-export type Operation = {
+export type ApiOperation = {
   operationId: string
   summary?: string
   tags: [string]
@@ -30,7 +30,7 @@ export type Operation = {
   requestBody?: { required: boolean; content: Content }
   responses: Record<string, Response>
 }
-type Parameter = { name: string; in: 'path' | 'query'; required?: true; schema: Schema; [field: string]: unknown }
+type Parameter = { name: string; in: 'path' | 'query'; required?: true; schema: JsonSchema; [field: string]: unknown }
 
 export type OpenApi = {
   openapi: string
@@ -38,8 +38,8 @@ export type OpenApi = {
   servers: { url: string }[]
   security: Record<string, string[]>[]
   tags: { name: string }[]
-  paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; responses: Record<string, Response>; [kind: string]: unknown }
+  paths: Record<string, Record<string, ApiOperation>>
+  components: { schemas: Record<string, JsonSchema>; responses: Record<string, Response>; [kind: string]: unknown }
 }
 
 const OPENAPI_VERSION = '3.1.1'

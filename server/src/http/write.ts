@@ -32,7 +32,7 @@ export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, repl
   }
   data.once('error', (error) => {
     // Errors before the first byte are answered as usual. After it, the connection can only be cut.
-    if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'an answer broke off')
+    if (reply.raw.headersSent) log.error({ err: loggedError(error), request: request.id }, 'an answer was cut off')
   })
   return reply.send(data)
 }

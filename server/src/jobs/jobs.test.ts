@@ -12,7 +12,7 @@ test('a backlog is worked off without pauses between its jobs', async () => {
   const app = await createTestApp()
   const database = await createTestDatabase()
   const db = createDb(database.url, { max: 2 })
-  const jobs = await createJobs(database.url, pino({ level: 'silent' }), { works: true })
+  const jobs = await createJobs(database.url, pino({ level: 'silent' }), { runsJobs: true })
   whenFileEnds(async () => {
     await jobs.stop(1000)
     await jobs[Symbol.asyncDispose]()

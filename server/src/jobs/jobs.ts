@@ -75,16 +75,16 @@ const POLL_SECONDS = 2
 
 /**
  * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by LISTEN/NOTIFY, retried with backoff.
- * `works` says whether this process runs jobs or only enqueues them.
+ * `runsJobs` says whether this process runs jobs or only enqueues them.
  */
-export async function createJobs(url: string, log: Log, options: { works: boolean }): Promise<Jobs> {
+export async function createJobs(url: string, log: Log, options: { runsJobs: boolean }): Promise<Jobs> {
   const boss = new PgBoss({
     connectionString: url,
     application_name: 'groundstate-jobs',
     max: 4,
     // Maintenance and schedules belong to processes that run jobs.
-    schedule: options.works,
-    supervise: options.works,
+    schedule: options.runsJobs,
+    supervise: options.runsJobs,
     useListenNotify: true,
     monitorVacuum: false,
   })

@@ -2,25 +2,27 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { canEnter, findAccount } from './account.ts'
+import { canEnter, findSystemAccount } from './account.ts'
 
 const isRoot = process.geteuid?.() === 0
 
 test.runIf(isRoot)('root gives way to an unprivileged user that the system can name', async () => {
-  const account = await findAccount()
+  const account = await findSystemAccount()
 
   expect(account).toMatchObject({ switch: true })
   expect(account.uid).not.toBe(0)
 })
 
 test.skipIf(isRoot)('anyone but root runs PostgreSQL as themself', async () => {
-  expect(await findAccount()).toMatchObject({ uid: process.geteuid?.(), switch: false })
+  expect(await findSystemAccount()).toMatchObject({ uid: process.geteuid?.(), switch: false })
 })
 
 test.runIf(isRoot)('a user id without a name is refused with the way around', async () => {
   process.seteuid?.(54_321)
   try {
-    await expect(findAccount()).rejects.toThrow(/user id 54321 has no entry in \/etc\/passwd.*GROUNDSTATE_DATABASE_URL/)
+    await expect(findSystemAccount()).rejects.toThrow(
+      /user id 54321 has no entry in \/etc\/passwd.*GROUNDSTATE_DATABASE_URL/,
+    )
   } finally {
     process.seteuid?.(0)
   }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { PostgresUnavailable } from './unavailable.ts'
 
 /** The system user that PostgreSQL runs as. `switch` is set when this process is root and must switch to it. */
-export type Account = { name: string; uid: number; gid: number; switch: boolean }
+export type SystemAccount = { name: string; uid: number; gid: number; switch: boolean }
 
 /** In order of preference. `nobody` is shared with other services, but exists on every system. */
 const UNPRIVILEGED = ['groundstate', 'postgres', 'nobody']
@@ -13,7 +13,7 @@ const UNPRIVILEGED = ['groundstate', 'postgres', 'nobody']
  * Chooses the user that PostgreSQL runs as. It is this process's own, or an unprivileged one when this process is root,
  * since PostgreSQL refuses root. `initdb` also refuses a user without a name.
  */
-export async function findAccount(): Promise<Account> {
+export async function findSystemAccount(): Promise<SystemAccount> {
   const uid = process.geteuid?.()
   if (uid === undefined) throw new PostgresUnavailable('the embedded PostgreSQL runs on Linux only')
 
@@ -30,7 +30,7 @@ export async function findAccount(): Promise<Account> {
 }
 
 /** Whether the account may enter a folder: it needs permission on the folder itself and all above it. */
-export async function canEnter(account: Account, folder: string): Promise<boolean> {
+export async function canEnter(account: SystemAccount, folder: string): Promise<boolean> {
   for (let path = folder; ; path = dirname(path)) {
     const { mode, uid, gid } = await stat(path)
     const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
@@ -43,7 +43,7 @@ function currentName(uid: number) {
   try {
     return userInfo().username
   } catch (cause) {
-    throw new PostgresUnavailable(`the user id ${uid} has no entry in /etc/passwd, which PostgreSQL insists on`, {
+    throw new PostgresUnavailable(`the user id ${uid} has no entry in /etc/passwd, which PostgreSQL requires`, {
       cause,
     })
   }

@@ -2,19 +2,19 @@ import { chmod, cp, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, findAccount } from './account.ts'
+import { type SystemAccount, findSystemAccount } from './account.ts'
 import { findBinaries, findPackage } from './binaries.ts'
 import { run } from './run.ts'
 
 const isRoot = process.geteuid?.() === 0
-let account: Account
+let account: SystemAccount
 let top: string
 let packageDir: string
 let systemDir: string
 
 /** A copy of the npm package as `npm ci --ignore-scripts` leaves it: without its links. */
 beforeAll(async () => {
-  account = await findAccount()
+  account = await findSystemAccount()
   top = await mkdtemp(join(tmpdir(), 'groundstate-binaries-'))
   await chmod(top, 0o755)
   packageDir = join(top, 'package')

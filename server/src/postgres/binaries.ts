@@ -1,9 +1,9 @@
 import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { type Account, canEnter } from './account.ts'
+import { type SystemAccount, canEnter } from './account.ts'
 import { SYSTEM_DIR, openFolder } from './folders.ts'
-import { PostgresUnavailable, unavailable } from './unavailable.ts'
+import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
 
 /**
  * The paths of PostgreSQL's programs. `version` is the version of the npm package; its first number is PostgreSQL's
@@ -18,7 +18,7 @@ export type Binaries = { initdb: string; postgres: string; version: string; majo
  * /var/lib/groundstate, once per version.
  */
 export async function findBinaries(
-  account: Account,
+  account: SystemAccount,
   packageDir = findPackage(`${process.platform}-${process.arch}`),
   systemDir = SYSTEM_DIR,
 ): Promise<Binaries> {
@@ -27,7 +27,7 @@ export async function findBinaries(
 
   if (await canEnter(account, join(native, 'bin'))) {
     await restoreLinks(native, native).catch((error: unknown) => {
-      throw unavailable(`restoring links in ${native}`, error)
+      throw postgresFailure(`restoring links in ${native}`, error)
     })
     return binaries(native, version)
   }
@@ -71,7 +71,7 @@ async function restoreLinks(native: string, target: string) {
   }
 }
 
-async function copyNative(native: string, copy: string, account: Account) {
+async function copyNative(native: string, copy: string, account: SystemAccount) {
   try {
     await openFolder(dirname(copy), account)
     if (await canEnter(account, join(copy, 'bin')).catch(() => false)) return copy
@@ -97,7 +97,7 @@ async function copyNative(native: string, copy: string, account: Account) {
     }
     return copy
   } catch (error) {
-    throw unavailable(`copying PostgreSQL to ${copy}`, error)
+    throw postgresFailure(`copying PostgreSQL to ${copy}`, error)
   }
 }
 

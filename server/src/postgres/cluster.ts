@@ -1,16 +1,16 @@
 import { chown, mkdtemp, open, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Account } from './account.ts'
+import type { SystemAccount } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import type { Folders } from './folders.ts'
 import { run } from './run.ts'
-import { PostgresUnavailable, unavailable } from './unavailable.ts'
+import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
 
 /** The database superuser. It can connect only through the socket, whose folder is closed to other users. */
 export const SUPERUSER = 'groundstate'
 
 /** Creates PostgreSQL's data folder if it is missing, and refuses one of another major version. */
-export async function openCluster(folders: Folders, binaries: Binaries, account: Account, fsync: boolean) {
+export async function openCluster(folders: Folders, binaries: Binaries, account: SystemAccount, fsync: boolean) {
   const version = await readVersion(folders.cluster)
   if (version === undefined) return createCluster(folders, binaries, account, fsync)
   if (version !== binaries.major) {
@@ -26,12 +26,12 @@ async function readVersion(cluster: string) {
     return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw unavailable(`reading ${cluster}`, error)
+    throw postgresFailure(`reading ${cluster}`, error)
   }
 }
 
 /** Works in a temporary folder and renames it, so that an interrupted run leaves no incomplete data folder. */
-async function createCluster(folders: Folders, binaries: Binaries, account: Account, fsync: boolean) {
+async function createCluster(folders: Folders, binaries: Binaries, account: SystemAccount, fsync: boolean) {
   await removeInterrupted(folders)
   const partial = await mkdtemp(`${folders.cluster}.new-${process.pid}-`)
   try {
@@ -42,7 +42,7 @@ async function createCluster(folders: Folders, binaries: Binaries, account: Acco
   } catch (error) {
     await rm(partial, { recursive: true, force: true })
     // Another process may have finished first.
-    if ((await readVersion(folders.cluster)) === undefined) throw unavailable('creating the database', error)
+    if ((await readVersion(folders.cluster)) === undefined) throw postgresFailure('creating the database', error)
   }
 }
 

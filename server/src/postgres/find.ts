@@ -1,4 +1,4 @@
-import { findAccount } from './account.ts'
+import { findSystemAccount } from './account.ts'
 import { openFolders } from './folders.ts'
 import { connectionString } from './owner.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
@@ -11,7 +11,7 @@ const QUIET = { info() {}, warn() {} }
  * otherwise it is started, and disposing stops it.
  */
 export async function findPostgres(dataDir: string): Promise<Postgres> {
-  const { cluster } = await openFolders(dataDir, await findAccount(), QUIET)
+  const { cluster } = await openFolders(dataDir, await findSystemAccount(), QUIET)
   const running = await readPostmaster(cluster)
   if (running?.ready && (await isPostmaster(running.pid, cluster))) {
     return {

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { canEnter, findAccount } from './account.ts'
+import { canEnter, findSystemAccount } from './account.ts'
 import { openFolders } from './folders.ts'
 
 const isRoot = process.geteuid?.() === 0
@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(top, { recursive: true, force: true }))
 
 test('the socket is behind a folder that only its user can enter', async () => {
-  const account = await findAccount()
+  const account = await findSystemAccount()
 
   const folders = await openFolders(join(top, 'data'), account, log)
 
@@ -31,7 +31,7 @@ test('the socket is behind a folder that only its user can enter', async () => {
 test.runIf(isRoot)('a data folder below a closed one has its database elsewhere, and says so once', async () => {
   const closed = join(top, 'closed')
   await mkdir(closed, { mode: 0o700 })
-  const account = await findAccount()
+  const account = await findSystemAccount()
   const open = () => openFolders(join(closed, 'data'), account, log, join(top, 'system'))
 
   const first = await open()

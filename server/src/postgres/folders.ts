@@ -2,9 +2,9 @@ import { access, chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat,
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../folder.ts'
-import { type Account, canEnter } from './account.ts'
+import { type SystemAccount, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
-import type { Log } from './options.ts'
+import type { PostgresLog } from './options.ts'
 
 /** The parent of root's data that another user must be able to enter. */
 export const SYSTEM_DIR = '/var/lib/groundstate'
@@ -26,8 +26,8 @@ export type Folders = { home: string; cluster: string; log: string }
 /** Finds or creates the folders, below `dataDir` unless the account can't enter it. */
 export async function openFolders(
   dataDir: string,
-  account: Account,
-  log: Log,
+  account: SystemAccount,
+  log: PostgresLog,
   systemDir = SYSTEM_DIR,
 ): Promise<Folders> {
   await makeFolder(dataDir, 0o700)
@@ -35,7 +35,7 @@ export async function openFolders(
   const place = await findHome(real, account, log, systemDir)
   await mkdir(place, { recursive: true, mode: 0o700 })
   const home = await realpath(place)
-  await own(home, account)
+  await takeOwnership(home, account)
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
 }
 
@@ -55,7 +55,7 @@ export async function readPointer(dataDir: string) {
 }
 
 /** Lets the account, and nobody else, enter a folder of ours, by its group. */
-export async function openFolder(folder: string, account: Account) {
+export async function openFolder(folder: string, account: SystemAccount) {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (!account.switch || (await canEnter(account, folder))) return
   const { mode, uid } = await stat(folder)
@@ -64,7 +64,7 @@ export async function openFolder(folder: string, account: Account) {
   await chmod(folder, (mode & 0o7777) | 0o010)
 }
 
-async function findHome(dataDir: string, account: Account, log: Log, systemDir: string) {
+async function findHome(dataDir: string, account: SystemAccount, log: PostgresLog, systemDir: string) {
   if (!account.switch) return join(dataDir, 'postgres')
 
   const pointer = join(dataDir, POINTER)
@@ -89,7 +89,7 @@ async function findHome(dataDir: string, account: Account, log: Log, systemDir: 
   return home
 }
 
-async function own(folder: string, account: Account) {
+async function takeOwnership(folder: string, account: SystemAccount) {
   const { uid } = await stat(folder)
   if (uid === account.uid) return chmod(folder, 0o700)
   if (account.switch && uid === 0) {
@@ -108,7 +108,7 @@ async function own(folder: string, account: Account) {
  * The folder for PostgreSQL's socket: `home`, or a short private one when the path would be too long for a unix socket.
  * PostgreSQL records it in postmaster.pid, where later processes find it.
  */
-export async function openSocketFolder(home: string, account: Account) {
+export async function openSocketFolder(home: string, account: SystemAccount) {
   if (fitsSocket(home)) return home
   const base = fitsSocket(join(tmpdir(), 'groundstate-XXXXXX')) ? tmpdir() : '/tmp'
   const folder = await mkdtemp(join(await realpath(base), 'groundstate-'))

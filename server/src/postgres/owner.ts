@@ -8,7 +8,7 @@ import { PostgresUnavailable } from './unavailable.ts'
 const LOCK = 7_777_001
 
 /** How long the session of a killed owner may take to end, in ms. */
-const LOCK_PATIENCE = 1_000
+const LOCK_TIMEOUT = 1_000
 
 const DATABASE = 'groundstate'
 
@@ -36,13 +36,13 @@ export async function connect(socketFolder: string): Promise<pg.Client | undefin
     return client
   } catch (error) {
     await client.end().catch(() => undefined)
-    if (isCutOff(error)) return undefined
+    if (isConnectionLost(error)) return undefined
     throw error
   }
 }
 
 /** Whether an error says that PostgreSQL is starting, stopping or gone. */
-export function isCutOff(error: unknown) {
+export function isConnectionLost(error: unknown) {
   if (error instanceof PostgresUnavailable) return false
   const { code } = error as { code?: string }
   // 57P03 means "starting up" or "shutting down". An error without a code means that the connection was cut during use.
@@ -55,7 +55,7 @@ export function isCutOff(error: unknown) {
  * file can do neither.
  */
 export async function lock(client: pg.Client, dataDir: string) {
-  const deadline = performance.now() + LOCK_PATIENCE
+  const deadline = performance.now() + LOCK_TIMEOUT
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK])
     if (rows[0]?.locked) return

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { execute } from '../testing/database.ts'
-import { processesNaming, standingOf, stillAlive } from '../testing/processes.ts'
+import { findProcesses, parentAndGroupOf, filterRunning } from '../testing/processes.ts'
 import { isPostmaster, readPostmaster } from './postmaster.ts'
 import { startPostgres } from './postgres.ts'
 
@@ -145,25 +145,25 @@ describe('a server in another process', () => {
     copyTemplate()
     const { child, url, signalGroup } = startElsewhere()
     await url()
-    const processes = await processesNaming(dataDir)
+    const processes = await findProcesses(dataDir)
 
     signalGroup('SIGKILL')
     await once(child, 'exit')
 
-    await expect.poll(() => stillAlive(processes), { timeout: 10_000 }).toEqual([])
+    await expect.poll(() => filterRunning(processes), { timeout: 10_000 }).toEqual([])
     expect(await postmaster()).toBeUndefined()
   })
 
   test('takes the creation of its database with it when it is killed', async () => {
     const { child, signalGroup } = startElsewhere()
-    const creating = () => processesNaming(join(dataDir, 'postgres/cluster.new-'))
+    const creating = () => findProcesses(join(dataDir, 'postgres/cluster.new-'))
     await expect.poll(creating, { timeout: 10_000, interval: 5 }).not.toEqual([])
     const processes = await creating()
 
     signalGroup('SIGKILL')
     await once(child, 'exit')
 
-    await expect.poll(() => stillAlive(processes), { timeout: 10_000 }).toEqual([])
+    await expect.poll(() => filterRunning(processes), { timeout: 10_000 }).toEqual([])
   })
 })
 
@@ -173,8 +173,8 @@ describe('a data folder', () => {
     const { child, url, signalGroup } = startElsewhere()
     await execute(await url(), 'create table kept as select 7 as id')
     const { pid: left = 0 } = (await postmaster()) ?? {}
-    const processes = await processesNaming(join(dataDir, 'postgres/cluster'))
-    const standings = await Promise.all(processes.map(async (pid) => ({ pid, ...(await standingOf(pid)) })))
+    const processes = await findProcesses(join(dataDir, 'postgres/cluster'))
+    const standings = await Promise.all(processes.map(async (pid) => ({ pid, ...(await parentAndGroupOf(pid)) })))
     const guard = standings.find((process) => process.group === left && process.pid !== left)
     process.kill(guard?.pid ?? Number.NaN, 'SIGKILL')
     signalGroup('SIGKILL')

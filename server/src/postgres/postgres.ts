@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process'
 import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { findAccount } from './account.ts'
+import { findSystemAccount } from './account.ts'
 import { findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
 import { type Folders, openFolders, openSocketFolder } from './folders.ts'
-import { connect, connectionString, createDatabase, isCutOff, lock, waitForStarter } from './owner.ts'
+import { connect, connectionString, createDatabase, isConnectionLost, lock, waitForStarter } from './owner.ts'
 import {
   POLL,
   hasExited,
@@ -19,12 +19,13 @@ import {
   stopPostmaster,
 } from './postmaster.ts'
 import { explainExit, lastLines } from './run.ts'
-import { unavailable } from './unavailable.ts'
+import { postgresFailure } from './unavailable.ts'
 import type { Site } from './site.ts'
 import type { PostgresOptions } from './options.ts'
 
 /** A running embedded PostgreSQL. `url` is a connection string for `pg` and libpq. Disposing stops it. */
 export type Postgres = AsyncDisposable & { url: string }
+
 /** A log above this size, in bytes, is emptied, after one older copy was made. */
 const MAX_LOG = 8 * 1024 * 1024
 const LOG_CHECK = 60_000
@@ -35,11 +36,12 @@ const LOG_CHECK = 60_000
 const MIN_FREE = 1024 * 1024
 
 /** After waiting this long, in ms, a log line says why: recovery after a crash can take minutes. */
-const SLOW = 5_000
+const SLOW_START = 5_000
 
 /** How long another process may block a start, in ms: one that starts too, or the last ones of a killed PostgreSQL. */
-const BUSY_PATIENCE = 10_000
+const BUSY_TIMEOUT = 10_000
 const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
+
 /** `child` is PostgreSQL's process if this process started it. */
 type Session = { client: pg.Client; pid: number; socketFolder: string; child: ChildProcess | undefined }
 
@@ -52,7 +54,7 @@ type Session = { client: pg.Client; pid: number; socketFolder: string; child: Ch
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const site = await prepare(options)
-  let session = await own(site)
+  let session = await startAndLock(site)
   const stop = new AbortController()
 
   // Replaces a session that PostgreSQL cut. The lock went with it, and perhaps PostgreSQL itself.
@@ -60,7 +62,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     for (let attempt = 0; !stop.signal.aborted; attempt++) {
       site.log.warn('the connection to the embedded PostgreSQL is lost; starting it again')
       try {
-        session = await own(site, session)
+        session = await startAndLock(site, session)
         session.client.once('end', recovering)
         return
       } catch (error) {
@@ -93,12 +95,12 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 
 async function prepare(options: PostgresOptions): Promise<Site> {
   try {
-    const account = await findAccount()
+    const account = await findSystemAccount()
     const folders = await openFolders(options.dataDir, account, options.log)
     const binaries = await findBinaries(account)
     return { ...options, fsync: options.fsync ?? true, folders, binaries, account }
   } catch (error) {
-    throw unavailable(`preparing ${options.dataDir}`, error)
+    throw postgresFailure(`preparing ${options.dataDir}`, error)
   }
 }
 
@@ -106,27 +108,27 @@ async function prepare(options: PostgresOptions): Promise<Site> {
  * Starts PostgreSQL if needed and takes the lock; only its owner may stop PostgreSQL. The socket folder of the previous
  * session is kept, since connection strings contain it.
  */
-async function own(site: Site, former?: Session): Promise<Session> {
+async function startAndLock(site: Site, former?: Session): Promise<Session> {
   await openCluster(site.folders, site.binaries, site.account, site.fsync)
   const started = performance.now()
   try {
     for (;;) {
-      const session = await reach(site, former)
+      const session = await connectOrStart(site, former)
       try {
         if (session.child !== undefined) {
           await lock(session.client, site.dataDir)
           await createDatabase(session.client)
           return session
         }
-        await stopLeftOver(site, session)
+        await stopAbandoned(site, session)
       } catch (error) {
         await session.client.end().catch(() => undefined)
         // PostgreSQL is stopping: its server was killed, or another server found it without an owner.
-        if (!isCutOff(error) || performance.now() - started > BUSY_PATIENCE) throw error
+        if (!isConnectionLost(error) || performance.now() - started > BUSY_TIMEOUT) throw error
       }
     }
   } catch (error) {
-    throw unavailable('starting PostgreSQL', error)
+    throw postgresFailure('starting PostgreSQL', error)
   }
 }
 
@@ -134,7 +136,7 @@ async function own(site: Site, former?: Session): Promise<Session> {
  * Stops the PostgreSQL of a killed server. It is usually stopping already. If not, it would also outlive this process,
  * should that be killed.
  */
-async function stopLeftOver(site: Site, { client, pid }: Session) {
+async function stopAbandoned(site: Site, { client, pid }: Session) {
   await waitForStarter(client)
   await lock(client, site.dataDir)
   site.log.info(`stopping the embedded PostgreSQL that a killed server left (process ${pid})`)
@@ -143,15 +145,15 @@ async function stopLeftOver(site: Site, { client, pid }: Session) {
 }
 
 /** Connects to the PostgreSQL that runs on the data folder, or starts one. */
-async function reach(site: Site, former?: Session): Promise<Session> {
+async function connectOrStart(site: Site, former?: Session): Promise<Session> {
   const { cluster } = site.folders
   const socketFolder = former?.socketFolder
   const started = performance.now()
-  for (let told = false; ; await pause(POLL)) {
-    const patient = performance.now() - started < BUSY_PATIENCE
+  for (let logged = false; ; await pause(POLL)) {
+    const mayRetry = performance.now() - started < BUSY_TIMEOUT
     const running = await readPostmaster(cluster)
     if (!running) {
-      const session = await start(site, socketFolder, patient)
+      const session = await start(site, socketFolder, mayRetry)
       if (session) return session
     } else if (running.ready) {
       const client = await connect(running.socketFolder)
@@ -161,18 +163,18 @@ async function reach(site: Site, former?: Session): Promise<Session> {
     if (running && !(await isPostmaster(running.pid, cluster))) {
       await removeStale(cluster, running)
       if (running.socketFolder !== socketFolder) await removeSocketFolder(running.socketFolder)
-      const session = await start(site, socketFolder, patient)
+      const session = await start(site, socketFolder, mayRetry)
       if (session) return session
     }
-    if (!told && performance.now() - started > SLOW) {
-      told = true
+    if (!logged && performance.now() - started > SLOW_START) {
+      logged = true
       site.log.info('waiting for the embedded PostgreSQL, which is starting or stopping')
     }
   }
 }
 
 /** Undefined when another process blocks the start and there is still time to wait. */
-async function start(site: Site, known: string | undefined, patient: boolean): Promise<Session | undefined> {
+async function start(site: Site, known: string | undefined, mayRetry: boolean): Promise<Session | undefined> {
   const { cluster, log } = site.folders
   await limitLog(log)
   const logStart = await size(log)
@@ -181,30 +183,30 @@ async function start(site: Site, known: string | undefined, patient: boolean): P
   const child = await spawnPostmaster(site, socketFolder)
 
   const started = performance.now()
-  for (let told = false; !hasExited(child); await pause(POLL)) {
+  for (let logged = false; !hasExited(child); await pause(POLL)) {
     const postmaster = await readPostmaster(cluster)
     if (postmaster?.ready && postmaster.pid === child.pid) {
       const client = await connect(postmaster.socketFolder)
       if (client) return { client, ...postmaster, child }
     }
-    if (!told && performance.now() - started > SLOW) {
-      told = true
+    if (!logged && performance.now() - started > SLOW_START) {
+      logged = true
       site.log.info('the embedded PostgreSQL is starting; after a crash it first recovers, which can take minutes')
     }
   }
 
   if (known === undefined && socketFolder !== site.folders.home) await removeSocketFolder(socketFolder)
   const output = (await readFile(log)).subarray(logStart).toString()
-  if (patient && BUSY.test(output)) return undefined
+  if (mayRetry && BUSY.test(output)) return undefined
   throw new Error(
     explainExit(site.binaries.postgres, child.exitCode) ||
       lastLines(output) ||
-      (await explainSilence(site.folders, child.exitCode)),
+      (await explainWithoutOutput(site.folders, child.exitCode)),
   )
 }
 
 /** On a full disk, PostgreSQL can't write its log either. */
-async function explainSilence(folders: Folders, status: number | null) {
+async function explainWithoutOutput(folders: Folders, status: number | null) {
   const { bavail, bsize } = await statfs(folders.home)
   return bavail * bsize < MIN_FREE ? 'No space left on device' : `PostgreSQL ended with status ${status}`
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import type { Account } from './account.ts'
+import type { SystemAccount } from './account.ts'
 
 /** The environment of PostgreSQL's programs. Variables such as PGDATA or LC_ALL must not affect them. */
 export const CLEAN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
@@ -26,7 +26,7 @@ const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127])
 export async function spawnGuarded(
   program: string,
   args: string[],
-  account: Account,
+  account: SystemAccount,
   output: { stdout: number | 'ignore'; stderr: number | 'pipe' },
 ): Promise<ChildProcess> {
   const child = spawn('/bin/sh', ['-c', GUARD, 'sh', program, ...args], {
@@ -44,7 +44,7 @@ export async function spawnGuarded(
 }
 
 /** Runs a program to its end; throws with its last lines of output when it fails. */
-export async function run(program: string, args: string[], account: Account): Promise<void> {
+export async function run(program: string, args: string[], account: SystemAccount): Promise<void> {
   const child = await spawnGuarded(program, args, account, { stdout: 'ignore', stderr: 'pipe' })
   const chunks: Buffer[] = []
   child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -14,7 +14,7 @@ export class PostgresUnavailable extends StartError {
 }
 
 /** Turns an error of the file system or of PostgreSQL into a message. The most common cause is a full disk. */
-export function unavailable(doing: string, cause: unknown): StartError {
+export function postgresFailure(doing: string, cause: unknown): StartError {
   if (cause instanceof StartError) return cause
   const text = cause instanceof Error ? cause.message : String(cause)
   if (/ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/.test(text)) {

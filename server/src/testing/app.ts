@@ -77,7 +77,7 @@ export async function createTestApp(
       databaseUrl: database.url,
       baseUrl: config.baseUrl ?? 'http://groundstate.test',
       log,
-      works: false,
+      runsJobs: false,
       reactions: REACTIONS,
     },
     { now: clock.now },

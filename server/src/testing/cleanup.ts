@@ -22,7 +22,7 @@ export function endTest() {
 }
 
 /** Declares that `endFile` will be called; for `setup-file.ts`. */
-export function promiseEnd() {
+export function expectFileEnd() {
   willEnd = true
 }
 

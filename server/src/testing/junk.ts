@@ -1,5 +1,5 @@
 import type { Route } from '../http/http.ts'
-import { openApi, type OpenApi, type Schema } from '../http/openapi.ts'
+import { openApi, type OpenApi, type JsonSchema } from '../http/openapi.ts'
 import type { TestRequest } from './app.ts'
 
 /** Existing ids, by the path segment before them. */
@@ -156,7 +156,7 @@ function withQuery(request: TestRequest, value: string): TestRequest {
 type Flavour = 'plain' | 'large' | 'odd'
 
 /** A value of the schema's shape, at the limits of what it allows. */
-function sample(schema: Schema, flavour: Flavour, ids: Ids, key = ''): unknown {
+function sample(schema: JsonSchema, flavour: Flavour, ids: Ids, key = ''): unknown {
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return sample(choices[flavour === 'odd' ? choices.length - 1 : 0] ?? {}, flavour, ids, key)
   if ('const' in schema) return schema['const']
@@ -187,7 +187,7 @@ function sample(schema: Schema, flavour: Flavour, ids: Ids, key = ''): unknown {
   }
 }
 
-function sampleText(schema: Schema, flavour: Flavour) {
+function sampleText(schema: JsonSchema, flavour: Flavour) {
   const most = typeof schema['maxLength'] === 'number' ? schema['maxLength'] : 20_000
   if (schema['format'] === 'date-time') return flavour === 'large' ? '9999-12-31T23:59:59Z' : '2030-01-01T00:00:00Z'
   if (schema['format'] === 'uri') return 'https://example.com/x'
@@ -197,7 +197,7 @@ function sampleText(schema: Schema, flavour: Flavour) {
   return "😀é\u202E%_\\'".slice(0, Math.max(1, most)).toWellFormed()
 }
 
-function sampleNumber(schema: Schema, flavour: Flavour) {
+function sampleNumber(schema: JsonSchema, flavour: Flavour) {
   const { minimum, maximum } = schema as { minimum?: number; maximum?: number }
   if (flavour === 'large') return maximum ?? 2 ** 53 - 1
   return flavour === 'odd' ? (minimum ?? -(2 ** 31) - 1) : Math.max(1, minimum ?? 1)

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /** The living processes whose command line contains `text`, such as a data folder, and their descendants. */
-export async function processesNaming(text: string): Promise<number[]> {
+export async function findProcesses(text: string): Promise<number[]> {
   const found = new Set<number>()
   for (const name of await readdir('/proc')) {
     const pid = Number(name)
@@ -12,13 +12,13 @@ export async function processesNaming(text: string): Promise<number[]> {
 }
 
 /** The processes that still run; zombies do not count. */
-export async function stillAlive(pids: readonly number[]): Promise<number[]> {
+export async function filterRunning(pids: readonly number[]): Promise<number[]> {
   const states = await Promise.all(pids.map((pid) => read(`/proc/${pid}/stat`)))
   return pids.filter((_, index) => /\) [^ZX] [^)]*$/.test(states[index] ?? ''))
 }
 
 /** The parent and the process group of a process. */
-export async function standingOf(pid: number): Promise<{ parent: number; group: number }> {
+export async function parentAndGroupOf(pid: number): Promise<{ parent: number; group: number }> {
   const stat = await read(`/proc/${pid}/stat`)
   // The program's name is in brackets and may contain any text; state, parent and group follow.
   const [, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

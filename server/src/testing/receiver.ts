@@ -18,7 +18,7 @@ export type Received = {
 type Reply = (received: Received, response: ServerResponse) => unknown
 
 /** A real HTTP server in place of an integration; it answers 200 unless `onRequest` is set. */
-export type Receiver = {
+export type TestReceiver = {
   url: string
   /** All requests except tests of the connection. */
   requests: Received[]
@@ -30,9 +30,9 @@ export type Receiver = {
   received: (count: number) => Promise<Received>
 }
 
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver(): Promise<TestReceiver> {
   const waiting = new Set<() => void>()
-  const receiver: Receiver = {
+  const receiver: TestReceiver = {
     url: '',
     requests: [],
     tests: [],

@@ -125,7 +125,7 @@ export async function runStatus(app: TestApp, setting: Pick<RunSetting, 'user'>,
 }
 
 /** Requests an action on a run: `apply`, `discard`, `cancel`, `force-cancel` or `force-execute`. */
-export async function act(
+export async function actOnRun(
   app: TestApp,
   { user }: Pick<RunSetting, 'user'>,
   { run, action, comment }: { run: string; action: string; comment?: string },

@@ -3,11 +3,11 @@ import { startTaskDeliveries } from '../features/tasks/task-results/delivery-loo
 import type { TestApp, TestResponse } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
 import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
-import { type Receiver, startReceiver } from './receiver.ts'
+import { type TestReceiver, startReceiver } from './receiver.ts'
 import { createRun, createRunSetting, readRun, type RunSetting } from './runs.ts'
 
 /** A workspace that is ready for runs, with an agent, a receiver, and the loop that delivers requests. */
-export type TaskSetting = RunSetting & { agent: FakeAgent; receiver: Receiver }
+export type TaskSetting = RunSetting & { agent: FakeAgent; receiver: TestReceiver }
 
 export async function createTaskSetting(app: TestApp, attributes: Record<string, unknown> = {}): Promise<TaskSetting> {
   const setting = await createRunSetting(app, attributes)
@@ -89,7 +89,7 @@ export async function addTask(
 }
 
 /** A run that waits for a mandatory task, and the request that the task got. */
-export async function askedRun(app: TestApp, options: Partial<Parameters<typeof addTask>[2]> = {}) {
+export async function createWaitingRun(app: TestApp, options: Partial<Parameters<typeof addTask>[2]> = {}) {
   const setting = await createTaskSetting(app)
   await addTask(app, setting, { stages: ['pre_plan'], ...options })
   const run = await createRun(app, setting, { message: 'Grow the \u2028 "cluster" <&>' })
@@ -135,7 +135,7 @@ export async function readStages(app: TestApp, { user }: Pick<TaskSetting, 'user
 }
 
 /** Reads each stage of a run, as a command line does; the run waits for this before a deferred verdict takes effect. */
-export async function lookAtStages(app: TestApp, { user }: Pick<TaskSetting, 'user'>, runId: string) {
+export async function readEachStage(app: TestApp, { user }: Pick<TaskSetting, 'user'>, runId: string) {
   for (const { id } of await readStages(app, { user }, runId)) {
     await app.request({ url: `/api/v2/task-stages/${id}?include=task_results`, token: user.token })
   }
@@ -169,7 +169,11 @@ export async function eventually<T>(look: () => Promise<T | undefined | false>):
 /**
  * Finishes the next job of the run, a plan with this JSON. Jobs that other runs of the test left are finished first.
  */
-export async function work(agent: FakeAgent, run: string, plan: Record<string, unknown> = { format_version: '1.2' }) {
+export async function finishNextJob(
+  agent: FakeAgent,
+  run: string,
+  plan: Record<string, unknown> = { format_version: '1.2' },
+) {
   for (;;) {
     const job = await agent.take()
     if (job.kind === 'plan') await job.put('plan-json', JSON.stringify(plan))

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
-import { act, addWorkspace, createRun, createRunSetting, postRun } from '../../../testing/runs.ts'
+import { actOnRun, addWorkspace, createRun, createRunSetting, postRun } from '../../../testing/runs.ts'
 import { createPool } from './testing/pools.ts'
 
 const app = await createTestApp()
@@ -54,7 +54,7 @@ describe('agent pools', () => {
     await use({ 'execution-mode': 'remote' })
 
     const refused = await send(setting.user.token, 'DELETE', `/agent-pools/${pool.id}`)
-    await act(app, setting, { run, action: 'discard' })
+    await actOnRun(app, setting, { run, action: 'discard' })
     const deleted = await send(setting.user.token, 'DELETE', `/agent-pools/${pool.id}`)
 
     expect(refused.status).toBe(409)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { act, createRun, readRun, readWorkspace, runStatus } from '../../../testing/runs.ts'
+import { actOnRun, createRun, readRun, readWorkspace, runStatus } from '../../../testing/runs.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 
@@ -54,7 +54,7 @@ describe('a lost lease', () => {
     expect(attributes['error-message']).toContain('compare the state with what really exists')
     expect(await runStatus(app, setting, next)).toBe('plan_queued')
     expect((await agent.take()).runId).toBe(next)
-    await act(app, setting, { run: next, action: 'cancel' })
+    await actOnRun(app, setting, { run: next, action: 'cancel' })
     app.clock.advance(31_000)
     await reapLostLeases(app.as())
     expect(await runStatus(app, setting, next)).toBe('canceled')
@@ -84,7 +84,7 @@ describe('a lost lease', () => {
     await reapLostLeases(app.as())
     expect(await runStatus(app, stuck.setting, stuck.run)).toBe('errored')
     expect((await job.heartbeat()).status).toBe(409)
-    await act(app, setting, { run, action: 'cancel' })
+    await actOnRun(app, setting, { run, action: 'cancel' })
   })
 
   test('does not happen to an agent that sends heartbeats', async () => {

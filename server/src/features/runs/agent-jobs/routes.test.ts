@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { act, readRun, runStatus } from '../../../testing/runs.ts'
+import { actOnRun, readRun, runStatus } from '../../../testing/runs.ts'
 import { startPlan } from './testing/jobs.ts'
 
 const app = await createTestApp()
@@ -29,7 +29,7 @@ test('a heartbeat goes on waiting after a signal without a new command', async (
   await announced.next({ timeoutMs: 5000 })
   await job.log(', still')
 
-  await act(app, setting, { run: job.runId, action: 'cancel' })
+  await actOnRun(app, setting, { run: job.runId, action: 'cancel' })
 
   expect((await beat).json()).toEqual({ command: 'cancel' })
   await job.finish({ status: 'canceled' })
@@ -72,7 +72,7 @@ describe('the end of a job', () => {
 
     expect(await runStatus(app, setting, run)).toBe('planned')
     expect((await job.heartbeat()).status).toBe(409)
-    await act(app, setting, { run, action: 'discard' })
+    await actOnRun(app, setting, { run, action: 'discard' })
   })
 
   test('queues the job again when it was handed back', async () => {

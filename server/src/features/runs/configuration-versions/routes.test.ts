@@ -6,7 +6,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
-  act,
+  actOnRun,
   createConfigurationVersion,
   createRun,
   createRunSetting,
@@ -63,7 +63,7 @@ describe('the run of an upload', () => {
     const answer = await put(app, version.attributes['upload-url'], EMPTY_ARCHIVE)
     expect(answer.status).toBe(200)
     const runs = (await read(setting, `/workspaces/${setting.workspaceId}/runs`)).json().data
-    for (const run of runs) await act(app, setting, { run: run.id, action: 'cancel' })
+    for (const run of runs) await actOnRun(app, setting, { run: run.id, action: 'cancel' })
     return runs.map(({ attributes, relationships }: any) => ({
       autoApply: attributes['auto-apply'],
       by: relationships['created-by'].data.id === user.id,
@@ -115,7 +115,7 @@ describe('an upload', () => {
       type: 'runs',
       attributes: { source: 'tfe-configuration-version', status: 'plan_queued' },
     })
-    await act(app, setting, { run: shown.included[0].id, action: 'cancel' })
+    await actOnRun(app, setting, { run: shown.included[0].id, action: 'cancel' })
   })
 
   test('is taken once', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
-  act,
+  actOnRun,
   addWorkspace,
   createRun,
   createRunSetting,
@@ -44,7 +44,7 @@ describe('the line of a workspace', () => {
     expect(plan.runId).toBe(second)
     await plan.finish({ status: 'errored' })
     expect((await agent.take()).runId).toBe(third)
-    await act(app, setting, { run: third, action: 'cancel' })
+    await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
   test('a lock that a person holds keeps runs back, and the unlock lets the next one go', async () => {
@@ -63,7 +63,7 @@ describe('the line of a workspace', () => {
     )
     await lock(setting, 'unlock')
     expect(await runStatus(app, setting, run)).toBe('plan_queued')
-    await act(app, setting, { run, action: 'cancel' })
+    await actOnRun(app, setting, { run, action: 'cancel' })
     expect((await readWorkspace(app, setting)).attributes).toMatchObject({ locked: false, 'waiting-reason': null })
   })
 
@@ -76,9 +76,9 @@ describe('the line of a workspace', () => {
     const second = await createRun(app, setting)
 
     expect(await current()).toEqual({ id: first, type: 'runs' })
-    await act(app, setting, { run: first, action: 'cancel' })
+    await actOnRun(app, setting, { run: first, action: 'cancel' })
     expect(await current()).toEqual({ id: second, type: 'runs' })
-    await act(app, setting, { run: second, action: 'cancel' })
+    await actOnRun(app, setting, { run: second, action: 'cancel' })
   })
 
   test('a run that is taken out of the line leaves the others in order', async () => {
@@ -89,12 +89,12 @@ describe('the line of a workspace', () => {
       await createRun(app, setting),
     ]
 
-    expect((await act(app, setting, { run: second, action: 'discard' })).status).toBe(202)
-    expect((await act(app, setting, { run: first, action: 'cancel' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run: second, action: 'discard' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run: first, action: 'cancel' })).status).toBe(202)
 
     expect(await runStatus(app, setting, second)).toBe('discarded')
     expect(await runStatus(app, setting, third)).toBe('plan_queued')
-    await act(app, setting, { run: third, action: 'cancel' })
+    await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
   test('a forced run goes before the others', async () => {
@@ -106,14 +106,14 @@ describe('the line of a workspace', () => {
     ]
     await (await agent.take()).finish()
 
-    expect((await act(app, setting, { run: third, action: 'force-execute' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run: third, action: 'force-execute' })).status).toBe(202)
 
     expect(await runStatus(app, setting, first)).toBe('discarded')
     expect(await runStatus(app, setting, second)).toBe('discarded')
     expect(await runStatus(app, setting, third)).toBe('plan_queued')
-    const again = await act(app, setting, { run: third, action: 'force-execute' })
+    const again = await actOnRun(app, setting, { run: third, action: 'force-execute' })
     expect(again.status).toBe(403)
-    await act(app, setting, { run: third, action: 'cancel' })
+    await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
   test('an apply is not pushed aside', async () => {
@@ -123,13 +123,13 @@ describe('the line of a workspace', () => {
     await (await agent.take()).finish()
     const apply = await agent.take()
 
-    const response = await act(app, setting, { run: second, action: 'force-execute' })
+    const response = await actOnRun(app, setting, { run: second, action: 'force-execute' })
 
     expect(response.status).toBe(409)
     expect(response.text).toContain(`${first} is applying`)
     expect(await runStatus(app, setting, second)).toBe('pending')
     await apply.finish()
-    await act(app, setting, { run: second, action: 'cancel' })
+    await actOnRun(app, setting, { run: second, action: 'cancel' })
   })
 })
 
@@ -140,12 +140,12 @@ describe('a cancel', () => {
     const plan = await agent.take()
     const waiting = plan.heartbeat({ waitMs: 5000 })
 
-    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run, action: 'cancel' })).status).toBe(202)
 
     expect((await waiting).json()).toEqual({ command: 'cancel' })
     expect(await runStatus(app, setting, run)).toBe('planning')
     expect((await readRun(app, setting, run)).attributes.actions['is-cancelable']).toBe(false)
-    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(409)
+    expect((await actOnRun(app, setting, { run, action: 'cancel' })).status).toBe(409)
     await plan.finish({ status: 'canceled' })
     expect(await runStatus(app, setting, run)).toBe('canceled')
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
@@ -157,25 +157,25 @@ describe('a cancel', () => {
     await (await agent.take()).finish({ hasChanges: true })
     expect(await runStatus(app, setting, run)).toBe('planned')
 
-    const refused = await act(app, setting, { run, action: 'force-cancel' })
+    const refused = await actOnRun(app, setting, { run, action: 'force-cancel' })
 
     expect(refused.status).toBe(409)
     expect(refused.text).toContain('the run is planned, nothing is under way that has to be ended by force')
-    await act(app, setting, { run, action: 'discard' })
+    await actOnRun(app, setting, { run, action: 'discard' })
   })
 
   test('by force comes after a pause, and the agent loses its job', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     const plan = await agent.take()
-    expect((await act(app, setting, { run, action: 'force-cancel' })).status).toBe(409)
-    await act(app, setting, { run, action: 'cancel' })
-    expect((await act(app, setting, { run, action: 'force-cancel' })).text).toContain('possible from')
+    expect((await actOnRun(app, setting, { run, action: 'force-cancel' })).status).toBe(409)
+    await actOnRun(app, setting, { run, action: 'cancel' })
+    expect((await actOnRun(app, setting, { run, action: 'force-cancel' })).text).toContain('possible from')
     const waiting = plan.heartbeat({ waitMs: 5000, seen: 'cancel' })
 
     app.clock.advance(31_000)
     expect((await readRun(app, setting, run)).attributes.actions['is-force-cancelable']).toBe(true)
-    expect((await act(app, setting, { run, action: 'force-cancel' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run, action: 'force-cancel' })).status).toBe(202)
 
     expect((await waiting).json()).toEqual({ command: 'force-cancel' })
     expect(await runStatus(app, setting, run)).toBe('force_canceled')
@@ -187,10 +187,10 @@ describe('a cancel', () => {
   test('of a run that has ended is a conflict', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
-    await act(app, setting, { run, action: 'cancel' })
+    await actOnRun(app, setting, { run, action: 'cancel' })
 
     for (const action of ['cancel', 'discard', 'apply', 'force-cancel']) {
-      expect([action, (await act(app, setting, { run, action })).status]).toEqual([action, 409])
+      expect([action, (await actOnRun(app, setting, { run, action })).status]).toEqual([action, 409])
     }
   })
 
@@ -199,7 +199,7 @@ describe('a cancel', () => {
     const run = await createRun(app, setting)
     await (await agent.take()).finish()
 
-    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run, action: 'cancel' })).status).toBe(202)
 
     expect(await runStatus(app, setting, run)).toBe('canceled')
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
@@ -220,7 +220,7 @@ describe('lists', () => {
     expect(list.meta.pagination).toMatchObject({ 'total-count': 3, 'total-pages': 2, 'next-page': 2 })
     expect(pending.meta.pagination['total-count']).toBe(2)
     expect(wrong.status).toBe(422)
-    for (const run of ids.toReversed()) await act(app, setting, { run, action: 'cancel' })
+    for (const run of ids.toReversed()) await actOnRun(app, setting, { run, action: 'cancel' })
   })
 
   test('an organization shows the runs of its workspaces, its queue and its load', async () => {
@@ -245,7 +245,7 @@ describe('lists', () => {
     ])
     expect(capacity.data).toMatchObject({ id: setting.organization, attributes: { pending: 2, running: 1 } })
     await job.finish({ hasChanges: false })
-    for (const run of ids.slice(1)) await act(app, setting, { run, action: 'cancel' })
+    for (const run of ids.slice(1)) await actOnRun(app, setting, { run, action: 'cancel' })
   })
 })
 
@@ -294,13 +294,13 @@ describe('at the same time', () => {
     await (await agent.take()).finish()
 
     const answers = await Promise.all(
-      ['apply', 'discard', 'cancel'].map((action) => act(app, setting, { run, action })),
+      ['apply', 'discard', 'cancel'].map((action) => actOnRun(app, setting, { run, action })),
     )
 
     const status = await runStatus(app, setting, run)
     expect(answers.map((answer) => answer.status)).toContain(202)
     expect(['apply_queued', 'discarded', 'canceled']).toContain(status)
-    if (status === 'apply_queued') await act(app, setting, { run, action: 'cancel' })
+    if (status === 'apply_queued') await actOnRun(app, setting, { run, action: 'cancel' })
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 })

@@ -3,7 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
-  act,
+  actOnRun,
   createConfigurationVersion,
   createRun,
   createRunSetting,
@@ -69,7 +69,7 @@ describe('a run', () => {
     expect(planned.attributes).toMatchObject({ status: 'planned', 'has-changes': true })
     expect(planned.attributes.actions).toMatchObject({ 'is-confirmable': true, 'is-discardable': true })
 
-    expect((await act(app, setting, { run: created.id, action: 'apply', comment: 'go' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run: created.id, action: 'apply', comment: 'go' })).status).toBe(202)
     expect(await runStatus(app, setting, created.id)).toBe('apply_queued')
     await work()
     const applied = await readRun(app, setting, created.id)
@@ -152,7 +152,7 @@ describe('a run', () => {
     await work()
     await work()
     expect(await runStatus(app, setting, speculative)).toBe('planned_and_finished')
-    await act(app, setting, { run: first, action: 'discard' })
+    await actOnRun(app, setting, { run: first, action: 'discard' })
   })
 
   test('of a speculative configuration plans only', async () => {
@@ -230,9 +230,9 @@ describe('a run', () => {
     const run = await createRun(app, setting)
 
     expect((await app.request({ url: `/api/v2/runs/${run}`, token: stranger.token })).status).toBe(404)
-    expect((await act(app, { user: stranger }, { run, action: 'cancel' })).status).toBe(404)
+    expect((await actOnRun(app, { user: stranger }, { run, action: 'cancel' })).status).toBe(404)
     expect((await postRun(app, setting, { token: stranger.token })).status).toBe(404)
-    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run, action: 'cancel' })).status).toBe(202)
   })
 })
 
@@ -276,7 +276,7 @@ describe('a saved plan', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
     const other = await createRun(app, setting)
 
-    expect((await act(app, setting, { run: saved, action: 'apply' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run: saved, action: 'apply' })).status).toBe(202)
 
     expect(await runStatus(app, setting, saved)).toBe('confirmed')
     expect((await readRun(app, setting, saved)).attributes['waiting-reason']).toBe(`1st in line behind ${other}`)
@@ -292,7 +292,7 @@ describe('a saved plan', () => {
     await work()
     await moveState(setting)
 
-    const response = await act(app, setting, { run: saved, action: 'apply' })
+    const response = await actOnRun(app, setting, { run: saved, action: 'apply' })
 
     expect(response.status).toBe(409)
     expect(response.text).toContain('stale')
@@ -306,7 +306,7 @@ describe('a saved plan', () => {
     const other = await createRun(app, setting, { 'auto-apply': true })
     await work()
     const apply = await agent.take()
-    await act(app, setting, { run: saved, action: 'apply' })
+    await actOnRun(app, setting, { run: saved, action: 'apply' })
     await writeState(apply.token, setting.workspaceId)
 
     await apply.finish()
@@ -372,7 +372,7 @@ test('the state that the engine wrote becomes current when its run ends', async 
 test('events and comments tell what happened, and by whom', async () => {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting)
-  await act(app, setting, { run, action: 'cancel', comment: 'changed my mind' })
+  await actOnRun(app, setting, { run, action: 'cancel', comment: 'changed my mind' })
   await app.request({
     method: 'POST',
     url: `/api/v2/runs/${run}/comments`,

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { act, createRun, readRun } from '../../../testing/runs.ts'
+import { actOnRun, createRun, readRun } from '../../../testing/runs.ts'
 import {
   addTask,
   callBack,
   createTaskSetting,
-  lookAtStages,
+  readEachStage,
   readStages,
   startDeliveries,
   type TaskSetting,
-  work,
+  finishNextJob,
 } from '../../../testing/task-runs.ts'
 
 /** A command line reads a stage only after it has read the plan, and only of a run that has not ended. */
@@ -21,7 +21,7 @@ async function refusedRun({ waits = 0 } = {}) {
   const setting = await createTaskSetting(app)
   await addTask(app, setting, { stages: ['post_plan'], name: 'strict' })
   const run = await createRun(app, setting)
-  await work(setting.agent, run)
+  await finishNextJob(setting.agent, run)
   const { payload } = await setting.receiver.received(1)
   app.clock.advance(waits)
   await callBack(app, payload, { status: 'failed', message: 'no' })
@@ -41,7 +41,7 @@ describe('a verdict against a plan that was just made', () => {
 
     const [stage] = await readStages(app, setting, run)
     const before = await ending(setting, run)
-    await lookAtStages(app, setting, run)
+    await readEachStage(app, setting, run)
 
     expect(stage.attributes).toMatchObject({ status: 'failed', message: ERROR })
     expect(before).toEqual(['post_plan_running', null])
@@ -69,7 +69,7 @@ describe('a verdict against a plan that was just made', () => {
   test('changes nothing once the run is canceled', async () => {
     const { setting, run } = await refusedRun()
 
-    await act(app, setting, { run, action: 'cancel' })
+    await actOnRun(app, setting, { run, action: 'cancel' })
     app.clock.advance(5000)
     await app.runJobs()
 

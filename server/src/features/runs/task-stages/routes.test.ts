@@ -1,20 +1,20 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { act, createRun, readRun } from '../../../testing/runs.ts'
+import { actOnRun, createRun, readRun } from '../../../testing/runs.ts'
 import {
   addTask,
   callBack,
   createTask,
   createTaskSetting,
   eventually,
-  lookAtStages,
+  readEachStage,
   readResult,
   readStages,
   runReaches,
   startDeliveries,
   type TaskSetting,
-  work,
+  finishNextJob,
 } from '../../../testing/task-runs.ts'
 
 const app = await createTestApp()
@@ -34,9 +34,9 @@ async function drive(setting: TaskSetting, run: string) {
   return eventually(async () => {
     const { status } = (await readRun(app, setting, run)).attributes
     if (ends.has(status)) return status as string
-    if (status === 'plan_queued' || status === 'apply_queued') await work(setting.agent, run)
-    if (status === 'post_plan_running' || status === 'pre_apply_running') await lookAtStages(app, setting, run)
-    if (status === 'planned' || status === 'post_plan_completed') await act(app, setting, { run, action: 'apply' })
+    if (status === 'plan_queued' || status === 'apply_queued') await finishNextJob(setting.agent, run)
+    if (status === 'post_plan_running' || status === 'pre_apply_running') await readEachStage(app, setting, run)
+    if (status === 'planned' || status === 'post_plan_completed') await actOnRun(app, setting, { run, action: 'apply' })
     return undefined
   })
 }
@@ -289,7 +289,7 @@ describe('changes while a run waits', () => {
     const run = await createRun(app, setting)
     const { payload } = await setting.receiver.received(1)
 
-    expect((await act(app, setting, { run, action: 'cancel' })).status).toBe(202)
+    expect((await actOnRun(app, setting, { run, action: 'cancel' })).status).toBe(202)
 
     expect((await readRun(app, setting, run)).attributes.status).toBe('canceled')
     expect((await stagesOf(setting, run)).map(([, status]: string[]) => status)).toEqual(['canceled', 'unreachable'])

@@ -4,11 +4,11 @@ import { createUser } from '../../../testing/factories.ts'
 import { createRun, readRun } from '../../../testing/runs.ts'
 import {
   addTask,
-  askedRun,
+  createWaitingRun,
   callBack,
   createTaskSetting,
   outcomesOf,
-  work,
+  finishNextJob,
   startDeliveries,
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
@@ -25,7 +25,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const run = await createRun(app, setting)
-    await work(setting.agent, run, { format_version: '1.2', resource_changes: [] })
+    await finishNextJob(setting.agent, run, { format_version: '1.2', resource_changes: [] })
     const { payload } = await setting.receiver.received(1)
     const path = (url: string | null | undefined) => new URL(url ?? '').pathname
     const plan = path(payload.plan_json_api_url)
@@ -43,7 +43,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
   })
 
   test('dies with the workspace, and nothing of it is left', async () => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
     const { task_result_id: id } = payload
 
     const deleted = await app.request({
@@ -62,9 +62,9 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
     await addTask(app, setting, { stages: ['post_plan'] })
     const other = { ...setting, ...(await createTaskSetting(app)) }
     const run = await createRun(app, other)
-    await work(other.agent, run)
+    await finishNextJob(other.agent, run)
     const asking = await createRun(app, setting)
-    await work(setting.agent, asking)
+    await finishNextJob(setting.agent, asking)
     const { payload } = await setting.receiver.received(1)
     const { id: planId } = (await readRun(app, other, run)).relationships.plan.data
 
@@ -77,7 +77,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
   })
 
   test('opens no other route', async () => {
-    const { payload, setting, run } = await askedRun(app)
+    const { payload, setting, run } = await createWaitingRun(app)
     const { relationships } = await readRun(app, setting, run)
     const values: Record<string, string> = {
       runId: run,
@@ -112,7 +112,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
 
 describe('reading results', () => {
   test('takes the permission to read the run', async () => {
-    const { payload, setting, run } = await askedRun(app)
+    const { payload, setting, run } = await createWaitingRun(app)
     const stranger = await createUser(app)
     const stages = (await get(setting, `/api/v2/runs/${run}/task-stages`)).json().data
     await callBack(app, payload, { status: 'running' }, [{ 'outcome-id': 'A', description: 'x', body: 'y' }])

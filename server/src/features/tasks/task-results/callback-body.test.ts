@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import {
-  askedRun,
+  createWaitingRun,
   callBack,
   outcomesOf,
   readResult,
@@ -18,7 +18,7 @@ const get = async (setting: TaskSetting, url: string, token = setting.user.token
 
 describe('INTERFACE §2.6 the callback', () => {
   test.each(['passed', 'failed', 'running'])('with %s is answered with 200 and no content', async (status) => {
-    const { payload } = await askedRun(app)
+    const { payload } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status })
 
@@ -28,7 +28,7 @@ describe('INTERFACE §2.6 the callback', () => {
   test.each([undefined, 'pending', 'errored', 'PASSED', 7])(
     'with the status %s is refused with 422',
     async (status) => {
-      const { payload } = await askedRun(app)
+      const { payload } = await createWaitingRun(app)
 
       const response = await callBack(app, payload, { status })
 
@@ -43,7 +43,7 @@ describe('INTERFACE §2.6 the callback', () => {
   test.each(['', '{', '[]', '{"data":{}}', '{"data":{"type":"runs","attributes":{"status":"passed"}}}'])(
     'with the body %s is refused with 422',
     async (body) => {
-      const { payload } = await askedRun(app)
+      const { payload } = await createWaitingRun(app)
 
       const response = await app.request({
         method: 'PATCH',
@@ -58,7 +58,7 @@ describe('INTERFACE §2.6 the callback', () => {
   )
 
   test('without a body is refused in the words of every other route', async () => {
-    const { payload } = await askedRun(app)
+    const { payload } = await createWaitingRun(app)
 
     const response = await app.request({
       method: 'PATCH',
@@ -74,8 +74,8 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test('without the token of this result is refused with 401', async () => {
-    const { payload, setting } = await askedRun(app)
-    const other = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
+    const other = await createWaitingRun(app)
     const { task_result_id } = payload
 
     for (const access_token of ['wrong', 'test-token', setting.user.token, other.payload.access_token]) {
@@ -89,7 +89,7 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test('keeps message and URL, and an absent message keeps the old one', async () => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
 
     await callBack(app, payload, { status: 'running', message: 'half way', url: 'https://receiver.example/1' })
     await callBack(app, payload, { status: 'passed' })
@@ -108,7 +108,7 @@ describe('INTERFACE §2.6 the callback', () => {
     '\u0001javascript:alert(1)',
     'https://',
   ])('with %j for a URL is refused with 422, in the result and in an outcome', async (url) => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status: 'passed', url })
     const ofOutcome = await callBack(app, payload, { status: 'passed' }, [{ 'outcome-id': 'A', description: 'd', url }])
@@ -125,7 +125,7 @@ describe('INTERFACE §2.6 the callback', () => {
   test.each(['', null, `https://receiver.example/reports?signature=${'a'.repeat(5000)}`])(
     'takes a URL that is empty, null or long (%#)',
     async (url) => {
-      const { payload, setting } = await askedRun(app)
+      const { payload, setting } = await createWaitingRun(app)
 
       const response = await callBack(app, payload, { status: 'running', url })
 
@@ -138,7 +138,7 @@ describe('INTERFACE §2.6 the callback', () => {
     ['message', { message: 'x'.repeat(65_537) }],
     ['url', { url: `https://receiver.example/${'x'.repeat(65_537)}` }],
   ])('with an endless %s is refused with 422', async (name, attributes) => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status: 'failed', ...attributes })
 
@@ -151,7 +151,7 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test('takes texts that no database keeps, with a mark in the place of what is lost', async () => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
     const outcome = (id: string) => ({
       'outcome-id': id,
       description: 'half \ud800',
@@ -178,7 +178,7 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test('brings outcomes with running, passed and failed, which merge by their id', async () => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
     const id = payload.task_result_id
     const first = {
       'outcome-id': 'A-1',
@@ -190,7 +190,7 @@ describe('INTERFACE §2.6 the callback', () => {
 
     await callBack(app, payload, { status: 'running' }, [first, { 'outcome-id': 'A-2', description: 'open bucket' }])
     await callBack(app, payload, { status: 'failed' }, [{ 'outcome-id': 'A-1', description: 'open port 22' }])
-    const passed = await askedRun(app)
+    const passed = await createWaitingRun(app)
     await callBack(app, passed.payload, { status: 'passed' }, [{ 'outcome-id': 'B', description: 'tagged' }])
 
     expect(await outcomesOf(app, passed.setting, passed.payload.task_result_id)).toHaveLength(1)
@@ -216,7 +216,7 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test('accepts the other name of the relation, several of one id, and an empty list', async () => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
     const outcome = (description: string) => ({
       type: 'task-result-outcomes',
       attributes: { 'outcome-id': 'A', description },
@@ -250,7 +250,7 @@ describe('INTERFACE §2.6 the callback', () => {
     [{ 'outcome-id': 'A', description: 'x', tags: { a: [{ label: 'x', level: 'fatal' }] } }, 'tags/a/0/level'],
     [{ 'outcome-id': 'A', description: 'x', body: 'x'.repeat(5 * 1024 * 1024 + 1) }, 'body'],
   ])('with a bad outcome is refused with a pointer (%#)', async (outcome, pointer) => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status: 'passed' }, [outcome])
 
@@ -260,7 +260,7 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test('takes an outcome with a body of 5 MB, whatever is in it', async () => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
     const body = `\0 "${'é'.repeat(5 * 512 * 1024 - 100)}"`
 
     const response = await callBack(app, payload, { status: 'passed' }, [

@@ -18,7 +18,7 @@ const app = await createTestApp()
 await app.listen()
 startDeliveries(app)
 
-async function askedRun() {
+async function createWaitingRun() {
   const setting = await createTaskSetting(app)
   await addTask(app, setting, { stages: ['pre_plan'] })
   const run = await createRun(app, setting)
@@ -69,13 +69,13 @@ const statusOf = async (setting: TaskSetting, id: string) => (await readResult(a
 
 describe('a callback', () => {
   test('without an Accept header is answered with 200 and nothing', async () => {
-    const { payload } = await askedRun()
+    const { payload } = await createWaitingRun()
 
     expect(await send(payload, [body({ status: 'passed' })])).toMatchObject({ status: 200, body: '' })
   })
 
   test('over a connection that is kept alive is followed by others on it', async () => {
-    const { setting, run, payload } = await askedRun()
+    const { setting, run, payload } = await createWaitingRun()
     using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
       [Symbol.dispose]: () => agent.destroy(),
     })
@@ -90,7 +90,7 @@ describe('a callback', () => {
   })
 
   test('that comes in small pieces is taken as a whole', async () => {
-    const { setting, payload } = await askedRun()
+    const { setting, payload } = await createWaitingRun()
     const text = body({ status: 'passed', message: 'slow' })
 
     const answer = await send(payload, text.split(''))
@@ -100,7 +100,7 @@ describe('a callback', () => {
   })
 
   test('that breaks off half way changes nothing, and the next one counts', async () => {
-    const { setting, payload } = await askedRun()
+    const { setting, payload } = await createWaitingRun()
     const url = new URL(payload.task_result_callback_url)
     const text = body({ status: 'failed' })
 
@@ -126,7 +126,7 @@ describe('a callback', () => {
   })
 
   test('with several outcomes of 5 MB each is taken', async () => {
-    const { setting, payload } = await askedRun()
+    const { setting, payload } = await createWaitingRun()
     const outcomes = ['A', 'B', 'C'].map((id) => ({
       'outcome-id': id,
       description: id,
@@ -141,7 +141,7 @@ describe('a callback', () => {
   })
 
   test('of more than 25 MB is refused with 413, and changes nothing', async () => {
-    const { setting, payload } = await askedRun()
+    const { setting, payload } = await createWaitingRun()
 
     const answer = await app.request({
       method: 'PATCH',
@@ -155,7 +155,7 @@ describe('a callback', () => {
   })
 
   test('with a made-up token is refused before its body has come', async () => {
-    const { payload } = await askedRun()
+    const { payload } = await createWaitingRun()
 
     const status = await new Promise((resolve, reject) => {
       const outgoing = request(payload.task_result_callback_url, {
@@ -174,7 +174,7 @@ describe('a callback', () => {
   })
 
   test('that comes twice at once is taken once', async () => {
-    const { setting, run, payload } = await askedRun()
+    const { setting, run, payload } = await createWaitingRun()
 
     const answers = await Promise.all(
       Array.from({ length: 4 }, async () => send(payload, [body({ status: 'passed' })])),

@@ -28,7 +28,7 @@ const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
 
 /** Another replica on the same database, at work until it is disposed. */
 async function startReplica(log = pino({ level: 'silent' })) {
-  const options = { databaseUrl: url, baseUrl: app.baseUrl, log, works: false, reactions: REACTIONS }
+  const options = { databaseUrl: url, baseUrl: app.baseUrl, log, runsJobs: false, reactions: REACTIONS }
   const replica = await createApp(app.config, options, { now: app.clock.now })
   const deliveries = startTaskDeliveries({ ...replica, actor: SYSTEM })
   return {

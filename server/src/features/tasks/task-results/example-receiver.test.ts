@@ -8,12 +8,12 @@ import {
   addTask,
   createTaskSetting,
   eventually,
-  lookAtStages,
+  readEachStage,
   postTask,
   readStages,
   runReaches,
   startDeliveries,
-  work,
+  finishNextJob,
 } from '../../../testing/task-runs.ts'
 
 /** The receiver that people copy, as the program that they start. */
@@ -39,7 +39,7 @@ async function plannedRun(resourceChanges: unknown[]) {
   })
   const run = await createRun(app, setting)
   await runReaches(app, setting, { run, status: 'plan_queued' })
-  await work(setting.agent, run, { format_version: '1.2', resource_changes: resourceChanges })
+  await finishNextJob(setting.agent, run, { format_version: '1.2', resource_changes: resourceChanges })
   return { setting, run }
 }
 
@@ -84,7 +84,7 @@ describe('the receiver in examples/', () => {
     ])
 
     await eventually(async () => {
-      await lookAtStages(app, setting, run)
+      await readEachStage(app, setting, run)
       return (await readRun(app, setting, run)).attributes.status === 'errored'
     })
 

@@ -3,7 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createRun } from '../../../testing/runs.ts'
 import {
   addTask,
-  askedRun,
+  createWaitingRun,
   callBack,
   createTaskSetting,
   readResult,
@@ -41,7 +41,7 @@ describe('INTERFACE §2.8 the status of a result', () => {
   })
 
   test('takes no callback once it is final: the token is dead', async () => {
-    const { payload, setting } = await askedRun(app)
+    const { payload, setting } = await createWaitingRun(app)
     await callBack(app, payload, { status: 'passed' })
 
     const late = await callBack(app, payload, { status: 'failed' })
@@ -51,7 +51,7 @@ describe('INTERFACE §2.8 the status of a result', () => {
   })
 
   test('is decided by the first of two final callbacks at once, the other one is 401 or 409', async () => {
-    const { payload } = await askedRun(app)
+    const { payload } = await createWaitingRun(app)
 
     const answers = await Promise.all(
       ['passed', 'failed', 'passed', 'failed'].map((status) => callBack(app, payload, { status })),
@@ -65,7 +65,7 @@ describe('INTERFACE §2.8 the status of a result', () => {
 
 describe('INTERFACE §2.9 the deadline', () => {
   test('is ten minutes from the request: the result is errored then', async () => {
-    const { payload, setting, run } = await askedRun(app)
+    const { payload, setting, run } = await createWaitingRun(app)
     const due = (await readResult(app, setting, payload.task_result_id)).attributes['deadline-at']
     const since = (await readResult(app, setting, payload.task_result_id)).attributes['status-timestamps']['running-at']
 
@@ -79,7 +79,7 @@ describe('INTERFACE §2.9 the deadline', () => {
   })
 
   test('is put off by a running callback, ten minutes at a time and sixty in all', async () => {
-    const { payload, setting, run } = await askedRun(app)
+    const { payload, setting, run } = await createWaitingRun(app)
 
     for (let minutes = 0; minutes < 54; minutes += 9) {
       app.clock.advance(9 * 60_000)
@@ -96,7 +96,7 @@ describe('INTERFACE §2.9 the deadline', () => {
   })
 
   test('says so when nothing follows a running callback', async () => {
-    const { payload, setting, run } = await askedRun(app)
+    const { payload, setting, run } = await createWaitingRun(app)
 
     app.clock.advance(60_000)
     await callBack(app, payload, { status: 'running' })

@@ -11,7 +11,7 @@ import {
   runReaches,
   startDeliveries,
   type TaskSetting,
-  work,
+  finishNextJob,
 } from '../../../testing/task-runs.ts'
 
 /** Receivers that are in use out there, by what they do; each is a real server that the app reaches over a socket. */
@@ -94,7 +94,7 @@ describe('a receiver', () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const run = await createRun(app, setting)
-    await work(setting.agent, run, { format_version: '1.2', planned: 'yes' })
+    await finishNextJob(setting.agent, run, { format_version: '1.2', planned: 'yes' })
     const { payload } = await setting.receiver.received(1)
     const headers = { authorization: `Bearer ${payload.access_token}` }
 

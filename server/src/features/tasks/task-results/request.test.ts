@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { hmac } from '../../../testing/receiver.ts'
-import { act, createRun, readRun } from '../../../testing/runs.ts'
+import { actOnRun, createRun, readRun } from '../../../testing/runs.ts'
 import {
   addTask,
-  askedRun,
+  createWaitingRun,
   callBack,
   createTaskSetting,
   runReaches,
-  work,
+  finishNextJob,
   startDeliveries,
 } from '../../../testing/task-runs.ts'
 
@@ -29,12 +29,12 @@ describe('INTERFACE §2.3 the request payload', () => {
     }
 
     const prePlan = await step(1)
-    await work(setting.agent, run)
+    await finishNextJob(setting.agent, run)
     const postPlan = await step(2)
     await runReaches(app, setting, { run, status: 'post_plan_completed' })
-    await act(app, setting, { run, action: 'apply' })
+    await actOnRun(app, setting, { run, action: 'apply' })
     const preApply = await step(3)
-    await work(setting.agent, run)
+    await finishNextJob(setting.agent, run)
     const postApply = await step(4)
 
     const api = 'https://groundstate.example/api/v2'
@@ -87,7 +87,7 @@ describe('INTERFACE §2.3 the request payload', () => {
   })
 
   test('has an empty working directory when none is set', async () => {
-    const { payload } = await askedRun(app)
+    const { payload } = await createWaitingRun(app)
 
     expect(payload.workspace_working_directory).toBe('')
   })
@@ -101,11 +101,11 @@ describe('INTERFACE §2.1 the event', () => {
 
     const run = await createRun(app, setting)
     const before = setting.receiver.requests.length
-    await work(setting.agent, run)
+    await finishNextJob(setting.agent, run)
     const { payload } = await setting.receiver.received(1)
     await callBack(app, payload, { status: 'passed' })
-    await act(app, setting, { run, action: 'apply' })
-    await work(setting.agent, run)
+    await actOnRun(app, setting, { run, action: 'apply' })
+    await finishNextJob(setting.agent, run)
     await setting.receiver.received(2)
 
     expect(before).toBe(0)
@@ -115,7 +115,7 @@ describe('INTERFACE §2.1 the event', () => {
 
 describe('INTERFACE §2.2 and §2.4 the request', () => {
   test('is a POST to the URL of the task with the headers of the interface', async () => {
-    const { asked } = await askedRun(app)
+    const { asked } = await createWaitingRun(app)
 
     expect(asked).toMatchObject({ method: 'POST', path: '/task' })
     expect(asked.headers['content-type']).toBe('application/json')
@@ -123,21 +123,21 @@ describe('INTERFACE §2.2 and §2.4 the request', () => {
   })
 
   test('is signed with the key of the task under both names', async () => {
-    const { asked } = await askedRun(app, { 'hmac-key': 'key' })
+    const { asked } = await createWaitingRun(app, { 'hmac-key': 'key' })
 
     expect(asked.headers['x-svc-task-signature']).toBe(hmac(asked.body, 'key'))
     expect(asked.headers['x-tfc-task-signature']).toBe(hmac(asked.body, 'key'))
   })
 
   test('has an empty signature without a key', async () => {
-    const { asked } = await askedRun(app)
+    const { asked } = await createWaitingRun(app)
 
     expect(asked.headers['x-svc-task-signature']).toBe('')
     expect(asked.headers['x-tfc-task-signature']).toBe('')
   })
 
   test('is compact JSON that parsing and serialising leaves as it is', async () => {
-    const { asked } = await askedRun(app, { 'hmac-key': 'key' })
+    const { asked } = await createWaitingRun(app, { 'hmac-key': 'key' })
 
     expect(JSON.stringify(JSON.parse(asked.body))).toBe(asked.body)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { act, createRun, readRun } from '../../../testing/runs.ts'
+import { actOnRun, createRun, readRun } from '../../../testing/runs.ts'
 import {
   addTask,
   callBack,
@@ -9,7 +9,7 @@ import {
   readResult,
   runReaches,
   startDeliveries,
-  work,
+  finishNextJob,
 } from '../../../testing/task-runs.ts'
 import { loggedDeliveries, readDeliveries, redeliver, requestedRun } from './testing/deliveries.ts'
 import { TOPIC } from './topic.ts'
@@ -112,10 +112,10 @@ describe('changes while a request is out', () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const run = await createRun(app, setting)
-    await work(setting.agent, run)
+    await finishNextJob(setting.agent, run)
     const { payload } = await setting.receiver.received(1)
 
-    const discarded = await act(app, setting, { run, action: 'discard' })
+    const discarded = await actOnRun(app, setting, { run, action: 'discard' })
     const late = await callBack(app, payload, { status: 'passed' })
 
     expect(discarded.status).toBe(202)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PreparedWorkspace, StateSource, TransferredVersion } from './state-place.ts'
+import type { PreparedWorkspace, StateSource, TransferredVersion } from './state-source-and-target.ts'
 
 /** A workspace is skipped for a reason that the user can resolve; the others continue. */
 export class WorkspaceRefusal extends Error {}
@@ -11,7 +11,7 @@ export class WorkspaceRefusal extends Error {}
  * Throws `WorkspaceRefusal` when the workspace's newest state is not in the history, unless the history continues from
  * it or `replace` is set.
  */
-export async function lackingVersions(
+export async function findMissingVersions(
   source: StateSource,
   prepared: PreparedWorkspace,
   { workspace, history, replace }: { workspace: string; history: TransferredVersion[]; replace: boolean },
@@ -36,8 +36,8 @@ export async function lackingVersions(
   if (replace) return history
 
   const [first, last] = [history[0] ?? newest, history.at(-1) ?? newest]
-  const own = identity(raw, newest)
-  const theirs = identity(await read(last), last)
+  const own = stateIdentity(raw, newest)
+  const theirs = stateIdentity(await read(last), last)
   const refused = (reason: string) => new WorkspaceRefusal(`${reason}; --replace puts the source's states on top of it`)
   if (own.lineage !== theirs.lineage) {
     throw refused(
@@ -45,15 +45,15 @@ export async function lackingVersions(
     )
   }
   if (sameSerial !== undefined) {
-    throw refused(`its states went another way: its serial ${newest.serial} has md5 ${md5}, the source's ${sameSerial}`)
+    throw refused(`its states have diverged: its serial ${newest.serial} has md5 ${md5}, the source's ${sameSerial}`)
   }
   if (newest.serial > last.serial) {
     throw refused(`its state has serial ${newest.serial}, which is ahead of the source's serial ${last.serial}`)
   }
   // The source may have deleted its oldest states; the rest may still continue from the workspace's state.
   const oldest = Math.min(...history.map((version) => version.serial))
-  if (newest.serial < oldest && identity(await read(first), first).lineage === own.lineage) return history
-  throw refused(`its states went another way: the source has no state with its serial ${newest.serial}`)
+  if (newest.serial < oldest && stateIdentity(await read(first), first).lineage === own.lineage) return history
+  throw refused(`its states have diverged: the source has no state with its serial ${newest.serial}`)
 }
 
 /** The number of versions that are neither in a workspace nor will be written. */
@@ -64,7 +64,7 @@ export function countLeftOut(prepared: PreparedWorkspace, unneeded: readonly Tra
 }
 
 /** The serial and lineage from the state itself; those of the server if it can't be parsed. */
-export function identity(raw: Buffer, version: TransferredVersion) {
+export function stateIdentity(raw: Buffer, version: TransferredVersion) {
   try {
     const { serial, lineage } = JSON.parse(raw.toString('utf8')) as { serial?: unknown; lineage?: unknown }
     return {

@@ -7,13 +7,13 @@ const PROGRAM = `trap '' INT QUIT HUP; exec cat`
  * A process that only shares this one's process group. A SIGTERM that kills it was sent to the whole group, and so
  * reached all other children too. Node does not say who sent a signal, or to whom else.
  */
-type Witness = {
+type GroupWatcher = {
   /** Whether the SIGTERM that this process just received went to its group; a no takes up to `withinMs`. */
-  sawTermination(withinMs: number): Promise<boolean>
+  wasTerminated(withinMs: number): Promise<boolean>
   [Symbol.dispose](): void
 }
 
-export function startWitness(): Witness {
+export function watchGroup(): GroupWatcher {
   let diedAt = -Infinity
   let onDeath = () => {}
   let ended = false
@@ -31,7 +31,7 @@ export function startWitness(): Witness {
   }
 
   return {
-    async sawTermination(withinMs) {
+    async wasTerminated(withinMs) {
       if (performance.now() - diedAt < withinMs) return true
       return await new Promise<boolean>((resolve) => {
         const timer = setTimeout(resolve, withinMs, false)
