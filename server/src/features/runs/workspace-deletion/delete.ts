@@ -34,7 +34,10 @@ export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   })
 }
 
-/** Deletes a workspace that manages nothing. Throws `conflict`, in the words that clients look for, when it manages something. */
+/**
+ * Deletes a workspace that manages nothing. Throws `conflict`, in the words that clients look for, when it manages
+ * something.
+ */
 export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
   const managed = await managedBy(ctx, workspace)
@@ -59,8 +62,8 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
 type StateOf = Pick<store.WorkspaceRow, 'name' | 'current_state_version_id'>
 
 /**
- * How many resources the workspace's state manages; undefined when the state can't be read. They are counted here, since
- * the count of the background may be old right after an apply or a destroy.
+ * How many resources the workspace's state manages; undefined when the state can't be read. They are counted here,
+ * since the count of the background may be old right after an apply or a destroy.
  */
 async function managedBy(ctx: Ctx, { current_state_version_id: id }: StateOf) {
   return id === null ? 0 : countManaged(ctx, id)

@@ -5,8 +5,8 @@ import type { Page, Paged } from '../../../db/page.ts'
 import type { TeamProject } from './team-project.ts'
 
 /**
- * What teams may do to a project and the workspaces in it. An actor that administers it sees all of it; a member sees what its own
- * teams may do (public documentation, "Project team access").
+ * What teams may do to a project and the workspaces in it. An actor that administers it sees all of it; a member sees
+ * what its own teams may do (public documentation, "Project team access").
  */
 export async function listTeamProjects(
   ctx: Ctx,

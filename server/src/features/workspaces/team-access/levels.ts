@@ -4,8 +4,8 @@ import { invalid } from '../../../errors.ts'
 export type Part<Column extends string> = { column: Column; pointer: string; label: string; value: unknown }
 
 /**
- * The columns of an access after `input`, on top of what it is now. A fixed level brings its parts along; setting one of
- * them to something else is `invalid`, in the words of the public API.
+ * The columns of an access after `input`, on top of what it is now. A fixed level brings its parts along; setting one
+ * of them to something else is `invalid`, in the words of the public API.
  */
 export function levelColumns<Column extends string, Columns extends Record<Column, unknown>>(
   levels: { fixed: Readonly<Record<string, Columns>>; access: string; current: Columns },

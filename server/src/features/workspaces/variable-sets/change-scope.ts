@@ -39,7 +39,7 @@ export async function removeSetProjects(ctx: Ctx, id: string, identifiers: reado
   await audited(ctx, event, (ctx) => store.deleteProjects(ctx.db, id, projects))
 }
 
-export type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
+type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
 
 /** Replaces the workspaces or projects where the set applies by those in the body; what is left out stays. */
 export async function replaceScope(

@@ -10,7 +10,9 @@ import { replaceScope } from './change-scope.ts'
 import { changeVariables } from './change-variables.ts'
 import { refuseTakenName } from './name.ts'
 
-/** Changes a set. Workspaces and projects in the body replace those where it applies; variables are added or changed. */
+/**
+ * Changes a set. Workspaces and projects in the body replace those where it applies; variables are added or changed.
+ */
 export async function updateVariableSet(
   ctx: Ctx,
   id: string,

@@ -18,10 +18,10 @@ export function inForce<V extends Sourced>(variables: readonly V[]) {
 type Sourced = { key: string; category: string; source: VariableSource }
 
 /**
- * The variables by category and key, each list with the one in force first. Priority sets take precedence over the run's
- * own variables, those over the workspace's, and those over the other sets. Among the other sets the narrower scope wins;
- * among priority sets the wider one, so that nobody below can override what an organization enforces. Within a scope the
- * set whose name comes first wins (public documentation: variables, precedence).
+ * The variables by category and key, each list with the one in force first. Priority sets take precedence over the
+ * run's own variables, those over the workspace's, and those over the other sets. Among the other sets the narrower
+ * scope wins; among priority sets the wider one, so that nobody below can override what an organization enforces.
+ * Within a scope the set whose name comes first wins (public documentation: variables, precedence).
  */
 export function byPrecedence<V extends Sourced>(variables: readonly V[]): Map<string, V[]> {
   const sorted = variables.toSorted((a, b) => compare(a.source, b.source))

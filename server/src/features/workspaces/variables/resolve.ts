@@ -57,8 +57,8 @@ export async function listAllWorkspaceVariables(ctx: Ctx, workspaceId: string) {
 }
 
 /**
- * Which variables overwrite which, by the id of each variable that is in force in the workspace or overwritten there. The
- * caller has authorised the workspace.
+ * Which variables overwrite which, by the id of each variable that is in force in the workspace or overwritten there.
+ * The caller has authorised the workspace.
  */
 export async function listOverwrites(
   ctx: Ctx,

@@ -2,7 +2,9 @@ import type { VariableResource } from '@groundstate/contract/variables'
 import type { Overwrites } from './precedence.ts'
 import type { VariableRow } from './store.ts'
 
-/** The value of a sensitive variable is never shown. `overwrites` is given where a variable is shown within a workspace. */
+/**
+ * The value of a sensitive variable is never shown. `overwrites` is given where a variable is shown within a workspace.
+ */
 export function variableResource(row: VariableRow, overwrites?: Overwrites): VariableResource {
   const self =
     row.workspace_id === null

@@ -18,7 +18,9 @@ export async function updateWorkspaceVariable(ctx: Ctx, key: WorkspaceVariableKe
 /** The largest number of variables in one request. */
 const MAX_CHANGES = 1000
 
-/** Changes several variables, all or none. Throws `bad-request` for too many, `invalid` for one of another workspace. */
+/**
+ * Changes several variables, all or none. Throws `bad-request` for too many, `invalid` for one of another workspace.
+ */
 export async function updateWorkspaceVariables(ctx: Ctx, workspaceId: string, changes: UpdateVariables) {
   const workspace = await requireWritableVariables(ctx, workspaceId)
   if (changes.length > MAX_CHANGES)

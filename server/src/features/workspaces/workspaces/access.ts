@@ -9,8 +9,8 @@ import type { FoundWorkspace, Workspace } from './workspace.ts'
 import type { Identifier } from '@groundstate/contract/json-api'
 
 /**
- * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what the
- * permission is to read, and `forbidden` when it sees it but lacks a permission to do something.
+ * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what
+ * the permission is to read, and `forbidden` when it sees it but lacks a permission to do something.
  */
 export async function requireWorkspace(ctx: Ctx, id: string, permission: WorkspacePermission): Promise<Workspace> {
   return authorised(ctx, await store.findWorkspace(ctx.db, ctx.actor, { id }), permission)

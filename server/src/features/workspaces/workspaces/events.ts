@@ -2,7 +2,10 @@ import { domainEvent } from '../../../events/events.ts'
 import type { OrganizationRow } from '../../organizations/organizations/store.ts'
 import type { WorkspaceRow } from './store.ts'
 
-/** A workspace is about to be created in the organization. It is raised before the row is inserted, so a reaction may refuse. */
+/**
+ * A workspace is about to be created in the organization. It is raised before the row is inserted, so a reaction may
+ * refuse.
+ */
 export const workspaceCreating = domainEvent<{ organization: Pick<OrganizationRow, 'id' | 'plan'> }>(
   'workspace.creating',
 )

@@ -33,12 +33,15 @@ export type Grants = {
 }
 
 /**
- * The workspaces that an actor may see when it may not see all of the organization. `scan` walks the sorted list and checks
- * each row; `collect` starts from the granted workspaces and sorts them.
+ * The workspaces that an actor may see when it may not see all of the organization. `scan` walks the sorted list and
+ * checks each row; `collect` starts from the granted workspaces and sorts them.
  */
 export type Reach = Grants & { strategy: 'scan' | 'collect' }
 
-/** How many workspaces the organization has, and how many are in the given projects. The database keeps counts by project. */
+/**
+ * How many workspaces the organization has, and how many are in the given projects. The database keeps counts by
+ * project.
+ */
 export async function countByProjects(db: Db, organizationId: string, projectIds: readonly string[]) {
   const { rows } = await sql<{ all: number; granted: number }>`
     select coalesce(sum(workspace_count), 0) as all,
@@ -86,7 +89,9 @@ function matches(actor: Actor, organizationId: string, reach: Reach | undefined,
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
 
-/** The ids of workspaces that have the tags bound, or inherit them from their project under a key that they don't bind. */
+/**
+ * The ids of workspaces that have the tags bound, or inherit them from their project under a key that they don't bind.
+ */
 function tagged(organizationId: string, { pairs, union }: { pairs: readonly TagPair[]; union: boolean }) {
   const wanted = sql`unnest(${pairs.map(({ key }) => key)}::text[], ${pairs.map(({ value }) => value)}::text[])
     with ordinality as t(key, value, place) on b.key = t.key and (t.value is null or b.value = t.value)`

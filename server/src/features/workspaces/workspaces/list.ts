@@ -11,8 +11,8 @@ import type { Workspace } from './workspace.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 
 /**
- * One page of the organization's workspaces that the actor may see. The number of queries does not depend on the size of
- * the page, nor does their cost on the size of the organization, unless a filter must look at every name.
+ * One page of the organization's workspaces that the actor may see. The number of queries does not depend on the size
+ * of the page, nor does their cost on the size of the organization, unless a filter must look at every name.
  */
 export async function listWorkspaces(
   ctx: Ctx,

@@ -11,8 +11,8 @@ export const UNLOCKED = {
 } as const satisfies Lock
 
 /**
- * As whom the actor holds a lock: clients know users, teams and runs. Undefined for an organization's token, which locks
- * as its owners team, and for actors that may not lock.
+ * As whom the actor holds a lock: clients know users, teams and runs. Undefined for an organization's token, which
+ * locks as its owners team, and for actors that may not lock.
  */
 export function lockHolder(actor: Actor): LockHolder | undefined {
   if (actor.kind === 'run') return { type: 'run', id: actor.runId }

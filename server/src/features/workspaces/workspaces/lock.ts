@@ -34,8 +34,8 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
 }
 
 /**
- * Releases the caller's own lock. Throws `conflict`, in the words that clients look for, when the workspace is not locked
- * or somebody else holds the lock.
+ * Releases the caller's own lock. Throws `conflict`, in the words that clients look for, when the workspace is not
+ * locked or somebody else holds the lock.
  */
 export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')

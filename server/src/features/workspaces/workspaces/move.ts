@@ -8,8 +8,8 @@ import { readableWorkspace } from './access.ts'
 import * as store from './store.ts'
 
 /**
- * Moves workspaces of the same organization into the project, all of them or none. Throws `invalid` for a workspace that
- * the actor does not see, `forbidden` for one that it may not move.
+ * Moves workspaces of the same organization into the project, all of them or none. Throws `invalid` for a workspace
+ * that the actor does not see, `forbidden` for one that it may not move.
  */
 export async function moveWorkspaces(ctx: Ctx, projectId: string, workspaces: readonly Identifier[]) {
   const { organization_id: organizationId } = await requireProject(ctx, projectId, 'workspaces:create')

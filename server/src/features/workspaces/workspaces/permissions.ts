@@ -30,8 +30,8 @@ export function permissionsBlock(workspace: Workspace) {
 }
 
 /**
- * Whether the actor may delete a workspace that still manages resources: owners always, others who may delete it when the
- * organization allows that (public documentation: organizations, `allow-force-delete-workspaces`).
+ * Whether the actor may delete a workspace that still manages resources: owners always, others who may delete it when
+ * the organization allows that (public documentation: organizations, `allow-force-delete-workspaces`).
  */
 export function mayForceDelete(workspace: Workspace) {
   const { role } = workspace.facts

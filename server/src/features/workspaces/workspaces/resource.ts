@@ -6,7 +6,9 @@ import { permissionsBlock } from './permissions.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 
-/** A workspace as in the public API. `waitingReason` is our own; it is given where the workspace itself was requested. */
+/**
+ * A workspace as in the public API. `waitingReason` is our own; it is given where the workspace itself was requested.
+ */
 export function workspaceResource(
   workspace: Workspace,
   { waitingReason }: { waitingReason?: string | null } = {},

@@ -5,9 +5,9 @@ import type { Schema } from '../../../db/schema.gen.ts'
 type Attributes = UpdateWorkspace['attributes']
 
 /**
- * The columns that a body's plain settings change. An absent setting stays; null resets it to its default. `clientEngine`
- * is the version of the command line that sends the body. A command line writes its own version into each workspace that
- * it creates, so that version was not chosen by the user.
+ * The columns that a body's plain settings change. An absent setting stays; null resets it to its default.
+ * `clientEngine` is the version of the command line that sends the body. A command line writes its own version into
+ * each workspace that it creates, so that version was not chosen by the user.
  */
 export function settingColumns(
   attributes: Attributes,

@@ -2,9 +2,9 @@ import { readBoolean, readList } from '../../../http/query.ts'
 import type { TagPair, WorkspaceFilter } from './list-store.ts'
 
 /**
- * The tags that a list asks for: `search[tags]` names keys, and `filter[tagged][0][key]` with `filter[tagged][0][value]`
- * pairs. The command lines send both, with an empty value for a key that may have any; `filter[tag-value-default-null]`
- * makes such a key mean one without a value.
+ * The tags that a list asks for: `search[tags]` names keys, and `filter[tagged][0][key]` with
+ * `filter[tagged][0][value]` pairs. The command lines send both, with an empty value for a key that may have any;
+ * `filter[tag-value-default-null]` makes such a key mean one without a value.
  */
 export function readTagged(query: Record<string, unknown>): WorkspaceFilter['tagged'] {
   const pairs = new Map<string, { key?: string; value?: string }>()

@@ -22,8 +22,9 @@ const LEAST_LEASE_MS = 15_000
 export type WaitingTask = { name: string; deadline: Date }
 
 /**
- * Why a run waits, in words for people. Null when it does not wait, when its agent is at work, or when an agent is about to
- * take it. A lock that a person holds comes before the queue position, since nothing moves until it is released.
+ * Why a run waits, in words for people. Null when it does not wait, when its agent is at work, or when an agent is
+ * about to take it. A lock that a person holds comes before the queue position, since nothing moves until it is
+ * released.
  */
 export function waitingReason(
   cause: WaitingCause | null,
