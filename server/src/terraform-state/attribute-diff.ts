@@ -12,14 +12,14 @@ export type AttributeChange = {
   after?: unknown
 }
 
-/** How much may still be told, and which texts must never be. Shared by all comparisons of a diff. */
+/** How many changes may still be reported, and the texts that never may. Shared by all comparisons of a diff. */
 export type DiffBudget = { changes: number; truncated: boolean; secrets: ReadonlySet<string> }
 
 export type Side = { value: unknown; sensitive: Sensitivity } | undefined
 
 /** Shorter texts, such as `true` or `admin`, are sensitive in one place and ordinary in another. */
 const SECRET_LENGTH = 8
-/** Longer texts are cut: whoever wants all of them downloads the state. */
+/** Longer texts are cut; the state itself has all of them. */
 const TEXT_LENGTH = 2048
 /** Deeper values are compared as a whole. */
 const MAX_DEPTH = 64
@@ -55,7 +55,7 @@ export function changedAttributes(before: Side, after: Side, budget: DiffBudget)
     return true
   }
 
-  /** A missing side is compared as an empty one, so that an added object is told attribute by attribute. */
+  /** A missing side is compared as an empty one, so that an added object is reported attribute by attribute. */
   function compareParts(path: string, old: unknown, now: unknown, sensitive: Sensitivity, depth: number) {
     const keys = new Set([...keysOf(old), ...keysOf(now)])
     const inArray = Array.isArray(old) || Array.isArray(now)

@@ -34,7 +34,7 @@ export type ExtractedOutput = {
   detailedType: CtyType
 }
 
-/** What a state version tells about its content. A JSON state knows neither serial, lineage nor the raw format. */
+/** What a state version shows of its content. A JSON state has no serial, lineage or raw format. */
 export type Extraction = {
   engineVersion: string | null
   stateVersion: number | null
@@ -47,7 +47,7 @@ export type Extraction = {
   providers: Record<string, TypeCounts>
   outputs: ExtractedOutput[]
   instances: ExtractedInstance[]
-  /** Managed instances, without those that stand for nothing real: `null_resource` and `terraform_data`. */
+  /** Managed instances, without `null_resource` and `terraform_data`, which manage nothing real. */
   billableCount: number
 }
 
@@ -126,9 +126,9 @@ function extractedOutput({ name, sensitive, value, type }: StateOutput): Extract
   return { name, sensitive, value, type: outputType(type), detailedType: type }
 }
 
-/** Bytes that an index of the database holds in any case. */
+/** Bytes of a name that fit into an index of the database. */
 const MAX_NAME = 2000
-/** What is deeper overflows the stack of whoever writes or reads its JSON. */
+/** Deeper values overflow the stack when their JSON is read or written. */
 const MAX_LEVELS = 500
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -12,9 +12,9 @@ export type ResourceDiff = {
   type: string
   name: string
   action: DiffAction
-  /** Present when only the provider that manages the object changed hands. */
+  /** Present when another provider manages the object now. */
   provider?: { before: string; after: string }
-  /** Present when the object became tainted, or is so no more. */
+  /** Present when the object became tainted, or no longer is. */
   tainted?: { before: boolean; after: boolean }
   attributes: AttributeChange[]
 }

@@ -1,6 +1,6 @@
 import { type Span, topLevelFields } from './top-level-fields.ts'
 
-/** Up to this size (bytes) a full parse costs less than it tells. */
+/** Up to this size (bytes) a state is parsed as a whole. */
 const PARSE_WHOLE = 64 * 1024
 
 /**
@@ -37,7 +37,7 @@ export function readStateHeader(raw: Buffer): StateHeader {
   }
 }
 
-/** Why a content is no JSON object, completing "the JSON state …"; undefined when it is one. As thorough as the header. */
+/** Why content is not a JSON object, as the end of "the JSON state …"; undefined when it is one. Checks as much as `readStateHeader`. */
 export function jsonObjectFault(content: Buffer): string | undefined {
   const scanned = topLevelFields(content)
   if (!scanned.ok) return scanned.reason

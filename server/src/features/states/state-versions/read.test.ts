@@ -15,11 +15,6 @@ beforeAll(async () => {
   organization = (await createOrganization(app, ada)).name
 })
 
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-})
-
 beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)
 })

@@ -20,12 +20,6 @@ beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)
 })
 
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
-})
-
 const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one'] })
 
 const PENDING = { state: undefined }
