@@ -24,8 +24,6 @@ const AFTER_ERROR_MS = 1_000
 const MENTION_MS = 10_000
 const SWEEP_MS = 10 * 60_000
 
-export { createAgentLog } from './log.ts'
-
 export type AgentOptions = {
   /** Base URL of the server, such as `https://groundstate.example.com`. */
   serverUrl: string
@@ -81,7 +79,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
   const settings = await prepare(options, { workDir, connection, launcher, watchdog, authorities, forceful })
-  const sweeping = setInterval(() => void settings.workshop.folders.sweep(), SWEEP_MS)
+  const sweeping = setInterval(() => void settings.agent.folders.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
   try {
     let registration = announce()
@@ -107,7 +105,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       while (!stopping.aborted) {
         const current = registration
         const { agentId } = await current
-        const warmRunIds = settings.workshop.folders.warmRunIds()
+        const warmRunIds = settings.agent.folders.warmRunIds()
         try {
           const job = await claim(connection, token, agentId, { waitMs: CLAIM_MS, warmRunIds, signal: gone.signal })
           if (job === undefined) continue
@@ -171,7 +169,7 @@ async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings
   const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
   if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
   return {
-    workshop: {
+    agent: {
       apiUrl,
       folders,
       launcher,

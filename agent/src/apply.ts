@@ -3,40 +3,43 @@ import { join } from 'node:path'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { readApplySummary } from './apply-summary.ts'
 import { readDeclaredVariables } from './declared-variables.ts'
-import { lockFile, runEngine, uploadFile, type Workplace } from './phase.ts'
+import { runEngine } from './run-engine.ts'
 import { writeVariables } from './variables.ts'
-import { downloadArtifact, initWorkplace } from './workplace.ts'
+import { runInit } from './working-folder.ts'
+import type { EngineContext } from './context.ts'
+import { uploadFile, downloadArtifact } from './artifacts.ts'
+import { lockFile } from './lock-file.ts'
 
 /** The file in which the engine leaves state that it could not store. */
 const ERRORED_STATE = 'errored.tfstate'
 
-/** Brings a folder that was laid out for this apply to where the plan has left its own. */
-export async function prepareColdApply(workplace: Workplace) {
+/** Brings a new folder into the state in which the plan left its own. */
+export async function prepareColdApply(context: EngineContext) {
   const [planned] = await Promise.all([
-    downloadArtifact(workplace, 'plan-file', workplace.folder.planFile),
-    downloadArtifact(workplace, 'lock-file', lockFile(workplace)),
+    downloadArtifact(context, 'plan-file', context.folder.planFile),
+    downloadArtifact(context, 'lock-file', lockFile(context)),
   ])
   if (!planned) throw new Error('the server has no plan file of this run')
-  await initWorkplace(workplace)
+  await runInit(context)
 }
 
-/** Applies the plan file of a workplace; the engine itself stores the state as it goes. */
+/** Applies the plan file. The engine itself stores the state. */
 export async function runApply(
-  workplace: Workplace,
+  context: EngineContext,
   keepErroredState: (path: string) => Promise<void>,
 ): Promise<FinishJob> {
-  const { folder, job, log, workingFolder } = workplace
+  const { folder, job, log, workingFolder } = context
   let counts: FinishJob['counts']
   const args = [
     'apply',
     '-input=false',
     '-lock=false',
     ...(job.structuredOutput ? ['-json'] : []),
-    ...(await ephemeralVariables(workplace)),
+    ...(await ephemeralVariables(context)),
     folder.planFile,
   ]
   try {
-    const exitCode = await runEngine(workplace, args, {
+    const exitCode = await runEngine(context, args, {
       onOutput(lines, stream) {
         if (stream === 'stdout') counts = readApplySummary(lines) ?? counts
         return log.write(lines)
@@ -44,29 +47,33 @@ export async function runApply(
     })
     return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts }
   } finally {
-    await saveErroredState(workplace, join(workingFolder, ERRORED_STATE), keepErroredState)
+    await saveErroredState(context, join(workingFolder, ERRORED_STATE), keepErroredState)
   }
 }
 
 /** A plan file holds the values of all variables but the ephemeral ones, which are given again. */
-async function ephemeralVariables({ folder, job, workingFolder }: Workplace): Promise<string[]> {
+async function ephemeralVariables({ folder, job, workingFolder }: EngineContext): Promise<string[]> {
   const declared = await readDeclaredVariables(workingFolder)
   const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))
   return writeVariables(folder.variables, job.variables, ephemeral)
 }
 
-async function saveErroredState(workplace: Workplace, path: string, keepErroredState: (path: string) => Promise<void>) {
+async function saveErroredState(
+  context: EngineContext,
+  path: string,
+  keepErroredState: (path: string) => Promise<void>,
+) {
   const facts = await stat(path).catch(() => undefined)
   if (facts === undefined) return
   try {
-    await uploadFile(workplace, 'errored-state', path)
+    await uploadFile(context, 'errored-state', path)
   } catch {
-    // The server is gone: what the engine has made must not be forgotten with the folder.
+    // The server is gone. The state must not be removed with the folder.
     await keepErroredState(path)
   }
 }
 
-/** Puts state that nobody else has where no clean-up reaches it, and answers the place. */
+/** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */
 export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
   const folder = join(workDir, 'errored-states')
   await mkdir(folder, { recursive: true, mode: 0o700 })

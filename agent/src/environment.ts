@@ -44,7 +44,7 @@ export type EngineEnvironment = {
  * The environment of a run's processes: the workspace's env variables, and what ties the engine to its server, which no
  * variable may change. The agent's own environment is not part of it, but for PATH, locale, proxies and certificates.
  */
-export function engineEnvironment(job: AgentJob, folder: RunFolder, workshop: Shared): EngineEnvironment {
+export function engineEnvironment(job: AgentJob, folder: RunFolder, agent: Shared): EngineEnvironment {
   const facts = {
     TFC_RUN_ID: job.runId,
     TFC_WORKSPACE_NAME: job.workspaceName,
@@ -60,14 +60,14 @@ export function engineEnvironment(job: AgentJob, folder: RunFolder, workshop: Sh
     TF_CLI_CONFIG_FILE: folder.cliConfig,
     TF_IN_AUTOMATION: '1',
     TF_INPUT: '0',
-    TF_PLUGIN_CACHE_DIR: workshop.pluginCache,
+    TF_PLUGIN_CACHE_DIR: agent.pluginCache,
     // Without it a configuration that brings no lock file would download its providers again for every run.
     TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: '1',
     CHECKPOINT_DISABLE: '1',
     TMPDIR: folder.tmp,
   }
   const certificates: Record<string, string> =
-    workshop.certificates === undefined ? {} : { SSL_CERT_FILE: workshop.certificates }
+    agent.certificates === undefined ? {} : { SSL_CERT_FILE: agent.certificates }
   const own = { HOME: folder.home, ...certificates, ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
   const variables = job.variables.filter(({ category }) => category === 'env')
   const refused = variables.filter(({ key }) => isRefused(key, controls)).map(({ key }) => key)

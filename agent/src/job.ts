@@ -5,27 +5,28 @@ import { engineName, findEngine, type EngineSearch } from './engine.ts'
 import { holdLease } from './lease.ts'
 import type { AgentLog } from './log.ts'
 import { openLogStream } from './log-stream.ts'
-import { EngineFailed, type Phase, type Workplace, type Workshop } from './phase.ts'
+import { EngineFailed } from './run-engine.ts'
 import { runPlan } from './plan.ts'
 import { Stopped } from './process.ts'
 import type { RunFolder } from './run-folder.ts'
 import { createStop } from './stop.ts'
-import { enterWorkplace, layOutWorkplace } from './workplace.ts'
+import { enterFolder, prepareFolder } from './working-folder.ts'
+import type { JobContext, EngineContext, AgentContext } from './context.ts'
 
 export type JobSettings = {
-  workshop: Workshop
+  agent: AgentContext
   workDir: string
   search: EngineSearch
   /** Log output beyond this is dropped, in bytes. */
   logLimitBytes: number
   log: AgentLog
-  /** Aborts when the agent has to be gone soon. */
+  /** Aborts when the agent has to end soon. */
   forceful: AbortSignal
 }
 
 /**
- * Does one job from its start to its end and resolves when nothing of it is left: the outcome is with the server, no process
- * runs, the folder is kept for the apply or removed. Does not reject: what goes wrong is the job's outcome.
+ * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
+ * apply or removed. Does not reject: a failure is the outcome of the job.
  */
 export async function runJob(connection: Connection, job: AgentJob, settings: JobSettings): Promise<void> {
   const { log } = settings
@@ -51,15 +52,15 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     const { engine, warning } = found
     await logStream.write(header(job, found))
     if (warning !== undefined) await logStream.write(`${warning}\n`)
-    const phase: Phase = { ...stop.signals, workshop: settings.workshop, job, client, log: logStream, engine }
+    const jobContext: JobContext = { ...stop.signals, agent: settings.agent, job, client, log: logStream, engine }
     const left = { jobId: job.planJobId, engineVersion: engine.version }
-    const warm = job.kind === 'apply' ? await settings.workshop.folders.take(job.runId, left) : undefined
-    folder = warm ?? (await settings.workshop.folders.create(job))
-    const workplace = await (warm === undefined ? layOutWorkplace(phase, folder) : enterWorkplace(phase, folder))
-    await warnOfRefused(workplace)
-    outcome = { ...(await runPhase(workplace, warm !== undefined, settings)), engineVersion: engine.version }
+    const warm = job.kind === 'apply' ? await settings.agent.folders.take(job.runId, left) : undefined
+    folder = warm ?? (await settings.agent.folders.create(job))
+    const context = await (warm === undefined ? prepareFolder(jobContext, folder) : enterFolder(jobContext, folder))
+    await warnOfRefused(context)
+    outcome = { ...(await runPhase(context, warm !== undefined, settings)), engineVersion: engine.version }
     keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
-    if (keep) await settings.workshop.folders.keep(folder, job, engine.version)
+    if (keep) await settings.agent.folders.keep(folder, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
@@ -73,7 +74,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   } catch (error) {
     log.warn({ jobId: job.id, runId: job.runId, error }, 'job dropped: its outcome did not reach the server')
   }
-  if (folder !== undefined && !keep) await settings.workshop.folders.remove(folder)
+  if (folder !== undefined && !keep) await settings.agent.folders.remove(folder)
 
   async function conclude(reached: FinishJob) {
     const stopped = reached.status === 'finished' ? undefined : stop.reason()
@@ -86,11 +87,11 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   }
 }
 
-async function runPhase(workplace: Workplace, warm: boolean, { workDir, log }: JobSettings): Promise<FinishJob> {
-  const { job } = workplace
-  if (job.kind === 'plan') return runPlan(workplace)
-  if (!warm) await prepareColdApply(workplace)
-  return runApply(workplace, async (path) => {
+async function runPhase(context: EngineContext, warm: boolean, { workDir, log }: JobSettings): Promise<FinishJob> {
+  const { job } = context
+  if (job.kind === 'plan') return runPlan(context)
+  if (!warm) await prepareColdApply(context)
+  return runApply(context, async (path) => {
     const kept = await storeErroredState(workDir, job.runId, path)
     log.error({ runId: job.runId, kept }, 'the state could not be stored; it is kept on this agent')
   })
@@ -105,7 +106,7 @@ function header(
   return `${page}${engineName(product)} v${engine.version}\non ${engine.platform}\nInitializing plugins and modules...\n`
 }
 
-async function warnOfRefused({ environment, log }: Workplace) {
+async function warnOfRefused({ environment, log }: EngineContext) {
   for (const key of environment.refused) {
     await log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
   }

@@ -57,36 +57,36 @@ function launch(id: number, { file, args, cwd, env, stdoutFile }: LaunchSpec) {
       if (output !== undefined) closeSync(output)
     }
   } catch (error) {
-    tellFailure(id, error)
+    sendFailure(id, error)
   }
 }
 
 function follow(id: number, child: ChildProcess) {
-  child.once('error', (error) => tellFailure(id, error))
+  child.once('error', (error) => sendFailure(id, error))
   if (child.pid === undefined) return
   children.set(id, child)
-  tell({ id, event: 'started', pid: child.pid })
+  send({ id, event: 'started', pid: child.pid })
   forward(id, 'stdout', child.stdout)
   forward(id, 'stderr', child.stderr)
-  child.once('exit', (code, signal) => tell({ id, event: 'exit', exit: { code, signal } }))
+  child.once('exit', (code, signal) => send({ id, event: 'exit', exit: { code, signal } }))
   child.once('close', () => {
     children.delete(id)
-    tell({ id, event: 'closed' })
+    send({ id, event: 'closed' })
   })
 }
 
 function forward(id: number, stream: StreamName, output: Readable | null) {
-  const end = () => tell({ id, event: 'end', stream })
+  const end = () => send({ id, event: 'end', stream })
   if (output === null) return end()
-  output.on('data', (bytes: Buffer) => tell({ id, event: 'output', stream, bytes }))
+  output.on('data', (bytes: Buffer) => send({ id, event: 'output', stream, bytes }))
   output.once('end', end)
 }
 
-function tellFailure(id: number, error: unknown) {
-  tell({ id, event: 'failed', message: error instanceof Error ? error.message : String(error) })
+function sendFailure(id: number, error: unknown) {
+  send({ id, event: 'failed', message: error instanceof Error ? error.message : String(error) })
 }
 
-function tell(message: FromLauncher) {
+function send(message: FromLauncher) {
   if (process.connected) process.send?.(message)
 }
 

@@ -88,16 +88,16 @@ function open({ onIdle, onGone }: { onIdle: () => void; onGone: (gone: Opened) =
   child.on('error', gone)
   child.on('exit', () => gone(new Error('the process that starts engines has died')))
   child.on('message', (message) => {
-    const told = message as FromLauncher // its only sender is launcher-process.ts
-    running.get(told.id)?.hear(told)
-    if (told.event !== 'closed' && told.event !== 'failed') return
-    running.delete(told.id)
+    const report = message as FromLauncher // its only sender is launcher-process.ts
+    running.get(report.id)?.receive(report)
+    if (report.event !== 'closed' && report.event !== 'failed') return
+    running.delete(report.id)
     if (running.size === 0) onIdle()
   })
   return opened
 }
 
-type Running = { started: Promise<Launched>; hear: (told: FromLauncher) => void; fail: (error: Error) => void }
+type Running = { started: Promise<Launched>; receive: (report: FromLauncher) => void; fail: (error: Error) => void }
 
 function follow(control: (action: 'pause' | 'resume', stream: StreamName) => void): Running {
   const started = Promise.withResolvers<Launched>()
@@ -109,24 +109,24 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
 
   return {
     started: started.promise,
-    hear(told) {
-      switch (told.event) {
+    receive(report) {
+      switch (report.event) {
         case 'started':
           return started.resolve({
-            pid: told.pid,
+            pid: report.pid,
             stdout: streams.stdout.readable,
             stderr: streams.stderr.readable,
             exited: exited.promise,
             closed: closed.promise,
           })
         case 'failed':
-          return started.reject(new Error(told.message))
+          return started.reject(new Error(report.message))
         case 'output':
-          return streams[told.stream].take(told.bytes)
+          return streams[report.stream].take(report.bytes)
         case 'end':
-          return void streams[told.stream].readable.push(null)
+          return void streams[report.stream].readable.push(null)
         case 'exit':
-          return exited.resolve(told.exit)
+          return exited.resolve(report.exit)
         case 'closed':
           return closed.resolve()
       }

@@ -10,8 +10,8 @@ const SHORTEST_BEAT_MS = 250
 /** Disposing ends the heartbeats; it resolves when none is under way. */
 export type Lease = AsyncDisposable & {
   /**
-   * The job's outcome is being told: from here on a refused heartbeat means only that the server has heard it first, and
-   * what it says to the outcome counts.
+   * The job's outcome is being reported. From here on a refused heartbeat only means that the server has received it, and the
+   * answer to the report counts.
    */
   concluding(): void
 }
@@ -21,8 +21,8 @@ type LeaseEvents = { onCommand: (command: 'cancel' | 'force-cancel') => void; on
 /**
  * Keeps one heartbeat of a job waiting at the server, so that a command arrives at once.
  *
- * The lease counts from when the last answered heartbeat was sent: the server counts from when it came, so the agent is the
- * first of the two to give up.
+ * The agent counts the lease from when it sent the last answered heartbeat, the server from when that arrived. So the agent
+ * gives up first.
  */
 export function holdLease(client: JobClient, job: AgentJob, { onCommand, onLost }: LeaseEvents): Lease {
   const ended = new AbortController()

@@ -3,27 +3,27 @@ import { join } from 'node:path'
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { readDeclaredVariables } from './declared-variables.ts'
 import { readPlan } from './plan-document.ts'
-import { EngineFailed, lockFile, runEngine, runToFile, uploadFile, type Workplace } from './phase.ts'
+import { EngineFailed, runEngine, runToFile } from './run-engine.ts'
 import { fetchSchemas, schemaFile } from './provider-schemas.ts'
 import { writeVariables } from './variables.ts'
-import { initWorkplace } from './workplace.ts'
+import { runInit } from './working-folder.ts'
+import type { EngineContext } from './context.ts'
+import { uploadFile } from './artifacts.ts'
+import { lockFile } from './lock-file.ts'
 
-/** Plans in a workplace that is laid out, and uploads what the plan has brought. Throws `EngineFailed` when init fails. */
-export async function runPlan(workplace: Workplace): Promise<FinishJob> {
-  const { folder, job, log, workingFolder } = workplace
+/** Plans in a prepared folder and uploads the results. Throws `EngineFailed` when init or the plan fails. */
+export async function runPlan(context: EngineContext): Promise<FinishJob> {
+  const { folder, job, log, workingFolder } = context
   const declared = await readDeclaredVariables(workingFolder)
-  const [variables] = await Promise.all([
-    writeVariables(folder.variables, job.variables, declared),
-    initWorkplace(workplace),
-  ])
+  const [variables] = await Promise.all([writeVariables(folder.variables, job.variables, declared), runInit(context)])
   const generated = freeName(workingFolder)
   // Cached as a rule; where it is not, the engine can be asked while it plans.
-  const schemas = await schemaFile(workplace)
-  const schemasFetched = fetchSchemas(workplace, schemas)
+  const schemas = await schemaFile(context)
+  const schemasFetched = fetchSchemas(context, schemas)
   schemasFetched.catch(() => {})
 
   const args = planArguments(job, { planFile: folder.planFile, generated, variables })
-  const exitCode = await runEngine(workplace, args, { onOutput: (lines) => log.write(lines) })
+  const exitCode = await runEngine(context, args, { onOutput: (lines) => log.write(lines) })
   const generatedConfiguration = existsSync(join(workingFolder, generated))
   if (exitCode !== 0 && !(generatedConfiguration && existsSync(folder.planFile))) {
     await uploadGenerated()
@@ -31,8 +31,8 @@ export async function runPlan(workplace: Workplace): Promise<FinishJob> {
   }
 
   const uploads = Promise.all([
-    uploadFile(workplace, 'plan-file', folder.planFile),
-    uploadFile(workplace, 'lock-file', lockFile(workplace)),
+    uploadFile(context, 'plan-file', folder.planFile),
+    uploadFile(context, 'lock-file', lockFile(context)),
     uploadGenerated(),
   ])
   const [document] = await Promise.all([showPlan(), uploads])
@@ -45,21 +45,21 @@ export async function runPlan(workplace: Workplace): Promise<FinishJob> {
   }
 
   async function uploadGenerated() {
-    if (generatedConfiguration) await uploadFile(workplace, 'generated-configuration', join(workingFolder, generated))
+    if (generatedConfiguration) await uploadFile(context, 'generated-configuration', join(workingFolder, generated))
   }
 
   async function showPlan() {
-    await Promise.all([runToFile(workplace, ['show', '-json', folder.planFile], folder.planJson), schemasFetched])
+    await Promise.all([runToFile(context, ['show', '-json', folder.planFile], folder.planJson), schemasFetched])
     const [read] = await Promise.all([
       redact({ planJson: folder.planJson, schemas }),
-      uploadFile(workplace, 'plan-json', folder.planJson),
+      uploadFile(context, 'plan-json', folder.planJson),
     ])
     return read
   }
 
   async function redact(files: { planJson: string; schemas: string }) {
     const read = await readWithSchemas(files)
-    await workplace.client.putArtifact('plan-json-redacted', read.redacted, workplace.alive)
+    await context.client.putArtifact('plan-json-redacted', read.redacted, context.alive)
     return read
   }
 
@@ -67,7 +67,7 @@ export async function runPlan(workplace: Workplace): Promise<FinishJob> {
     const read = await readPlan(files)
     if (read.unknownProviders.length === 0) return read
     // The cached schemas are those of another configuration with the same lock file: built-in providers are not in it.
-    await fetchSchemas(workplace, schemas, true)
+    await fetchSchemas(context, schemas, true)
     return readPlan(files)
   }
 }

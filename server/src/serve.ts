@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { createAgentLog, runAgent } from '@groundstate/agent/agent'
+import { runAgent } from '@groundstate/agent/agent'
+import { createAgentLog } from '@groundstate/agent/log'
 import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'

@@ -1,0 +1,39 @@
+import type { AgentJob } from '@groundstate/contract/agent'
+import type { JobClient } from './client.ts'
+import type { Engine } from './engine.ts'
+import type { EngineEnvironment } from './environment.ts'
+import type { InitGate } from './init-gate.ts'
+import type { LogStream } from './log-stream.ts'
+import type { Launcher } from './launcher.ts'
+import type { StopSignals } from './process.ts'
+import type { RunFolder, RunFolders } from './run-folder.ts'
+import type { Watchdog } from './watchdog.ts'
+
+/** What all jobs of an agent share. */
+export type AgentContext = {
+  /** Base of the public API, as the engine is to call it. */
+  apiUrl: string
+  folders: RunFolders
+  initGate: InitGate
+  launcher: Launcher
+  watchdog: Watchdog
+  pluginCache: string
+  schemaCache: string
+  /** A PEM file of the authorities that engines trust, when those of the system are not enough. */
+  certificates: string | undefined
+}
+
+/** A job that is being executed. */
+export type JobContext = {
+  agent: AgentContext
+  job: AgentJob
+  client: JobClient
+  log: LogStream
+  engine: Engine
+  stop: StopSignals
+  /** Aborts when the lease is lost: the server then takes nothing more of this job. */
+  alive: AbortSignal
+}
+
+/** A job whose folder is ready for the engine. */
+export type EngineContext = JobContext & { folder: RunFolder; workingFolder: string; environment: EngineEnvironment }

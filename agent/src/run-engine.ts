@@ -1,0 +1,67 @@
+import { stat } from 'node:fs/promises'
+import { SMALL_HEAP } from './environment.ts'
+import { runProcess, type ProcessSpec } from './process.ts'
+import type { EngineContext } from './context.ts'
+import { lockFile } from './lock-file.ts'
+
+/** Up to this the state in the engine's memory is a small part of what the engine takes anyway, in bytes. */
+const SMALL_STATE = 1024 * 1024
+
+/** An engine command that did not succeed. Its output is in the log, or in `output`. */
+export class EngineFailed extends Error {
+  override name = 'EngineFailed'
+  exitCode: number | null
+
+  constructor(command: string, exitCode: number | null, output = '') {
+    super(
+      `${command} ${exitCode === null ? 'was killed' : `ended with exit code ${exitCode}`}${output === '' ? '' : `: ${output}`}`,
+    )
+    this.exitCode = exitCode
+  }
+}
+
+type EngineRun = Pick<ProcessSpec, 'onOutput' | 'stdoutFile'> & {
+  /** Without what would change the output: for commands whose output is parsed. */
+  quiet?: boolean
+}
+
+/**
+ * Runs the engine in the working folder and returns its exit code, or null when the agent killed it. Throws when a signal that
+ * the agent has not sent ends it.
+ */
+export async function runEngine(
+  context: EngineContext,
+  args: string[],
+  { quiet, ...output }: EngineRun,
+): Promise<number | null> {
+  const { engine, workingFolder, environment, stop, agent } = context
+  const given = quiet === true ? environment.quiet : environment.run
+  const env = (await needsLittleMemory(context, args)) ? { ...SMALL_HEAP, ...given } : given
+  const spec = { file: engine.path, args, cwd: workingFolder, env, ...output }
+  const { code, signal } = await runProcess(spec, stop, agent)
+  if (signal !== null && !stop.interrupt.aborted && !stop.kill.aborted) {
+    const hint = signal === 'SIGKILL' ? ' (out of memory?)' : ''
+    throw new Error(`${engine.product} ${args[0]} was ended by the signal ${signal}${hint}`)
+  }
+  return code
+}
+
+/**
+ * Whether the engine needs little memory: the state is small, and it reads no schemas. An init reads none, and without a lock
+ * file there are none. An apply is left alone, since what it starts inherits the environment.
+ */
+async function needsLittleMemory(context: EngineContext, [command]: string[]): Promise<boolean> {
+  const { stateBytes } = context.job
+  if (command === 'apply' || stateBytes === undefined || stateBytes > SMALL_STATE) return false
+  if (command === 'init') return true
+  return (await stat(lockFile(context)).catch(() => undefined)) === undefined
+}
+
+/** Runs a command whose standard output goes to a file. Throws `EngineFailed` with its error output. */
+export async function runToFile(context: EngineContext, args: string[], stdoutFile: string) {
+  const said: Buffer[] = []
+  const onOutput = (lines: Buffer) => void said.push(lines)
+  const code = await runEngine(context, args, { quiet: true, stdoutFile, onOutput })
+  if (code !== 0)
+    throw new EngineFailed(args.slice(0, 2).join(' '), code, Buffer.concat(said).toString().slice(0, 4_000))
+}

@@ -1,0 +1,65 @@
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
+import { unpackArchive } from './archive.ts'
+import { writeCliConfig } from './cli-config.ts'
+import { engineEnvironment } from './environment.ts'
+import { forgetEarlierState, writeOverride } from './override.ts'
+import { EngineFailed, runEngine } from './run-engine.ts'
+import type { RunFolder } from './run-folder.ts'
+import type { JobContext, EngineContext } from './context.ts'
+import { lockFileDigest } from './lock-file.ts'
+
+/** Prepares a new folder with the job's configuration and all that the engine needs, short of `init`. */
+export async function prepareFolder(jobContext: JobContext, folder: RunFolder): Promise<EngineContext> {
+  const { client, job } = jobContext
+  const signal = AbortSignal.any([jobContext.alive, jobContext.stop.interrupt])
+  const entries = await client.getConfiguration(signal, async (archive) => {
+    // A download that broke off has left files here.
+    await rm(folder.configuration, { recursive: true })
+    await mkdir(folder.configuration)
+    return unpackArchive(archive, folder.configuration)
+  })
+  const context = await enterFolder(jobContext, folder)
+  await requireWorkingFolder(context, entries)
+  await forgetEarlierState(context.workingFolder)
+  await writeOverride(context.workingFolder, { organization: job.organizationName, name: job.workspaceName })
+  return context
+}
+
+/** Enters a prepared folder, and writes the files that differ from job to job. */
+export async function enterFolder(jobContext: JobContext, folder: RunFolder): Promise<EngineContext> {
+  const { job, agent } = jobContext
+  const problem = entryProblem({ path: job.workingDirectory, type: 'Directory' }, newSeenEntries())
+  if (problem !== undefined) throw new Error(`the working directory "${job.workingDirectory}" ${problem}`)
+  await writeCliConfig(folder.cliConfig, {
+    apiUrl: agent.apiUrl,
+    token: job.token,
+    hostNames: job.hostNames,
+  })
+  const environment = engineEnvironment(job, folder, agent)
+  return { ...jobContext, folder, environment, workingFolder: join(folder.configuration, job.workingDirectory) }
+}
+
+async function requireWorkingFolder({ workingFolder, job }: EngineContext, entries: number) {
+  const facts = await stat(workingFolder).catch(() => undefined)
+  if (facts?.isDirectory() === true) return
+  // A destroy may come with an empty configuration, which has no folders either.
+  if (entries > 1)
+    throw new Error(`the configuration has no folder "${job.workingDirectory}", the workspace's working directory`)
+  await mkdir(workingFolder, { recursive: true })
+}
+
+/** Runs `init`. Its output is logged only when it fails or the run is debugged. Throws `EngineFailed`. */
+export async function runInit(context: EngineContext) {
+  const { job, log, agent, stop, workingFolder } = context
+  const said: Buffer[] = []
+  const onOutput = (lines: Buffer) => (job.options.debug ? log.write(lines) : void said.push(lines))
+  const providers = `${job.workspaceId} ${await lockFileDigest(workingFolder)}`
+  const code = await agent.initGate.pass(providers, stop.interrupt, () =>
+    runEngine(context, ['init', '-input=false'], { onOutput }),
+  )
+  if (code === 0) return
+  await log.write(Buffer.concat(said))
+  throw new EngineFailed('init', code)
+}
