@@ -1,19 +1,28 @@
+import { documentOf } from '@groundstate/contract/answers'
+import { applySchema, erroredStateAnswer } from '@groundstate/contract/applies'
 import { bytes, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { findRunPhase, openErroredState, requirePhase } from '../plans/service.ts'
-import { requireRun } from '../runs/service.ts'
+import { findRunPhase, requirePhase } from '../plans/access.ts'
+import { requireRun } from '../runs/access.ts'
 import { applyResource } from '../plans/resource.ts'
+import { openErroredState } from '../plans/open-artifacts.ts'
+
+const APPLY = { 200: documentOf(applySchema) }
+const ERRORED_STATE = {
+  summary: 'Download the state that the engine could not store',
+  answers: { 200: erroredStateAnswer },
+}
 
 export const applyRoutes: Routes = (http) => {
-  http.get('/applies/:applyId', async (req) => {
+  http.get('/applies/:applyId', { summary: 'Show an apply', answers: APPLY }, async (req) => {
     const { phase } = await requirePhase(req.ctx, req.params.applyId, { kind: 'apply' })
     return ok(applyResource(req.ctx, phase))
   })
-  http.get('/runs/:runId/apply', async (req) => {
+  http.get('/runs/:runId/apply', { summary: 'Show the apply of a run', answers: APPLY }, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
     return ok(applyResource(req.ctx, await findRunPhase(req.ctx, run.apply_id)))
   })
-  http.get('/applies/:applyId/errored-state', async (req) => {
+  http.get('/applies/:applyId/errored-state', ERRORED_STATE, async (req) => {
     return bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json')
   })
 }

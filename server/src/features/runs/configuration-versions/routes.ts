@@ -1,33 +1,48 @@
 import type { Readable } from 'node:stream'
-import { createConfigurationVersionBody } from '@groundstate/contract/configuration-versions'
-import { notFound } from '../../../errors.ts'
-import { accepted, bytes, created, listPage, ok } from '../../../http/answers.ts'
-import type { Routes } from '../../../http/http.ts'
-import { configurationVersionResource } from './resource.ts'
+import { documentOf, pageOf } from '@groundstate/contract/answers'
 import {
-  archiveConfigurationVersion,
-  changeBackingData,
-  createConfigurationVersion,
-  listConfigurationVersions,
-  openArchive,
-  openConfiguration,
-  requireConfigurationOfRun,
-  requireConfigurationVersion,
-} from './service.ts'
+  configurationVersionSchema,
+  createConfigurationVersionBody,
+} from '@groundstate/contract/configuration-versions'
+import { configurationVersionIncludes } from '@groundstate/contract/includes'
+import { notFound } from '../../../errors.ts'
+import { accepted, binary, bytes, created, listPage, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { changeBackingData } from './change-backing-data.ts'
+import { configurationVersionResource } from './resource.ts'
+import { requireConfigurationOfRun, requireConfigurationVersion } from './access.ts'
 import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
+import { createConfigurationVersion } from './create.ts'
+import { listConfigurationVersions } from './list.ts'
+import { openArchive, openConfiguration } from './download.ts'
+import { archiveConfigurationVersion } from './archive.ts'
 
-const INCLUDES = ['ingress_attributes', 'run'] as const
+const VERSION = documentOf(configurationVersionSchema)
+const ARCHIVE = binary('application/gzip')
+const BACKING_DATA_SUMMARY = {
+  soft_delete: 'Delete the archive of a configuration version',
+  restore: 'Restore the archive of a configuration version',
+  permanently_delete: 'Delete the archive of a configuration version for good',
+} as const
 
 export const configurationVersionRoutes: Routes = (http) => {
-  http.get('/workspaces/:workspaceId/configuration-versions', { include: INCLUDES }, async (req) => {
-    const page = req.page()
-    const { rows, total } = await listConfigurationVersions(req.ctx, req.params.workspaceId, page)
-    const list = { rows: rows.map((row) => configurationVersionResource(req.ctx, row)), total }
-    return listPage({ url: req.url, page }, list)
-  })
+  http.get(
+    '/workspaces/:workspaceId/configuration-versions',
+    {
+      summary: 'List the configuration versions of a workspace',
+      include: configurationVersionIncludes,
+      answers: { 200: pageOf(configurationVersionSchema) },
+    },
+    async (req) => {
+      const page = req.page()
+      const { rows, total } = await listConfigurationVersions(req.ctx, req.params.workspaceId, page)
+      const list = { rows: rows.map((row) => configurationVersionResource(req.ctx, row)), total }
+      return listPage({ url: req.url, page }, list)
+    },
+  )
   http.post(
     '/workspaces/:workspaceId/configuration-versions',
-    { body: createConfigurationVersionBody },
+    { summary: 'Create a configuration version', body: createConfigurationVersionBody, answers: { 201: VERSION } },
     async (req) => {
       const version = await createConfigurationVersion(req.ctx, req.params.workspaceId, {
         input: req.body.data.attributes,
@@ -36,35 +51,63 @@ export const configurationVersionRoutes: Routes = (http) => {
       return created(configurationVersionResource(req.ctx, version))
     },
   )
-  http.get('/configuration-versions/:id', { include: INCLUDES }, async (req) => {
-    const version = await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
-    return ok(configurationVersionResource(req.ctx, version))
-  })
-  http.get('/runs/:runId/configuration-version', { include: INCLUDES }, async (req) => {
-    return ok(configurationVersionResource(req.ctx, await requireConfigurationOfRun(req.ctx, req.params.runId)))
-  })
+  http.get(
+    '/configuration-versions/:id',
+    { summary: 'Show a configuration version', include: configurationVersionIncludes, answers: { 200: VERSION } },
+    async (req) => {
+      const version = await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
+      return ok(configurationVersionResource(req.ctx, version))
+    },
+  )
+  http.get(
+    '/runs/:runId/configuration-version',
+    {
+      summary: 'Show the configuration version of a run',
+      include: configurationVersionIncludes,
+      answers: { 200: VERSION },
+    },
+    async (req) => {
+      return ok(configurationVersionResource(req.ctx, await requireConfigurationOfRun(req.ctx, req.params.runId)))
+    },
+  )
 
-  http.get('/configuration-versions/:id/download', { forTask: true }, async (req) => {
-    return archiveAnswer(await openConfiguration(req.ctx, req.params.id))
-  })
-  http.get('/runs/:runId/configuration-version/download', { forTask: true }, async (req) => {
-    const version = await requireConfigurationOfRun(req.ctx, req.params.runId)
-    return archiveAnswer(await openArchive(req.ctx, version))
-  })
+  http.get(
+    '/configuration-versions/:id/download',
+    { summary: 'Download a configuration', forTask: true, answers: { 200: ARCHIVE } },
+    async (req) => {
+      return archiveAnswer(await openConfiguration(req.ctx, req.params.id))
+    },
+  )
+  http.get(
+    '/runs/:runId/configuration-version/download',
+    { summary: 'Download the configuration of a run', forTask: true, answers: { 200: ARCHIVE } },
+    async (req) => {
+      const version = await requireConfigurationOfRun(req.ctx, req.params.runId)
+      return archiveAnswer(await openArchive(req.ctx, version))
+    },
+  )
   http.get('/configuration-versions/:id/ingress-attributes', async (req) => {
     await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
     // Only what comes from version control has some, and this server has no connections to any.
     throw notFound('ingress attributes')
   })
 
-  http.post('/configuration-versions/:id/actions/archive', async (req) => {
-    await archiveConfigurationVersion(req.ctx, req.params.id)
-    return accepted()
-  })
+  http.post(
+    '/configuration-versions/:id/actions/archive',
+    { summary: 'Archive a configuration version', answers: { 202: null } },
+    async (req) => {
+      await archiveConfigurationVersion(req.ctx, req.params.id)
+      return accepted()
+    },
+  )
   for (const action of ['soft_delete', 'restore', 'permanently_delete'] as const) {
-    http.post(`/configuration-versions/:id/actions/${action}_backing_data`, async (req) => {
-      return ok(configurationVersionResource(req.ctx, await changeBackingData(req.ctx, req.params.id, action)))
-    })
+    http.post(
+      `/configuration-versions/:id/actions/${action}_backing_data`,
+      { summary: BACKING_DATA_SUMMARY[action], answers: { 200: VERSION } },
+      async (req) => {
+        return ok(configurationVersionResource(req.ctx, await changeBackingData(req.ctx, req.params.id, action)))
+      },
+    )
   }
 
   http.put(

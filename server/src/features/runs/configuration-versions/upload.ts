@@ -4,6 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError, invalid, notFound, tooLarge } from '../../../errors.ts'
+import { ARCHIVE_PREFIX } from './blob-key.ts'
 import * as store from './store.ts'
 import { readUploadUrl } from './urls.ts'
 import { recordAudit } from '../../../audit/record.ts'
@@ -12,8 +13,6 @@ import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 
 /** The largest archive, in bytes as it is sent. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
-
-export const ARCHIVE_PREFIX = 'configurations/'
 
 /**
  * Takes the archive of a configuration version, and starts its run when it asks for one. All of it is done when this

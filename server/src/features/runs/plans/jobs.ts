@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { compactLogs } from './logs.ts'
-import { sweepRunBlobs } from './upkeep.ts'
+import { sweepRunBlobs } from './sweep.ts'
+import { compactLogs } from './compact-logs.ts'
 
 /** A log that has just ended is being read: what is read often is cheaper in rows, for this long in ms. */
 const REST_MS = 30_000

@@ -1,8 +1,8 @@
 import type { ApplyResource } from '@groundstate/contract/applies'
 import type { PlanResource } from '@groundstate/contract/plans'
 import type { Ctx } from '../../../app.ts'
-import { logUrl } from './logs.ts'
 import type { Phase } from './store.ts'
+import { logUrl } from './log.ts'
 
 type UrlCtx = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>
 

@@ -1,36 +1,51 @@
 import { Readable } from 'node:stream'
+import { documentOf } from '@groundstate/contract/answers'
+import { planJsonAnswer, planSchema, redactedPlanJsonAnswer } from '@groundstate/contract/plans'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import { bytes, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requireRun } from '../runs/service.ts'
-import { findRunPhase, openPlanJson, openRedactedPlan, requirePhase } from './service.ts'
-import { MAX_READ_BYTES, readLog } from './logs.ts'
+import { requireRun } from '../runs/access.ts'
+import { findRunPhase, requirePhase } from './access.ts'
+import { readLog } from './read-log.ts'
 import { planResource } from './resource.ts'
+import { openPlanJson, openRedactedPlan } from './open-artifacts.ts'
+import { MAX_READ_BYTES } from './log.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
+const PLAN = { 200: documentOf(planSchema) }
+const PLAN_JSON = {
+  summary: 'Download a plan as JSON',
+  forTask: true,
+  answers: { 200: planJsonAnswer, 204: null },
+} as const
+const REDACTED = {
+  summary: 'Download a plan as JSON without sensitive values',
+  answers: { 200: redactedPlanJsonAnswer, 204: null },
+}
+
 export const planRoutes: Routes = (http) => {
-  http.get('/plans/:planId', async (req) => {
+  http.get('/plans/:planId', { summary: 'Show a plan', answers: PLAN }, async (req) => {
     const { phase } = await requirePhase(req.ctx, req.params.planId, { kind: 'plan' })
     return ok(planResource(req.ctx, phase))
   })
-  http.get('/runs/:runId/plan', async (req) => {
+  http.get('/runs/:runId/plan', { summary: 'Show the plan of a run', answers: PLAN }, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
     return ok(planResource(req.ctx, await findRunPhase(req.ctx, run.plan_id)))
   })
 
-  http.get('/plans/:planId/json-output', { forTask: true }, async (req) =>
+  http.get('/plans/:planId/json-output', PLAN_JSON, async (req) =>
     jsonAnswer(await openPlanJson(req.ctx, req.params.planId)),
   )
-  http.get('/runs/:runId/plan/json-output', { forTask: true }, async (req) => {
+  http.get('/runs/:runId/plan/json-output', PLAN_JSON, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read', { forTask: true })
     return jsonAnswer(await openPlanJson(req.ctx, run.plan_id))
   })
-  http.get('/plans/:planId/json-output-redacted', async (req) => {
+  http.get('/plans/:planId/json-output-redacted', REDACTED, async (req) => {
     return jsonAnswer(await openRedactedPlan(req.ctx, req.params.planId))
   })
-  http.get('/runs/:runId/plan/json-output-redacted', async (req) => {
+  http.get('/runs/:runId/plan/json-output-redacted', REDACTED, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
     return jsonAnswer(await openRedactedPlan(req.ctx, run.plan_id))
   })

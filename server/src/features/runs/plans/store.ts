@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../../auth/facts.ts'
+import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db } from '../../../db/db.ts'
 
 /** Phases with the run that they belong to, and the agent that worked on them last. */

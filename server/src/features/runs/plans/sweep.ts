@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
-import { LOG_PREFIX } from './logs.ts'
-import { ARTIFACT_PREFIX } from './service.ts'
 import * as store from './store.ts'
+import { ARTIFACT_PREFIX } from './artifact.ts'
+import { LOG_PREFIX } from './log.ts'
 
 /** Deletes logs and files of runs that are gone, with their workspace for the most part. Returns how many. */
 export async function sweepRunBlobs(ctx: Ctx, signal: AbortSignal) {

@@ -1,45 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
-import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { notFound } from '../../../errors.ts'
-import { requireRun } from '../runs/service.ts'
 import { isPhaseOver } from './status.ts'
 import * as store from './store.ts'
-
-/** The plan or apply of that id, whose run the actor may read. `forTask` as in `requireRun`. */
-export async function requirePhase(
-  ctx: Ctx,
-  id: string,
-  { kind, forTask = false }: { kind: 'plan' | 'apply'; forTask?: boolean },
-) {
-  const phase = await store.findPhase(ctx.db, id)
-  if (phase?.kind !== kind) throw notFound(kind)
-  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask, noun: kind })
-  return { phase, run }
-}
-
-/** Those of the plans and applies whose run the actor may read. */
-export async function listReadablePhases(ctx: Ctx, ids: readonly string[]): Promise<store.Phase[]> {
-  if (ids.length === 0) return []
-  const rows = await store.findPhases(ctx.db, ctx.actor, ids)
-  return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
-}
-
-/** A phase of a run that has been authorised. */
-export async function findRunPhase(ctx: Ctx, id: string): Promise<store.Phase> {
-  const phase = await store.findPhase(ctx.db, id)
-  if (!phase) throw notFound('run')
-  return phase
-}
-
-export const ARTIFACT_PREFIX = 'runs/'
-
-/** Where an agent's files are kept; each is written once by one job. */
-export function artifactKey(runId: string, jobId: string, kind: ArtifactKind) {
-  return `${ARTIFACT_PREFIX}${runId}/${jobId}/${kind}`
-}
+import { artifactKey } from './artifact.ts'
+import { requirePhase } from './access.ts'
 
 /**
  * The full plan as JSON, undefined until there is one. It holds sensitive values in the clear, those of variables too, so

@@ -1,0 +1,8 @@
+export function versionAudit(organizationId: string, action: string, version: { id: string; workspace_id: string }) {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'configuration_version', id: version.id },
+    meta: { workspace: version.workspace_id },
+  }
+}

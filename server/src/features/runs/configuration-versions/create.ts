@@ -1,0 +1,33 @@
+import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
+import type { Ctx } from '../../../app.ts'
+import { actorUserId } from '../../../auth/actor.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import * as store from './store.ts'
+import { auditedStatement, auditRow } from '../../../audit/record.ts'
+import { versionAudit } from './audit.ts'
+
+export async function createConfigurationVersion(
+  ctx: Ctx,
+  workspaceId: string,
+  { input, fromTerraform }: { input: CreateConfigurationVersion; fromTerraform: boolean },
+) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
+  const now = ctx.now()
+  const id = ctx.newId('cv')
+  const insert = store.insertConfigurationVersion(ctx.db, {
+    id,
+    workspace_id: workspace.id,
+    status: 'pending',
+    status_timestamps: JSON.stringify({ pending: now.toISOString() }),
+    source: fromTerraform ? 'terraform' : 'tfe-api',
+    auto_queue_runs: input['auto-queue-runs'] ?? true,
+    speculative: input.speculative ?? false,
+    provisional: input.provisional ?? false,
+    created_by_user_id: actorUserId(ctx.actor),
+    created_at: now,
+  })
+  const event = auditRow(ctx, versionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id }))
+  const [row] = await auditedStatement(ctx.db, event, insert)
+  if (!row) throw new Error('an insert returned no row')
+  return row
+}

@@ -1,0 +1,30 @@
+import type { Readable } from 'node:stream'
+import type { Ctx } from '../../../app.ts'
+import { notFound } from '../../../errors.ts'
+import * as store from './store.ts'
+import { requireConfigurationVersion, requireConfigurationOfRun } from './access.ts'
+
+/** The archive of a version, for people who may see how it came to be, and for the tasks of a run that is made of it. */
+export async function openConfiguration(ctx: Ctx, id: string): Promise<{ content: Readable; size: number | null }> {
+  if (ctx.actor.kind === 'task') {
+    const version = await requireConfigurationOfRun(ctx, ctx.actor.runId)
+    if (version.id !== id) throw notFound('configuration version')
+    return openArchive(ctx, version)
+  }
+  return openArchive(ctx, await requireConfigurationVersion(ctx, id, 'runs:read'))
+}
+
+export async function openArchive(
+  ctx: Ctx,
+  version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>,
+) {
+  if (version.status !== 'uploaded' || version.blob_key === null) throw notFound('configuration archive')
+  return { content: await ctx.blobs.open(version.blob_key), size: version.size }
+}
+
+/** The archive for a job that has been authorised. */
+export async function openJobConfiguration(ctx: Ctx, id: string) {
+  const version = await store.findConfigurationVersionRow(ctx.db, id)
+  if (!version) throw notFound('configuration version')
+  return openArchive(ctx, version)
+}

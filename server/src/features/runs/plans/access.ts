@@ -1,0 +1,31 @@
+import type { Ctx } from '../../../app.ts'
+import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
+import { notFound } from '../../../errors.ts'
+import { requireRun } from '../runs/access.ts'
+import * as store from './store.ts'
+
+/** The plan or apply of that id, whose run the actor may read. `forTask` as in `requireRun`. */
+export async function requirePhase(
+  ctx: Ctx,
+  id: string,
+  { kind, forTask = false }: { kind: 'plan' | 'apply'; forTask?: boolean },
+) {
+  const phase = await store.findPhase(ctx.db, id)
+  if (phase?.kind !== kind) throw notFound(kind)
+  const run = await requireRun(ctx, phase.run_id, 'runs:read', { forTask, noun: kind })
+  return { phase, run }
+}
+
+/** Those of the plans and applies whose run the actor may read. */
+export async function listReadablePhases(ctx: Ctx, ids: readonly string[]): Promise<store.Phase[]> {
+  if (ids.length === 0) return []
+  const rows = await store.findPhases(ctx.db, ctx.actor, ids)
+  return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
+}
+
+/** A phase of a run that has been authorised. */
+export async function findRunPhase(ctx: Ctx, id: string): Promise<store.Phase> {
+  const phase = await store.findPhase(ctx.db, id)
+  if (!phase) throw notFound('run')
+  return phase
+}

@@ -1,0 +1,40 @@
+import type { Ctx } from '../../../app.ts'
+import { BlobExistsError } from '../../../blobs/errors.ts'
+import * as store from './store.ts'
+import { SEGMENT_BYTES, segmentKey } from './log.ts'
+
+const COMPACTION_BATCH = 200
+
+/** Moves logs of phases that ended before `before` out of the rows. Runs again harmlessly after a kill. */
+export async function compactLogs(ctx: Ctx, before: Date, signal?: AbortSignal) {
+  for (;;) {
+    const phases = await store.listUncompacted(ctx.db, { before, limit: COMPACTION_BATCH })
+    for (const { id } of phases) {
+      if (signal?.aborted) return
+      await compactLog(ctx, id)
+    }
+    if (phases.length < COMPACTION_BATCH) return
+  }
+}
+
+async function compactLog(ctx: Ctx, phaseId: string) {
+  let size = 0
+  for (let index = 0; ; index += 1) {
+    const from = index * SEGMENT_BYTES
+    const log = await store.findLog(ctx.db, phaseId, { from, to: from + SEGMENT_BYTES })
+    // Another process may have been faster.
+    if (!log || log.log_size !== null) return
+    size = log.chunks_end ?? 0
+    if (!log.bytes || log.bytes.length === 0) break
+    await ctx.blobs.put(segmentKey(phaseId, index), log.bytes).catch((error: unknown) => {
+      if (!(error instanceof BlobExistsError)) throw error
+    })
+  }
+  await ctx.db
+    .with('stored', (db) =>
+      db.updateTable('phases').set({ log_size: size }).where('id', '=', phaseId).where('log_size', 'is', null),
+    )
+    .deleteFrom('log_chunks')
+    .where('phase_id', '=', phaseId)
+    .execute()
+}
