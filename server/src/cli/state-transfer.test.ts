@@ -244,7 +244,7 @@ describe('an import from a folder', () => {
     await writeFile(file, '{}')
 
     expect(await refusal(setting.folder)).toBe(
-      `${setting.folder} holds no exported states: no setting.folder in it has a HISTORY.jsonl`,
+      `${setting.folder} holds no exported states: no folder in it has a history.jsonl`,
     )
     expect(await refusal(join(setting.folder, 'nowhere'))).toBe(
       `there is no setting.folder ${join(setting.folder, 'nowhere')}`,
@@ -269,7 +269,7 @@ describe('an import from a folder', () => {
 test('a state that the server refuses is told, not that its workspace can not be unlocked', async () => {
   const { name } = await workspaceWith(setting, [rawState({ serial: 1 })])
   await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-  const journal = join(setting.folder, name, 'HISTORY.jsonl')
+  const journal = join(setting.folder, name, 'history.jsonl')
   const [line = ''] = (await readFile(journal, 'utf8')).split('\n')
   const file = (await readdir(join(setting.folder, name))).find((entry) => entry.endsWith('.tfstate')) ?? ''
   await writeFile(join(setting.folder, name, file), 'no state')
@@ -280,10 +280,10 @@ test('a state that the server refuses is told, not that its workspace can not be
   await expect(imported).rejects.toThrow('the state is not a JSON object')
 })
 
-test('a line of the HISTORY that is broken is named', async () => {
+test('a line of the history that is broken is named', async () => {
   const { name } = await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
-  const file = join(setting.folder, name, 'HISTORY.jsonl')
+  const file = join(setting.folder, name, 'history.jsonl')
   const lines = (await readFile(file, 'utf8')).split('\n')
   const breakLine = async (line: string) => writeFile(file, lines.with(1, line).join('\n'))
 

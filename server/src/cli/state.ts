@@ -36,7 +36,7 @@ export async function stateImportCommand(flags: StateImportFlags): Promise<numbe
   // From a folder, the checkpoint is stored with the states. From server to server, it needs a path of its own.
   const checkpointFile = flags.checkpoint ?? ('folder' in from ? undefined : defaultCheckpoint(from, to))
   const onReady = () => {
-    if (checkpointFile !== undefined) process.stderr.write(`Progress is recorded in ${checkpointFile}\n`)
+    if (checkpointFile !== undefined) process.stderr.write(`What has arrived is noted in ${checkpointFile}\n`)
   }
   const { workspace: workspaces, replace } = flags
   return transferred('imported', async (options) =>

@@ -39,7 +39,7 @@ export function indexLoaders(loaders: readonly Loader[]): Loaders {
 }
 
 function add<Value>(map: Map<string, Value>, key: string, value: Value) {
-  if (map.has(key)) throw new Error(`two loaders are registered for ${key}`)
+  if (map.has(key)) throw new Error(`there are two loaders for ${key}`)
   map.set(key, value)
 }
 
