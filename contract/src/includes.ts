@@ -140,6 +140,3 @@ export const ownMembershipIncludes = {
   ...membershipIncludes,
   organization: organizationSchema,
 } as const satisfies IncludeTable
-
-/** An answer with one session always includes the user. */
-export const sessionIncludes = { user: userSchema } as const satisfies IncludeTable

@@ -1,6 +1,7 @@
 import { documentOf } from '@groundstate/contract/answers'
-import { sessionIncludes } from '@groundstate/contract/includes'
 import { createSessionBody, sessionSchema, signInMethodsSchema } from '@groundstate/contract/sessions'
+import { userSchema } from '@groundstate/contract/users'
+import { z } from 'zod'
 import { checkOwnPages } from '../../../auth/authenticate.ts'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -13,12 +14,14 @@ import { endCurrentSession } from './end.ts'
 import { signInMethods } from './methods.ts'
 import { sessionResource, signInMethodsResource } from './resource.ts'
 
+/** A session always comes with its user. */
+const sessionWithUser = documentOf(sessionSchema).extend({ included: z.array(userSchema) })
+
 const CREATE = {
   summary: 'Sign in',
   access: 'public',
   body: createSessionBody,
-  include: sessionIncludes,
-  answers: { 201: documentOf(sessionSchema) },
+  answers: { 201: sessionWithUser },
 } as const
 const SHOW_METHODS = {
   summary: 'Show the ways to sign in',
@@ -27,8 +30,7 @@ const SHOW_METHODS = {
 } as const
 const SHOW = {
   summary: 'Show the current session',
-  include: sessionIncludes,
-  answers: { 200: documentOf(sessionSchema) },
+  answers: { 200: sessionWithUser },
 } as const
 
 export const sessionRoutes: Routes = (http) => {
