@@ -31,7 +31,7 @@ describe('without the note of what has arrived', () => {
     expect(await contents(setting, setting.target, name)).toEqual(HISTORY.map(String))
   })
 
-  test('what came later on the setting.source is added', async () => {
+  test('what came later on the source is added', async () => {
     const workspace = await workspaceWith(setting, HISTORY)
     await again()
     await workspace.lock()

@@ -16,7 +16,7 @@ import {
 
 const setting = useTransferSetting()
 
-test('states go into a setting.folder and from there into another organization, byte for byte', async () => {
+test('states go into a folder and from there into another organization, byte for byte', async () => {
   const first = await workspaceWith(setting, HISTORY)
   const second = await workspaceWith(setting, [rawState({ serial: 7, lineage: 'another' })])
   const empty = await workspaceWith(setting, [])
@@ -247,7 +247,7 @@ describe('an import from a folder', () => {
       `${setting.folder} holds no exported states: no folder in it has a history.jsonl`,
     )
     expect(await refusal(join(setting.folder, 'nowhere'))).toBe(
-      `there is no setting.folder ${join(setting.folder, 'nowhere')}`,
+      `there is no folder ${join(setting.folder, 'nowhere')}`,
     )
     expect(await refusal(file)).toBe(`${file} is no folder`)
     expect(await workspaces()).toEqual([])
@@ -297,7 +297,7 @@ test('a line of the history that is broken is named', async () => {
   ).rejects.toThrow(`${file}, line 2: `)
 })
 
-test('a setting.folder holds the states of one organization', async () => {
+test('a folder holds the states of one organization', async () => {
   await workspaceWith(setting, HISTORY)
   await exportStates({ from: serverOf(setting, setting.source), folder: setting.folder })
 
