@@ -30,11 +30,5 @@ async function compactLog(ctx: Ctx, phaseId: string) {
       if (!(error instanceof BlobExistsError)) throw error
     })
   }
-  await ctx.db
-    .with('stored', (db) =>
-      db.updateTable('phases').set({ log_size: size }).where('id', '=', phaseId).where('log_size', 'is', null),
-    )
-    .deleteFrom('log_chunks')
-    .where('phase_id', '=', phaseId)
-    .execute()
+  await store.deleteLogRows(ctx.db, { phaseId, size })
 }

@@ -4,7 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { notFound } from '../../../errors.ts'
 import { isPhaseOver } from './status.ts'
-import * as store from './store.ts'
+import type * as store from './store.ts'
 import { artifactKey } from './artifact.ts'
 import { requirePhase } from './access.ts'
 

@@ -98,3 +98,14 @@ export async function findRunIds(db: Db, ids: readonly string[]): Promise<Readon
     .execute()
   return new Set(rows.map((row) => row.id))
 }
+
+/** Notes the size of a log that has moved to blobs, and deletes its rows. */
+export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string; size: number }) {
+  await db
+    .with('stored', (db) =>
+      db.updateTable('phases').set({ log_size: size }).where('id', '=', phaseId).where('log_size', 'is', null),
+    )
+    .deleteFrom('log_chunks')
+    .where('phase_id', '=', phaseId)
+    .execute()
+}
