@@ -61,7 +61,7 @@ function durationMs(text: string) {
   const ms = Number(count) * UNIT_MS[unit]
   if (ms === 0)
     throw new StartError(
-      `--expires ${text}: such a token would expire at once; leave it out for a token that does not expire`,
+      `--expires ${text}: such a token would be of no use; leave it out for one that does not expire`,
     )
   if (ms > MAX_DAYS * UNIT_MS.d)
     throw new StartError(
