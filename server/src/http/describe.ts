@@ -1,8 +1,28 @@
-import { type Answer, json } from './answers.ts'
+import { z } from 'zod'
+import { type Answer, binary, json } from './answers.ts'
 import type { Route, Routes } from './http.ts'
 import { openApi } from './openapi.ts'
 import { openApiPage } from './openapi-page.ts'
 import { createReader } from './openapi-reader.ts'
+
+const documentSchema = z.looseObject({
+  openapi: z.string(),
+  info: z.looseObject({ title: z.string(), version: z.string() }),
+  paths: z.record(z.string(), z.unknown()),
+})
+
+const PAGE = {
+  summary: 'Read the API documentation',
+  access: 'public',
+  prefix: '',
+  answers: { 200: binary('text/html') },
+} as const
+const SCRIPT = {
+  summary: 'Download the script of the API documentation',
+  access: 'public',
+  prefix: '',
+  answers: { 200: binary('text/javascript') },
+} as const
 
 /**
  * The OpenAPI document and its page, built from `routes` on first use. `baseUrl` is read then: a server on a free port
@@ -15,12 +35,10 @@ export function describeRoutes(routes: readonly Route[], baseUrl: () => string):
   return function descriptionRoutes(http) {
     http.get(
       '/openapi.json',
-      { access: 'public', summary: 'Describe the API in OpenAPI' },
+      { access: 'public', summary: 'Describe the API in OpenAPI', answers: { 200: documentSchema } },
       async () => (document ??= json(openApi(routes, baseUrl()))),
     )
-    http.get('/docs/api', { access: 'public', prefix: '' }, async (req) => openApiPage(req.url))
-    http.get('/docs/api/reader.js', { access: 'public', prefix: '' }, async (req) =>
-      readerScript(req.header('accept-encoding')),
-    )
+    http.get('/docs/api', PAGE, async (req) => openApiPage(req.url))
+    http.get('/docs/api/reader.js', SCRIPT, async (req) => readerScript(req.header('accept-encoding')))
   }
 }

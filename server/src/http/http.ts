@@ -6,7 +6,7 @@ import { tooLarge } from '../errors.ts'
 import { type Access, createAdmission } from './admission.ts'
 import type { Answer, AnswerSchema } from './answers.ts'
 import { type Contents, takeContents } from './base64-fields.ts'
-import { offeredPaths, readIncludes } from './includes.ts'
+import { readIncludes } from './includes.ts'
 import type { IncludeTable } from '@groundstate/contract/includes'
 import { addIncluded, type Loaders } from './loaders.ts'
 import { readPage } from './pagination.ts'
@@ -29,13 +29,13 @@ export type RouteOptions<
   Path extends string = string,
 > = Access & {
   /** What the route does, for the API documentation: `Lock a workspace`. Imperative, no full stop. */
-  summary?: string
+  summary: string
   /** The schema of each answer by its status, without `included`. Errors all have the same schema and need no entry. */
-  answers?: Readonly<Record<number, AnswerSchema>>
+  answers: Readonly<Record<number, AnswerSchema>>
   /** Query parameters by name, for the documentation. `include` and pagination are added automatically. */
   query?: Readonly<Record<string, z.ZodType>>
   /** The include paths of the route, with the schemas of the resources that they add. */
-  include?: IncludeTable | readonly string[]
+  include?: IncludeTable
   /**
    * Loads what the path names and checks the permission; throws as `requireX` does. It runs before the body is read, so
    * unauthorised callers can't make the server read one. The handler gets the result as `req.subject`.
@@ -62,7 +62,6 @@ export type Request<Path extends string, Body, Subject = undefined> = {
   subject: Subject
   /** The decoded bytes of long base64 fields, by name. */
   contents: Contents
-  includes: ReadonlySet<string>
   /** The request's path and query, for the links of a list. */
   url: string
   /** The requested page of a list; throws when the parameters are invalid. */
@@ -77,7 +76,6 @@ type Handler<Path extends string, Body, Subject> = (req: Request<Path, Body, Sub
 /** The interface on which a feature registers its routes. */
 export type Http = {
   [Name in Lowercase<Method>]: {
-    <Path extends string>(path: Path, handler: Handler<Path, undefined, undefined>): void
     <Path extends string, Body extends z.ZodType = z.ZodUndefined, Subject = undefined>(
       path: Path,
       options: RouteOptions<Body, Subject, Path>,
@@ -123,7 +121,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
     const { authorise, base64Fields, upload, maxBytes = DEFAULT_MAX_BYTES } = options
     const scope = upload ? scopes.streamed : scopes.parsed
     const admit = createAdmission(app, limiter, url, options)
-    const offered = offeredPaths(options.include ?? [])
+    const offered = Object.keys(options.include ?? {})
     scope.route({
       method,
       url,
@@ -150,7 +148,6 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
           body,
           subject: subjects.get(raw),
           contents,
-          includes,
           url: raw.url,
           page: () => readPage(query),
           header: (name) => [raw.headers[name.toLowerCase()]].flat()[0],
@@ -168,8 +165,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
     return { ...app, actor: getActor(raw), request }
   }
 
-  const method = (name: Method) => (path: string, first: unknown, second?: unknown) => {
-    const [options, handler] = second === undefined ? [{}, first] : [first, second]
+  const method = (name: Method) => (path: string, options: unknown, handler: unknown) => {
     register(name, path, options as RouteOptions, handler as Handler<string, unknown, unknown>)
   }
   return {

@@ -1,14 +1,4 @@
-import type { IncludeTable } from '@groundstate/contract/includes'
 import { badRequest } from '../errors.ts'
-
-/** The paths that a route accepts, in the order of its table. */
-export function offeredPaths(include: IncludeTable | readonly string[]): readonly string[] {
-  return isList(include) ? include : Object.keys(include)
-}
-
-function isList(include: IncludeTable | readonly string[]): include is readonly string[] {
-  return Array.isArray(include)
-}
 
 /**
  * Reads the `include` parameter: a comma-separated list of paths in snake case (kebab case is accepted too). The result

@@ -34,9 +34,14 @@ const ROUTES: Route[] = [
     ...at('GET', '/books/:id/text'),
     options: { summary: 'Read a book', answers: { 200: binary('text/plain'), 304: null }, access: 'public' },
   },
-  { ...at('GET', '/shelves'), options: { answers: { 200: wholeListOf(shelf) }, access: 'site-admin' } },
-  { ...at('GET', '/opening-hours'), options: { answers: { 200: z.strictObject({ opens: timestamp }) } } },
-  { ...at('GET', '/anything'), options: {} },
+  {
+    ...at('GET', '/shelves'),
+    options: { summary: 'List all shelves', answers: { 200: wholeListOf(shelf) }, access: 'site-admin' },
+  },
+  {
+    ...at('GET', '/opening-hours'),
+    options: { summary: 'Show the opening hours', answers: { 200: z.strictObject({ opens: timestamp }) } },
+  },
 ]
 const api = openApi(ROUTES, 'http://library.test')
 
@@ -126,14 +131,10 @@ test('a route names the refusals that it can come to', () => {
   const named = (method: string, path: string) =>
     Object.keys(operation(method, path).responses).filter((status) => /^[45]/.test(status))
 
-  expect(named('get', '/anything')).toEqual(['401', '4XX', '5XX'])
+  expect(named('get', '/opening-hours')).toEqual(['401', '4XX', '5XX'])
   expect(named('post', '/books')).toEqual(['401', '422', '4XX', '5XX'])
   expect(named('get', '/books/{id}/text')).toEqual(['404', '4XX', '5XX'])
   expect(named('get', '/shelves')).toEqual(['401', '404', '4XX', '5XX'])
-})
-
-test('a route that describes no answer answers any document', () => {
-  expect(answerSchema('get', '/anything', '2XX')).toEqual({ $ref: '#/components/schemas/Document' })
 })
 
 test('times in bodies have a format and no pattern', () => {

@@ -17,7 +17,7 @@ const ref = (name: string) => ({ $ref: `#/components/responses/${name}` })
 
 /** All answers of a route by status: its own and the error answers that routes share. */
 export function responses({ url, options }: Route, describe: Describe): ZodOpenApiResponsesObject {
-  const own = Object.entries(options.answers ?? ANY_ANSWERS).map(([status, answer]) => [
+  const own = Object.entries(options.answers).map(([status, answer]) => [
     status,
     response(status, answer, options.include, describe),
   ])
@@ -54,7 +54,7 @@ export function refusals(describe: Describe) {
 
 /** Whether one of the answers is a page with links to other pages. */
 export function isPaged(answers: RouteOptions['answers']) {
-  return Object.values(answers ?? {}).some(
+  return Object.values(answers).some(
     (answer) => answer instanceof z.ZodObject && 'links' in answer.shape && 'meta' in answer.shape,
   )
 }
@@ -73,29 +73,7 @@ function withIncluded(answer: z.ZodType, include: RouteOptions['include'] = {}) 
   return answer.extend({ included: z.array(z.union([...brought])).optional() })
 }
 
-/** Whether a path adds anything that has a schema: null and plain lists of paths have none. */
+/** Paths that add nothing have null instead of a schema. */
 function isSchema(brought: unknown): brought is z.ZodType {
   return brought instanceof z.ZodType
 }
-
-const identifier = z.object({ type: z.string(), id: z.string() })
-const anyResource = identifier
-  .extend({
-    attributes: z.record(z.string(), z.unknown()).optional(),
-    relationships: z
-      .record(z.string(), z.object({ data: z.union([identifier, z.array(identifier), z.null()]).optional() }))
-      .optional(),
-    links: z.record(z.string(), z.string()).optional(),
-  })
-  .meta({ id: 'Resource' })
-const anyDocument = z
-  .object({
-    data: z.union([anyResource, z.array(anyResource), z.null()]),
-    included: z.array(anyResource).optional(),
-    links: z.record(z.string(), z.string().nullable()).optional(),
-    meta: z.record(z.string(), z.unknown()).optional(),
-  })
-  .meta({ id: 'Document' })
-
-/** The answers of a route without `answers`: any JSON:API document. */
-const ANY_ANSWERS: Readonly<Record<string, AnswerSchema>> = { '2XX': anyDocument }

@@ -14,9 +14,6 @@ const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
   ]),
 )
 
-/** Until then, routes without `answers` get a generic document. */
-const EVERY_ROUTE_IS_DESCRIBED = false
-
 describe('the OpenAPI document', () => {
   test('is one of version 3.1, for everybody to read', () => {
     expect(response.status).toBe(200)
@@ -83,10 +80,13 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  test.runIf(EVERY_ROUTE_IS_DESCRIBED)('says of each operation what it does and what it answers', () => {
-    const undescribed = operations.filter(([, , { summary, responses }]) => !summary || responses['2XX'])
+  test('says of each operation what it does and what it answers', () => {
+    const undescribed = operations.filter(([, , { summary, responses }]) => !summary || !hasSuccess(responses))
 
-    expect(undescribed.map(([path, method]) => `${method} ${path}`)).toEqual([])
+    // Always 404: configurations do not come from version control.
+    expect(undescribed.map(([path, method]) => `${method} ${path}`)).toEqual([
+      'get /api/v2/configuration-versions/{id}/ingress-attributes',
+    ])
   })
 
   test('has the schemas that bodies are parsed with', () => {
@@ -144,6 +144,10 @@ describe('the page for people', () => {
     expect(Number(compressed.headers['content-length'])).toBeLessThan(plain.text.length / 3)
   })
 })
+
+function hasSuccess(responses: ApiOperation['responses']) {
+  return Object.keys(responses).some((status) => Number(status) < 400)
+}
 
 function schemaOf(response: Response) {
   return response.content?.['application/vnd.api+json']?.schema

@@ -3,7 +3,6 @@ import type { CreateDocumentOptions, ZodOpenApiOperationObject, ZodOpenApiPathIt
 import { type ComponentRegistry, createComponents, createRegistry } from 'zod-openapi/api'
 import { JSON_API_TYPE } from './headers.ts'
 import { API_PREFIX, type Route } from './http.ts'
-import { offeredPaths } from './includes.ts'
 import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
 
 /** A JSON Schema with the keywords that readers of the OpenAPI document use. */
@@ -23,7 +22,7 @@ type Content = Record<string, { schema: JsonSchema }>
 export type Response = { $ref?: string; description?: string; content?: Content }
 export type ApiOperation = {
   operationId: string
-  summary?: string
+  summary: string
   tags: [string]
   parameters: Parameter[]
   security?: []
@@ -88,7 +87,7 @@ function operation(route: Route, nameBody: NameBody, describe: Describe): ZodOpe
   const id = operationId(route)
   return {
     operationId: id,
-    ...(summary !== undefined && { summary }),
+    summary,
     tags: [route.feature],
     ...(access === 'public' && { security: [] }),
     requestParams: { path: pathParameters(route), query: queryParameters(route) },
@@ -131,7 +130,7 @@ function pathParameters({ url }: Route) {
 }
 
 function queryParameters({ options }: Route) {
-  const include = offeredPaths(options.include ?? [])
+  const include = Object.keys(options.include ?? {})
   return z.object({
     ...(include.length > 0 && { include: includeParameter(include) }),
     ...(isPaged(options.answers) && PAGE_PARAMETERS),

@@ -2,7 +2,7 @@ import { documentOf } from '@groundstate/contract/answers'
 import { applySchema, erroredStateAnswer } from '@groundstate/contract/applies'
 import { bytes, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { findRunPhase, requirePhase } from '../plans/access.ts'
+import { requireRunPhase, requirePhase } from '../plans/access.ts'
 import { requireRun } from '../runs/access.ts'
 import { applyResource } from '../plans/resource.ts'
 import { openErroredState } from '../plans/open-artifacts.ts'
@@ -20,7 +20,7 @@ export const applyRoutes: Routes = (http) => {
   })
   http.get('/runs/:runId/apply', { summary: 'Show the apply of a run', answers: APPLY }, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-    return ok(applyResource(req.ctx, await findRunPhase(req.ctx, run.apply_id)))
+    return ok(applyResource(req.ctx, await requireRunPhase(req.ctx, run.apply_id)))
   })
   http.get('/applies/:applyId/errored-state', ERRORED_STATE, async (req) => {
     return bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json')

@@ -4,7 +4,7 @@ import { conflict } from '../../../errors.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
-import { versionAudit } from './audit.ts'
+import { configurationVersionAudit } from './audit.ts'
 import { requireConfigurationVersion } from './access.ts'
 
 /** Gives the archive of a version up. Throws `conflict` for one that a run needs, or that is the workspace's own. */
@@ -27,7 +27,7 @@ export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
       changes: { blob_key: null, size: null },
     })
     if (!row) throw conflict('transition not allowed: the configuration version has just changed')
-    await recordAudit(ctx, versionAudit(version.organization_id, 'archive', version))
+    await recordAudit(ctx, configurationVersionAudit(version.organization_id, 'archive', version))
   })
   if (version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
 }

@@ -1,4 +1,8 @@
-export function versionAudit(organizationId: string, action: string, version: { id: string; workspace_id: string }) {
+export function configurationVersionAudit(
+  organizationId: string,
+  action: string,
+  version: { id: string; workspace_id: string },
+) {
   return {
     organizationId,
     action,

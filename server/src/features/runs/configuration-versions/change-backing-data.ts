@@ -5,7 +5,7 @@ import { badRequest, notFound } from '../../../errors.ts'
 import { requireOrganizationById } from '../../organizations/organizations/access.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { requireConfigurationVersion } from './access.ts'
-import { versionAudit } from './audit.ts'
+import { configurationVersionAudit } from './audit.ts'
 import * as store from './store.ts'
 
 type BackingDataAction = 'soft_delete' | 'restore' | 'permanently_delete'
@@ -37,7 +37,8 @@ export async function changeBackingData(ctx: Ctx, id: string, action: BackingDat
     if (run !== undefined) throw badRequest(`transition not allowed: the configuration version is needed by ${run}`)
     const changes = forGood ? { blob_key: null, size: null } : {}
     const row = await store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })
-    if (row) await recordAudit(ctx, versionAudit(version.organization_id, `${action}_backing_data`, version))
+    if (row)
+      await recordAudit(ctx, configurationVersionAudit(version.organization_id, `${action}_backing_data`, version))
     return row
   })
   if (!row) throw badRequest(`transition not allowed: the configuration version is ${version.status}, not ${from}`)

@@ -4,7 +4,7 @@ import { actorUserId } from '../../../auth/actor.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import * as store from './store.ts'
 import { auditedStatement, auditRow } from '../../../audit/record.ts'
-import { versionAudit } from './audit.ts'
+import { configurationVersionAudit } from './audit.ts'
 
 export async function createConfigurationVersion(
   ctx: Ctx,
@@ -26,7 +26,10 @@ export async function createConfigurationVersion(
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
   })
-  const event = auditRow(ctx, versionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id }))
+  const event = auditRow(
+    ctx,
+    configurationVersionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id }),
+  )
   const [row] = await auditedStatement(ctx.db, event, insert)
   if (!row) throw new Error('an insert returned no row')
   return row

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { documentOf, errorsDocument, pageOf } from '@groundstate/contract/answers'
 import {
   configurationVersionSchema,
   createConfigurationVersionBody,
@@ -86,11 +86,15 @@ export const configurationVersionRoutes: Routes = (http) => {
       return archiveAnswer(await openArchive(req.ctx, version))
     },
   )
-  http.get('/configuration-versions/:id/ingress-attributes', async (req) => {
-    await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
-    // Only what comes from version control has some, and this server has no connections to any.
-    throw notFound('ingress attributes')
-  })
+  http.get(
+    '/configuration-versions/:id/ingress-attributes',
+    { summary: 'Show the ingress attributes of a configuration version', answers: { 404: errorsDocument } },
+    async (req) => {
+      await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
+      // Only configurations from version control have ingress attributes, and this server has no such connections.
+      throw notFound('ingress attributes')
+    },
+  )
 
   http.post(
     '/configuration-versions/:id/actions/archive',
@@ -112,7 +116,14 @@ export const configurationVersionRoutes: Routes = (http) => {
 
   http.put(
     '/_objects/configurations/:token',
-    { access: 'public', prefix: '', upload: true, maxBytes: MAX_ARCHIVE_BYTES },
+    {
+      summary: 'Upload a configuration',
+      access: 'public',
+      prefix: '',
+      upload: true,
+      maxBytes: MAX_ARCHIVE_BYTES,
+      answers: { 200: null },
+    },
     async (req) => {
       await uploadConfiguration(req.ctx, req.params.token, req.raw.body as Readable)
       return { status: 200 }

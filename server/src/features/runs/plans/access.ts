@@ -4,7 +4,7 @@ import { notFound } from '../../../errors.ts'
 import { requireRun } from '../runs/access.ts'
 import * as store from './store.ts'
 
-/** The plan or apply of that id, whose run the actor may read. `forTask` as in `requireRun`. */
+/** The plan or apply, if the actor may read its run. `forTask` as in `requireRun`. */
 export async function requirePhase(
   ctx: Ctx,
   id: string,
@@ -16,15 +16,15 @@ export async function requirePhase(
   return { phase, run }
 }
 
-/** Those of the plans and applies whose run the actor may read. */
+/** The plans and applies with these ids whose run the actor may read. */
 export async function listReadablePhases(ctx: Ctx, ids: readonly string[]): Promise<store.Phase[]> {
   if (ids.length === 0) return []
   const rows = await store.findPhases(ctx.db, ctx.actor, ids)
   return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
 }
 
-/** A phase of a run that has been authorised. */
-export async function findRunPhase(ctx: Ctx, id: string): Promise<store.Phase> {
+/** The plan or apply of a run that is already authorised. */
+export async function requireRunPhase(ctx: Ctx, id: string): Promise<store.Phase> {
   const phase = await store.findPhase(ctx.db, id)
   if (!phase) throw notFound('run')
   return phase

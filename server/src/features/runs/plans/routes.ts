@@ -1,18 +1,20 @@
 import { Readable } from 'node:stream'
 import { documentOf } from '@groundstate/contract/answers'
 import { planJsonAnswer, planSchema, redactedPlanJsonAnswer } from '@groundstate/contract/plans'
+import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { bytes, noContent, ok } from '../../../http/answers.ts'
+import { binary, bytes, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireRun } from '../runs/access.ts'
-import { findRunPhase, requirePhase } from './access.ts'
+import { requireRunPhase, requirePhase } from './access.ts'
 import { readLog } from './read-log.ts'
 import { planResource } from './resource.ts'
 import { openPlanJson, openRedactedPlan } from './open-artifacts.ts'
 import { MAX_READ_BYTES } from './log.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+const LOG_TYPE = 'text/plain; charset=utf-8'
 
 const PLAN = { 200: documentOf(planSchema) }
 const PLAN_JSON = {
@@ -24,6 +26,16 @@ const REDACTED = {
   summary: 'Download a plan as JSON without sensitive values',
   answers: { 200: redactedPlanJsonAnswer, 204: null },
 }
+const LOG = {
+  summary: 'Download the log of a plan or apply',
+  access: 'public',
+  prefix: '',
+  query: {
+    offset: z.int().min(0).describe('the first byte to send, 0 by default'),
+    limit: z.int().min(0).describe('the most bytes to send, at most 1048576; without it, the rest of the log is sent'),
+  },
+  answers: { 200: binary('text/plain') },
+} as const
 
 export const planRoutes: Routes = (http) => {
   http.get('/plans/:planId', { summary: 'Show a plan', answers: PLAN }, async (req) => {
@@ -32,7 +44,7 @@ export const planRoutes: Routes = (http) => {
   })
   http.get('/runs/:runId/plan', { summary: 'Show the plan of a run', answers: PLAN }, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-    return ok(planResource(req.ctx, await findRunPhase(req.ctx, run.plan_id)))
+    return ok(planResource(req.ctx, await requireRunPhase(req.ctx, run.plan_id)))
   })
 
   http.get('/plans/:planId/json-output', PLAN_JSON, async (req) =>
@@ -50,7 +62,7 @@ export const planRoutes: Routes = (http) => {
     return jsonAnswer(await openRedactedPlan(req.ctx, run.plan_id))
   })
 
-  http.get('/_objects/logs/:token', { access: 'public', prefix: '' }, async (req) => {
+  http.get('/_objects/logs/:token', LOG, async (req) => {
     const grant = req.ctx.secrets.verifyPath(req.params.token, 'log', req.ctx.now())
     if ('problem' in grant) throw notFound('log')
     const offset = readCount(req.query['offset']) ?? 0
@@ -63,13 +75,11 @@ export const planRoutes: Routes = (http) => {
   })
 }
 
-const LOG_TYPE = 'text/plain; charset=utf-8'
-
 function jsonAnswer(content: Readable | undefined) {
   return content ? bytes(content, JSON_TYPE) : noContent()
 }
 
-/** What is there of a log, for people who open its URL. */
+/** The log from `offset` to its present end, in pieces. */
 async function* restOfLog(ctx: Ctx, phaseId: string, offset: number) {
   for (let at = offset; ;) {
     const { bytes } = await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })
