@@ -5,7 +5,7 @@ import { transact } from '../../../db/db.ts'
 import { type AgentPool, requireAgentPool } from './access.ts'
 import { agentPoolAudit } from './audit.ts'
 import { withUniqueName } from './name.ts'
-import { replaceScope } from './replace-scope.ts'
+import { replacePoolScope } from './replace-scope.ts'
 import * as store from './store.ts'
 
 export async function createAgentPool(
@@ -24,7 +24,7 @@ export async function createAgentPool(
         organization_scoped: scoped ?? true,
         created_at: ctx.now(),
       })
-      await replaceScope(ctx, pool, relationships)
+      await replacePoolScope(ctx, pool, relationships)
       await recordAudit(ctx, agentPoolAudit(pool, 'create', { name }))
       return requireAgentPool(ctx, pool.id, 'agent-pools:read')
     }),

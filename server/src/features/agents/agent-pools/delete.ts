@@ -10,7 +10,7 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
   const pool = await requireAgentPool(ctx, id, 'agent-pools:manage')
   const event = agentPoolAudit({ id, organizationId: pool.organization_key }, 'destroy', { name: pool.name })
   await audited(ctx, event, async (ctx) => {
-    const users = await store.listUsers(ctx.db, ctx.actor, id)
+    const users = await store.listPoolUsage(ctx.db, ctx.actor, id)
     if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
     await store.deleteAgentPool(ctx.db, id)
   })

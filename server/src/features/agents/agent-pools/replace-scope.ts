@@ -8,7 +8,7 @@ import * as store from './store.ts'
 type PoolKey = { id: string; organizationId: string }
 
 /** Replaces the workspaces and projects that may use the pool, or may not, by those that the relationships name. */
-export async function replaceScope(
+export async function replacePoolScope(
   ctx: TransactionCtx,
   pool: PoolKey,
   {

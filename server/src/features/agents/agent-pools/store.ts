@@ -142,7 +142,7 @@ export async function replaceProjects(
  * What needs the agents of the pool: workspaces, projects, the organization itself, and unfinished runs. Those that the
  * actor may not see are not named.
  */
-export async function listUsers(db: Db, actor: Actor, poolId: string) {
+export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
   const { rows } = await sql<{ name: string }>`
     select case when ${visibleWorkspace(actor)} then 'the workspace ' || w.name else 'a workspace that you may not see' end as name
       from workspaces w where w.agent_pool_id = ${poolId}

@@ -5,7 +5,7 @@ import { transact } from '../../../db/db.ts'
 import { type AgentPool, requireAgentPool } from './access.ts'
 import { agentPoolAudit } from './audit.ts'
 import { withUniqueName } from './name.ts'
-import { replaceScope } from './replace-scope.ts'
+import { replacePoolScope } from './replace-scope.ts'
 import * as store from './store.ts'
 
 export async function updateAgentPool(
@@ -22,7 +22,7 @@ export async function updateAgentPool(
   return withUniqueName(name ?? pool.name, () =>
     transact(ctx, async (ctx) => {
       if (Object.keys(changes).length > 0) await store.updateAgentPool(ctx.db, pool.id, changes)
-      await replaceScope(ctx, key, relationships)
+      await replacePoolScope(ctx, key, relationships)
       const meta = { name: pool.name, changes: { ...attributes, ...relationships } }
       await recordAudit(ctx, agentPoolAudit(key, 'update', meta))
       return requireAgentPool(ctx, pool.id, 'agent-pools:read')

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { ATTEMPT_LIMITS, countAttempt } from './count-attempts.ts'
-import { sweepJob } from './jobs.ts'
+import { sweepSessionsJob } from './jobs.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp
@@ -79,7 +79,7 @@ test('counters are swept once they say nothing any more', async () => {
   await fail('someone', 1)
 
   app.clock.advance(ATTEMPT_LIMITS.windowMs + 1)
-  await app.jobs.enqueue(app.db, sweepJob, {})
+  await app.jobs.enqueue(app.db, sweepSessionsJob, {})
   await app.runJobs()
 
   expect(await app.db.selectFrom('sign_in_attempts').selectAll().execute()).toEqual([])

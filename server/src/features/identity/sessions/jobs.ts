@@ -3,6 +3,6 @@ import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { sweepSessions } from './sweep.ts'
 
-export const sweepJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
+export const sweepSessionsJob = jobKind('sessions.sweep', z.object({}), { concurrency: 1, retryLimit: 0 })
 
-export const sessionJobs = [jobHandler(sweepJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]
+export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSessions(ctx), { schedule: '17 * * * *' })]

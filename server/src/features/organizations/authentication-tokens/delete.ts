@@ -5,7 +5,7 @@ import * as store from '../../identity/tokens/store.ts'
 import { requireToken } from './access.ts'
 
 /** Ends a token at once, on every replica. */
-export async function deleteToken(ctx: Ctx, id: string) {
+export async function deleteAuthenticationToken(ctx: Ctx, id: string) {
   const token = await requireToken(ctx, id)
   await audited(ctx, tokenAudit('destroy', token), (ctx) => store.deleteToken(ctx.db, token.id))
 }

@@ -2,7 +2,7 @@ import { documentOf } from '@groundstate/contract/answers'
 import { tokenSchema } from '@groundstate/contract/tokens'
 import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { deleteToken } from './delete.ts'
+import { deleteAuthenticationToken } from './delete.ts'
 import { requireToken } from './access.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 
@@ -15,7 +15,7 @@ export const anyTokenRoutes: Routes = (http) => {
   http.get(PATH, SHOW, async (req) => ok(tokenResource(await requireToken(req.ctx, req.params.tokenId))))
 
   http.delete(PATH, DELETE, async (req) => {
-    await deleteToken(req.ctx, req.params.tokenId)
+    await deleteAuthenticationToken(req.ctx, req.params.tokenId)
     return noContent()
   })
 }

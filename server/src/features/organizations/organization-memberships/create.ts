@@ -23,7 +23,7 @@ export async function createMembership(ctx: Ctx, organizationName: string, input
     return await transact(ctx, async (ctx) => {
       const now = ctx.now()
       const id = ctx.newId('ou')
-      const account = await store.findAccount(ctx.db, email)
+      const account = await store.findUserByEmail(ctx.db, email)
       await store.insertMembership(ctx.db, {
         id,
         organization_id: organization.id,

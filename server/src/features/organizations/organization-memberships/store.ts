@@ -99,7 +99,7 @@ export async function listMemberships(
 }
 
 /** The account of an e-mail address, in any case; an address that waits to be confirmed does not count. */
-export async function findAccount(db: Db, email: string) {
+export async function findUserByEmail(db: Db, email: string) {
   return db
     .selectFrom('users')
     .select('id')

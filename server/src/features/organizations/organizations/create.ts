@@ -8,7 +8,7 @@ import { recordAudit } from '../../../audit/record.ts'
 import { insertOwnersTeam } from '../teams/insert.ts'
 import { type Organization, organizationAudit } from './organization.ts'
 import { requireOrganizationById } from './access.ts'
-import { settingColumns, uniqueName } from './settings.ts'
+import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
 import { POOL } from './update.ts'
 
 /** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
@@ -21,12 +21,12 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       POOL,
     )
   }
-  return uniqueName(() =>
+  return refuseTakenOrganizationName(() =>
     transact(ctx, async (ctx) => {
       const now = ctx.now()
       const id = ctx.newId('org')
       await store.insertOrganization(ctx.db, {
-        ...settingColumns(input),
+        ...organizationSettingColumns(input),
         id,
         name: input.name,
         email: input.email,

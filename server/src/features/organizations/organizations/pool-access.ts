@@ -4,7 +4,7 @@ import * as store from './store.ts'
 
 /** Throws `invalid` at `pointer` unless the agent pool belongs to the organization. */
 export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer?: string) {
-  const pool = await store.findAgentPool(ctx.db, organizationId, poolId)
+  const pool = await store.findOrganizationPool(ctx.db, organizationId, poolId)
   if (!pool) throw invalid(`there is no agent pool ${poolId} in the organization`, pointer)
 }
 

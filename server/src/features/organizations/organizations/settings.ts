@@ -2,7 +2,7 @@ import type { UpdateOrganization } from '@groundstate/contract/organizations'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
-export function settingColumns(input: UpdateOrganization['attributes']) {
+export function organizationSettingColumns(input: UpdateOrganization['attributes']) {
   return {
     collaborator_auth_policy: input['collaborator-auth-policy'],
     session_timeout: input['session-timeout'],
@@ -18,7 +18,7 @@ export function settingColumns(input: UpdateOrganization['attributes']) {
   }
 }
 
-export async function uniqueName<T>(work: () => Promise<T>) {
+export async function refuseTakenOrganizationName<T>(work: () => Promise<T>) {
   try {
     return await work()
   } catch (error) {

@@ -143,7 +143,7 @@ export async function isPoolOpenTo(
 }
 
 /** The pool, if it belongs to the organization. */
-export async function findAgentPool(db: Db, organizationId: string, id: string) {
+export async function findOrganizationPool(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('agent_pools')
     .select('id')

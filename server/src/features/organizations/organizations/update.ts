@@ -7,7 +7,7 @@ import { recordAudit } from '../../../audit/record.ts'
 import { type Organization, organizationAudit } from './organization.ts'
 import { requireOrganizationPool } from './pool-access.ts'
 import { requireOrganization, requireOrganizationById } from './access.ts'
-import { settingColumns, uniqueName } from './settings.ts'
+import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
 
 export const POOL = '/data/relationships/default-agent-pool'
 
@@ -22,10 +22,10 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   if (mode === 'agent' && !pool)
     throw invalid("default-agent-pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
-  return uniqueName(() =>
+  return refuseTakenOrganizationName(() =>
     transact(ctx, async (ctx) => {
       await store.updateOrganization(ctx.db, organization.id, {
-        ...settingColumns(attributes),
+        ...organizationSettingColumns(attributes),
         name: attributes.name,
         email: attributes.email,
         default_agent_pool_id: pool,

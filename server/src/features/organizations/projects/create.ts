@@ -8,7 +8,7 @@ import { requireProject } from './access.ts'
 import { type Project, projectAudit } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
 import * as store from './store.ts'
-import { uniqueName } from './unique-name.ts'
+import { refuseTakenProjectName } from './name.ts'
 
 /** Every organization has one; workspaces are made in it unless another project is named. Returns its id. */
 export async function insertDefaultProject(ctx: TransactionCtx, organizationId: string) {
@@ -29,7 +29,7 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
   return transact(ctx, async (ctx) => {
     const now = ctx.now()
     const id = ctx.newId('prj')
-    await uniqueName(() =>
+    await refuseTakenProjectName(() =>
       store.insertProject(ctx.db, {
         id,
         organization_id: organization.id,

@@ -7,7 +7,7 @@ import { requireProject } from './access.ts'
 import { type Project, projectAudit } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
 import * as store from './store.ts'
-import { uniqueName } from './unique-name.ts'
+import { refuseTakenProjectName } from './name.ts'
 
 export async function updateProject(ctx: Ctx, id: string, input: UpdateProject): Promise<Project> {
   const project = await requireProject(ctx, id, 'project:update')
@@ -15,7 +15,7 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
   const current = { mode: project.default_execution_mode, pool: project.default_agent_pool_id }
   const settings = await readDefaults(ctx, project.organization_id, current, input)
   return transact(ctx, async (ctx) => {
-    await uniqueName(() =>
+    await refuseTakenProjectName(() =>
       store.updateProject(ctx.db, id, {
         name: attributes.name,
         description: attributes.description,

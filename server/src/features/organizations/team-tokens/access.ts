@@ -12,7 +12,7 @@ import * as store from './store.ts'
  * the error of `refuse`.
  */
 export async function requireTeamForTokens(ctx: Ctx, teamId: string, refuse = forbidTokens) {
-  const team = await store.findTeam(ctx.db, ctx.actor, teamId)
+  const team = await store.findTokenSubject(ctx.db, ctx.actor, teamId)
   if (!team) throw notFound('team')
   const facts = readFacts(ctx.actor, { organizationId: team.organization_id, facts: team.facts })
   const can = teamPermissions(facts, {

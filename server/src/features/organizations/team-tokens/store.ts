@@ -6,7 +6,7 @@ import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** A team, the facts about its organization for `actor`, and whether the actor is one of it. */
-export async function findTeam(db: Db, actor: Actor, id: string) {
+export async function findTokenSubject(db: Db, actor: Actor, id: string) {
   const userId = actor.kind === 'user' ? actor.userId : null
   return db
     .selectFrom('teams as team')

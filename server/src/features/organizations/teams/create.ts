@@ -8,7 +8,7 @@ import { forbidden, notFound } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { insertTeam } from './insert.ts'
 import { accessChanges } from './access-attributes.ts'
-import { settingColumns, uniqueName } from './settings.ts'
+import { teamSettingColumns, refuseTakenTeamName } from './settings.ts'
 import * as store from './store.ts'
 import { type Team, teamFacts, teamAudit } from './team.ts'
 
@@ -19,12 +19,12 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
     throw forbidden(`this needs the permission teams:manage-access in the organization ${organization.name}`)
   }
   checkHoldsAccess(organization.facts, access, input.name)
-  return uniqueName(() =>
+  return refuseTakenTeamName(() =>
     transact(ctx, async (ctx) => {
       const id = await insertTeam(
         ctx,
         { organizationId: organization.id, name: input.name },
-        { ...settingColumns(input), ...access },
+        { ...teamSettingColumns(input), ...access },
       )
       await recordAudit(ctx, teamAudit({ id, name: input.name, organization_id: organization.id }, 'create'))
       return showNewTeam(ctx, id, organization.facts)

@@ -2,7 +2,7 @@ import type { UpdateTeam } from '@groundstate/contract/teams'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
-export function settingColumns(input: UpdateTeam) {
+export function teamSettingColumns(input: UpdateTeam) {
   return {
     ...(input.description !== undefined && { description: input.description || null }),
     ...(input['sso-team-id'] !== undefined && { sso_team_id: input['sso-team-id'] || null }),
@@ -13,7 +13,7 @@ export function settingColumns(input: UpdateTeam) {
   }
 }
 
-export async function uniqueName<T>(work: () => Promise<T>) {
+export async function refuseTakenTeamName<T>(work: () => Promise<T>) {
   try {
     return await work()
   } catch (error) {

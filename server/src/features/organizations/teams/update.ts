@@ -7,7 +7,7 @@ import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
 import { requireTeam } from './access.ts'
 import { accessChanges } from './access-attributes.ts'
-import { settingColumns, uniqueName } from './settings.ts'
+import { teamSettingColumns, refuseTakenTeamName } from './settings.ts'
 import * as store from './store.ts'
 import { type Team, teamAudit } from './team.ts'
 
@@ -22,10 +22,10 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
   const missing = needed.find((name) => !team.can.has(name))
   if (missing) throw forbidden(`this needs the permission ${missing} on the team ${team.name}`)
   checkHoldsAccess(team.facts, withAccess(team, access), team.name)
-  return uniqueName(() =>
+  return refuseTakenTeamName(() =>
     transact(ctx, async (ctx) => {
       await store.updateTeam(ctx.db, id, {
-        ...settingColumns(input),
+        ...teamSettingColumns(input),
         ...access,
         name: input.name,
         updated_at: ctx.now(),

@@ -6,12 +6,12 @@ import * as store from './store.ts'
 
 export async function listSiteUsers(ctx: Ctx, { page, ...filter }: store.UserFilter & { page: Page }) {
   checkSiteAdmin(ctx)
-  return store.listUsers(ctx.db, filter, page)
+  return store.listSiteUsers(ctx.db, filter, page)
 }
 
 export async function listSiteOrganizations(ctx: Ctx, { q, page }: { q: string | undefined; page: Page }) {
   checkSiteAdmin(ctx)
-  return store.listOrganizations(ctx.db, q, page)
+  return store.listSiteOrganizations(ctx.db, q, page)
 }
 
 /** The feature sets with `q` in their name. */

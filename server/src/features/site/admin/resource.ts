@@ -5,7 +5,7 @@ import type {
   SubscriptionResource,
 } from '@groundstate/contract/admin'
 import type { FeatureSet } from './feature-sets.ts'
-import type { AdminUserRow, OrganizationRow } from './store.ts'
+import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
 import { avatarPath } from '../../identity/users/resource.ts'
 
 /** A user as site administrators see them, with the e-mail address. */
@@ -34,7 +34,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUser
 }
 
 /** An organization as site administrators see it. They do not see its contents. */
-export function adminOrganizationResource(row: OrganizationRow): AdminOrganizationResource {
+export function adminOrganizationResource(row: SiteOrganizationRow): AdminOrganizationResource {
   return {
     id: row.name,
     type: 'organizations',
@@ -59,7 +59,7 @@ export function featureSetResource(set: FeatureSet): FeatureSetResource {
   }
 }
 
-export function subscriptionResource(row: OrganizationRow, set: FeatureSet): SubscriptionResource {
+export function subscriptionResource(row: SiteOrganizationRow, set: FeatureSet): SubscriptionResource {
   return {
     id: `sub-${row.id.replace(/^org-/, '')}`,
     type: 'subscriptions',

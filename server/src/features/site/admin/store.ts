@@ -34,7 +34,7 @@ function selectUsers(db: Db, filter: UserFilter) {
   return query
 }
 
-export async function listUsers(db: Db, filter: UserFilter, page: Page) {
+export async function listSiteUsers(db: Db, filter: UserFilter, page: Page) {
   const query = selectUsers(db, filter)
   const [rows, count] = await Promise.all([
     query
@@ -51,9 +51,9 @@ export async function listUsers(db: Db, filter: UserFilter, page: Page) {
   return { rows, total: count.total }
 }
 
-export type AdminUserRow = Awaited<ReturnType<typeof listUsers>>['rows'][number]
+export type AdminUserRow = Awaited<ReturnType<typeof listSiteUsers>>['rows'][number]
 
-export async function findUser(db: Db, id: string) {
+export async function findSiteUser(db: Db, id: string) {
   return db
     .selectFrom('users')
     .leftJoin('second_factors as f', 'f.user_id', 'users.id')
@@ -106,7 +106,7 @@ export async function deleteUser(db: Db, id: string) {
   await db.deleteFrom('users').where('id', '=', id).execute()
 }
 
-export async function listOrganizations(db: Db, q: string | undefined, page: Page) {
+export async function listSiteOrganizations(db: Db, q: string | undefined, page: Page) {
   let query = db.selectFrom('organizations')
   if (q !== undefined) {
     const pattern = `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`
@@ -124,9 +124,9 @@ export async function listOrganizations(db: Db, q: string | undefined, page: Pag
   return { rows, total: count.total }
 }
 
-export type OrganizationRow = Awaited<ReturnType<typeof listOrganizations>>['rows'][number]
+export type SiteOrganizationRow = Awaited<ReturnType<typeof listSiteOrganizations>>['rows'][number]
 
-export async function findOrganization(db: Db, name: string) {
+export async function findSiteOrganization(db: Db, name: string) {
   return db
     .selectFrom('organizations')
     .selectAll()
@@ -143,4 +143,4 @@ export async function updatePlan(db: Db, id: string, { plan, now }: { plan: Plan
     .executeTakeFirstOrThrow()
 }
 
-export type Plan = OrganizationRow['plan']
+export type Plan = SiteOrganizationRow['plan']

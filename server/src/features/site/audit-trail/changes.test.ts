@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestApp, type TestApp, type TestRequest, type TestResponse } from '../../../testing/app.ts'
-import { type Change, type ChangeRequest, SECRET, World } from './testing/audit-world.ts'
+import { type AuditedChange, type ChangeRequest, SECRET, World } from './testing/audit-world.ts'
 import { ACCOUNTS } from './testing/audited-accounts.ts'
-import { SETTINGS } from './testing/audited-settings.ts'
+import { SETTING_CHANGES } from './testing/audited-settings.ts'
 import { WORK } from './testing/audited-work.ts'
 import { createUser, type TestUser } from '../../../testing/factories.ts'
 
 /** Every route that changes something: its change, or why it leaves no event. */
-const TABLE: Record<string, Change | string> = { ...SETTINGS, ...WORK, ...ACCOUNTS }
+const TABLE: Record<string, AuditedChange | string> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
 const CHANGES = Object.entries(TABLE).flatMap(([route, entry]) =>
   typeof entry === 'string' ? [] : [{ route, ...entry }],
 )

@@ -7,7 +7,7 @@ import { requireStateWorkspace } from '../state-versions/access.ts'
 import { extractVersion } from '../state-versions/extract.ts'
 import { findInstances } from '../state-versions/extraction-store.ts'
 import { unpackInstances } from '../state-versions/packed-instances.ts'
-import type { WorkspaceResource } from './resource.ts'
+import type { ListedResource } from './resource.ts'
 
 const SORTS = {
   name: (instance) => instance.name,
@@ -24,7 +24,7 @@ export async function listWorkspaceResources(
   workspaceId: string,
   filter: { q: unknown; sort: unknown },
   page: Page,
-): Promise<Paged<WorkspaceResource>> {
+): Promise<Paged<ListedResource>> {
   const sort = readSort(filter.sort)
   const workspace = await requireStateWorkspace(ctx, workspaceId, 'state-versions:read')
   const id = workspace.current_state_version_id

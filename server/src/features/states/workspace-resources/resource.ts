@@ -2,9 +2,9 @@ import type { WorkspaceResourceResource } from '@groundstate/contract/workspace-
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
 
 /** One instance of a resource in a workspace's current state, and the version that it is from. */
-export type WorkspaceResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
+export type ListedResource = ExtractedInstance & { id: string; stateVersionId: string; since: Date }
 
-export function workspaceResourceResource(instance: WorkspaceResource): WorkspaceResourceResource {
+export function workspaceResourceResource(instance: ListedResource): WorkspaceResourceResource {
   const since = instance.since.toISOString()
   return {
     id: instance.id,

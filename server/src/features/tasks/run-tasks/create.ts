@@ -9,7 +9,7 @@ import { globalColumns } from './global-configuration.ts'
 import { AGENT_POOL, IS_GLOBAL } from './pointers.ts'
 import { sealKey } from './receiver.ts'
 import * as store from './store.ts'
-import { refuseTakenName } from './task-name.ts'
+import { refuseTakenTaskName } from './task-name.ts'
 import { checkReceiver } from './verify.ts'
 import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
@@ -29,7 +29,7 @@ export async function createTask(ctx: Ctx, organizationName: string, { attribute
 
   const id = ctx.newId('task')
   const now = ctx.now()
-  await refuseTakenName(attributes.name, () =>
+  await refuseTakenTaskName(attributes.name, () =>
     transact(ctx, async (ctx) => {
       await checkTaskQuota(ctx, organization)
       if (attributes['global-configuration']?.enabled && attributes.enabled !== false)

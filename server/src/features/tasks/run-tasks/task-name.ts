@@ -2,7 +2,7 @@ import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
 /** Runs `work`, and throws `invalid` when another task of the organization has the name that it stores. */
-export async function refuseTakenName(name: string, work: () => Promise<void>) {
+export async function refuseTakenTaskName(name: string, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {

@@ -9,7 +9,7 @@ import { globalColumns } from './global-configuration.ts'
 import { AGENT_POOL, IS_ENABLED, IS_GLOBAL } from './pointers.ts'
 import { type Receiver, sealKey, taskReceiver } from './receiver.ts'
 import * as store from './store.ts'
-import { refuseTakenName } from './task-name.ts'
+import { refuseTakenTaskName } from './task-name.ts'
 import { checkReceiver, type Suspect } from './verify.ts'
 import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
 
@@ -35,7 +35,7 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     ...globalColumns(attributes['global-configuration'], task.global_stages),
     updated_at: ctx.now(),
   }
-  await refuseTakenName(attributes.name ?? task.name, () =>
+  await refuseTakenTaskName(attributes.name ?? task.name, () =>
     transact(ctx, async (ctx) => {
       const changed = await store.updateTask(ctx.db, id, changes)
       if (changed?.enabled && changed.global_enabled) await checkSwitchedOn(ctx, task, attributes)

@@ -42,7 +42,7 @@ export async function removeSetProjects(ctx: Ctx, id: string, identifiers: reado
 type Scoped = Pick<VariableSet, 'id' | 'organization_id' | 'project_id'>
 
 /** Replaces the workspaces or projects where the set applies by those in the body; what is left out stays. */
-export async function replaceScope(
+export async function replaceSetScope(
   ctx: TransactionCtx,
   set: Scoped,
   { workspaces, projects }: Pick<UpdateVariableSet['relationships'], 'workspaces' | 'projects'>,

@@ -10,9 +10,9 @@ import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { variableSetAudit } from './audit.ts'
-import { replaceScope } from './change-scope.ts'
+import { replaceSetScope } from './change-scope.ts'
 import { changeVariables } from './change-variables.ts'
-import { refuseTakenName } from './name.ts'
+import { refuseTakenSetName } from './name.ts'
 
 /** Creates a set with its variables and where it applies, owned by the organization or by one of its projects. */
 export async function createVariableSet(
@@ -22,7 +22,7 @@ export async function createVariableSet(
 ): Promise<VariableSet> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const owner = await requireOwner(ctx, organization, relationships.parent?.data)
-  return refuseTakenName(() =>
+  return refuseTakenSetName(() =>
     transact(ctx, async (ctx) => {
       const id = ctx.newId('varset')
       const now = ctx.now()
@@ -38,7 +38,7 @@ export async function createVariableSet(
         updated_at: now,
       })
       const scope = { id, organization_id: organization.id, project_id: owner }
-      await replaceScope(ctx, scope, relationships)
+      await replaceSetScope(ctx, scope, relationships)
       await changeVariables(ctx, scope, relationships.vars?.data ?? [])
       await recordAudit(ctx, variableSetAudit({ ...scope, name: attributes.name }, 'create'))
       return requireVariableSet(ctx, id, 'read')

@@ -2,7 +2,7 @@ import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
 /** Runs a change that sets the name of a set. Throws `invalid` when the owner has another set of that name. */
-export async function refuseTakenName<T>(change: () => Promise<T>) {
+export async function refuseTakenSetName<T>(change: () => Promise<T>) {
   try {
     return await change()
   } catch (error) {

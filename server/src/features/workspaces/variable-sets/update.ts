@@ -6,9 +6,9 @@ import type { VariableSet } from './variable-set.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { variableSetAudit } from './audit.ts'
-import { replaceScope } from './change-scope.ts'
+import { replaceSetScope } from './change-scope.ts'
 import { changeVariables } from './change-variables.ts'
-import { refuseTakenName } from './name.ts'
+import { refuseTakenSetName } from './name.ts'
 
 /**
  * Changes a set. Workspaces and projects in the body replace those where it applies; variables are added or changed.
@@ -19,7 +19,7 @@ export async function updateVariableSet(
   { attributes, relationships }: UpdateVariableSet,
 ): Promise<VariableSet> {
   const set = await requireVariableSet(ctx, id, 'manage')
-  return refuseTakenName(() =>
+  return refuseTakenSetName(() =>
     transact(ctx, async (ctx) => {
       await store.updateVariableSet(ctx.db, id, {
         name: attributes.name,
@@ -28,7 +28,7 @@ export async function updateVariableSet(
         priority: attributes.priority ?? undefined,
         updated_at: ctx.now(),
       })
-      await replaceScope(ctx, set, relationships)
+      await replaceSetScope(ctx, set, relationships)
       const { vars, ...scope } = relationships
       await changeVariables(ctx, set, vars?.data ?? [])
       await recordAudit(ctx, variableSetAudit(set, 'update', { changes: { ...attributes, ...scope } }))

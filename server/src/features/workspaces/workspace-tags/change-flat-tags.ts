@@ -9,7 +9,7 @@ import { tagsAudit } from '../../organizations/tags/tags-audit.ts'
 import { listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
 import { addFlatTags, readTagKeys } from './add-flat-tags.ts'
 import * as store from './store.ts'
-import { listReadableOrganizations, requireOrganization } from "../../organizations/organizations/access.ts";
+import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 
 export async function addWorkspaceTags(ctx: Ctx, workspaceId: string, tags: readonly TagLinkage[]) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'tags:manage')

@@ -4,7 +4,7 @@ import { transact } from '../../../db/db.ts'
 import { requireDefaultProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { changeExecution, defaultsOf, POOL_POINTER } from './execution.ts'
 import { requireWorkspace } from './access.ts'
-import { settingColumns } from './settings.ts'
+import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { raise } from '../../../events/reaction.ts'
@@ -13,7 +13,7 @@ import type { Workspace } from './workspace.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { changeTags } from './change-tags.ts'
-import { refuseTakenName } from './name.ts'
+import { refuseTakenWorkspaceName } from './name.ts'
 
 /** Creates a workspace, in the organization's default project unless the body names another. */
 export async function createWorkspace(
@@ -45,8 +45,8 @@ export async function createWorkspace(
     await raise(ctx, workspaceCreating, { organization })
     const now = ctx.now()
     const id = ctx.newId('ws')
-    const { engine_version, ...columns } = settingColumns(input.attributes, clientEngine)
-    await refuseTakenName(input.attributes.name, () =>
+    const { engine_version, ...columns } = workspaceSettingColumns(input.attributes, clientEngine)
+    await refuseTakenWorkspaceName(input.attributes.name, () =>
       store.insertWorkspace(ctx.db, {
         ...columns,
         id,

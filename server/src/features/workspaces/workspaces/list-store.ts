@@ -127,7 +127,7 @@ type Query = { organizationId: string; reach: Reach | undefined; filter: Workspa
  * One page. The ids are found first, so that nothing else is read for rows that the page leaves out. With `counts` each
  * row has the total of all pages, with `grants` what teams grant on it.
  */
-export async function listPage(
+export async function listWorkspaceRows(
   db: Db,
   actor: Actor,
   { organizationId, reach, filter }: Query,

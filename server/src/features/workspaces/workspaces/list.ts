@@ -38,7 +38,7 @@ async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: 
   const grants = dependsOnGrants(facts)
   const counts = isFiltered(query.filter) || actor.kind === 'run'
   const [rows, count] = await Promise.all([
-    store.listPage(db, actor, query, { ...window, counts, grants }),
+    store.listWorkspaceRows(db, actor, query, { ...window, counts, grants }),
     counts ? undefined : store.countByProjects(db, query.organizationId, []),
   ])
   return { rows, total: count?.all ?? (await totalOf(db, actor, query, rows)) }
@@ -51,7 +51,7 @@ async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { gr
   const walked = ((window.offset + window.limit) * count.all) / Math.max(1, visible)
   const query = { ...rest, reach: { ...grants, strategy: walked < visible ? ('scan' as const) : ('collect' as const) } }
   const counts = isFiltered(query.filter)
-  const rows = await store.listPage(db, actor, query, { ...window, counts, grants: true })
+  const rows = await store.listWorkspaceRows(db, actor, query, { ...window, counts, grants: true })
   return { rows, total: counts ? await totalOf(db, actor, query, rows) : visible }
 }
 

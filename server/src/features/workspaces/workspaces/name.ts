@@ -2,7 +2,7 @@ import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
 /** Runs a change that sets the name of a workspace. Throws `invalid` when another one of the organization has it. */
-export async function refuseTakenName<T>(name: string, work: () => Promise<T>) {
+export async function refuseTakenWorkspaceName<T>(name: string, work: () => Promise<T>) {
   try {
     return await work()
   } catch (error) {

@@ -9,7 +9,7 @@ type Attributes = UpdateWorkspace['attributes']
  * `clientEngine` is the version of the command line that sends the body. A command line writes its own version into
  * each workspace that it creates, so that version was not chosen by the user.
  */
-export function settingColumns(
+export function workspaceSettingColumns(
   attributes: Attributes,
   clientEngine: string | undefined,
 ): Updateable<Schema['workspaces']> {

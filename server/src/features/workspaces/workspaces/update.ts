@@ -5,13 +5,13 @@ import { forbidden } from '../../../errors.ts'
 import { requireProjectIn } from '../../organizations/projects/access.ts'
 import { changeExecution, defaultsOf, POOL_POINTER } from './execution.ts'
 import { requireWorkspace, requireWorkspaceBy } from './access.ts'
-import { settingColumns } from './settings.ts'
+import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import type { Workspace } from './workspace.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { changeTags } from './change-tags.ts'
-import { refuseTakenName } from './name.ts'
+import { refuseTakenWorkspaceName } from './name.ts'
 
 /** Changes settings, moves the workspace to another project, and replaces its tags, as far as the body says. */
 export async function updateWorkspace(
@@ -43,9 +43,9 @@ export async function updateWorkspace(
     await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: POOL_POINTER })
   }
   return transact(ctx, async (ctx) => {
-    await refuseTakenName(input.attributes.name ?? workspace.name, () =>
+    await refuseTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
       store.updateWorkspace(ctx.db, workspace.id, {
-        ...settingColumns(input.attributes, clientEngine),
+        ...workspaceSettingColumns(input.attributes, clientEngine),
         ...execution,
         project_id: project?.id,
         updated_at: ctx.now(),

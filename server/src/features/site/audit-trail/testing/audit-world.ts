@@ -31,9 +31,9 @@ export type ChangeRequest = Pick<TestRequest, 'body' | 'headers'> & {
 }
 
 /** A route's change: its events as `type action`, and how to make one more of it. */
-export type Change = { events: string; make: (world: World) => Promise<ChangeRequest> | ChangeRequest }
+export type AuditedChange = { events: string; make: (world: World) => Promise<ChangeRequest> | ChangeRequest }
 
-export function change(events: string, make: Change['make']): Change {
+export function change(events: string, make: AuditedChange['make']): AuditedChange {
   return { events, make }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { approve } from '../../../identity/oauth/approve.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
-import { type Change, change, csrfOf, data, formRequest, many, one, SECRET, type World } from './audit-world.ts'
+import { type AuditedChange, change, csrfOf, data, formRequest, many, one, SECRET, type World } from './audit-world.ts'
 import { createBrowser } from '../../../../testing/browser.ts'
 import { addMember } from '../../../../testing/teams.ts'
 
@@ -81,7 +81,7 @@ const onUser = (action: string, make = async (w: World) => (await w.person()).id
   change(`user ${action}`, async (w) => ({ ids: [await make(w)] }))
 
 /** Who there is and who may do what: teams, members, grants, tokens, accounts, sessions, and the site itself. */
-export const ACCOUNTS: Record<string, Change | string> = {
+export const ACCOUNTS: Record<string, AuditedChange | string> = {
   'POST /organizations/:organization/teams': change('team create', (w) => ({
     ids: [w.organization.name],
     body: data('teams', { name: w.name('team') }),

@@ -1,4 +1,4 @@
-import { type Change, change, data, many, one, SECRET, type World } from './audit-world.ts'
+import { type AuditedChange, change, data, many, one, SECRET, type World } from './audit-world.ts'
 
 const tag = (key: string) => ({ data: [{ type: 'tag-bindings', attributes: { key, value: 'x' } }] })
 const flatTag = (name: string) => ({ data: [{ type: 'tags', attributes: { name } }] })
@@ -51,7 +51,7 @@ async function nameOf(w: World, workspace: string) {
 }
 
 /** What people set up: organizations, projects, workspaces, variables, tags, pools and tasks. */
-export const SETTINGS: Record<string, Change | string> = {
+export const SETTING_CHANGES: Record<string, AuditedChange | string> = {
   'POST /organizations': change('organization create', (w) => ({
     body: data('organizations', { name: w.name('organization'), email: 'a@example.com' }),
   })),

@@ -1,5 +1,5 @@
 import { tokenContext } from '../../../tasks/task-results/access-token.ts'
-import { type Change, change, data, one, type World } from './audit-world.ts'
+import { type AuditedChange, change, data, one, type World } from './audit-world.ts'
 import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from '../../../../testing/runs.ts'
 import { md5, rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
 
@@ -60,7 +60,7 @@ async function softDeletedConfiguration(w: World) {
 }
 
 /** What happens in workspaces: configurations, runs, states, and what run tasks say. */
-export const WORK: Record<string, Change | string> = {
+export const WORK: Record<string, AuditedChange | string> = {
   'POST /workspaces/:workspaceId/configuration-versions': change('configuration_version create', async (w) => ({
     ids: [await w.workspace()],
     body: data('configuration-versions'),

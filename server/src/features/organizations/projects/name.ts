@@ -1,7 +1,7 @@
 import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 
-export async function uniqueName<T>(work: () => Promise<T>) {
+export async function refuseTakenProjectName<T>(work: () => Promise<T>) {
   try {
     return await work()
   } catch (error) {
