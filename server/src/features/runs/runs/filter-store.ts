@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Operation, RunFilter } from './filter.ts'
+import type { RunOperation, RunFilter } from './filter.ts'
 
 const OPERATION_CONDITIONS = {
   plan_only: sql<boolean>`r.plan_only`,
@@ -8,7 +8,7 @@ const OPERATION_CONDITIONS = {
   destroy: sql<boolean>`r.is_destroy`,
   empty_apply: sql<boolean>`r.allow_empty_apply`,
   plan_and_apply: sql<boolean>`not (r.plan_only or r.save_plan or r.refresh_only or r.is_destroy or r.allow_empty_apply)`,
-} as const satisfies Record<Operation, RawBuilder<boolean>>
+} as const satisfies Record<RunOperation, RawBuilder<boolean>>
 
 /** The SQL condition of a filter, on runs `r` in workspaces `w`. */
 export function filterCondition(filter: RunFilter): RawBuilder<boolean> {

@@ -10,7 +10,7 @@ export const OPERATIONS = [
   'empty_apply',
   'plan_and_apply',
 ] as const
-export type Operation = (typeof OPERATIONS)[number]
+export type RunOperation = (typeof OPERATIONS)[number]
 
 const GROUPS = { non_final: UNFINISHED, final: FINAL, discardable: DISCARDABLE } as const satisfies Record<
   string,
@@ -21,7 +21,7 @@ const GROUPS = { non_final: UNFINISHED, final: FINAL, discardable: DISCARDABLE }
 export type RunFilter = {
   statuses?: readonly string[] | undefined
   groupStatuses?: readonly string[] | undefined
-  operations?: readonly Operation[] | undefined
+  operations?: readonly RunOperation[] | undefined
   sources?: readonly string[] | undefined
   workspaceNames?: readonly string[] | undefined
   agentPoolNames?: readonly string[] | undefined
