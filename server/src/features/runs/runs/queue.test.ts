@@ -21,8 +21,8 @@ async function lock(setting: Awaited<ReturnType<typeof createRunSetting>>, actio
   expect(response.status).toBe(200)
 }
 
-describe('the line of a workspace', () => {
-  test('runs go one after the other, and say for whom they wait', async () => {
+describe('the queue of a workspace', () => {
+  test('runs execute one after the other, and say which run they wait for', async () => {
     const setting = await createRunSetting(app)
     const [first, second, third] = [
       await createRun(app, setting),
@@ -47,7 +47,7 @@ describe('the line of a workspace', () => {
     await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
-  test('a lock that a person holds keeps runs back, and the unlock lets the next one go', async () => {
+  test("a user's lock holds runs back, and the unlock starts the next one", async () => {
     const setting = await createRunSetting(app)
     await lock(setting, 'lock', 'maintenance')
 
@@ -67,7 +67,7 @@ describe('the line of a workspace', () => {
     expect((await readWorkspace(app, setting)).attributes).toMatchObject({ locked: false, 'waiting-reason': null })
   })
 
-  test('the first in line behind a person is the current run, by which terraform knows for whom it waits', async () => {
+  test("the first run behind a user's lock is the current run, which tells terraform what it waits for", async () => {
     const setting = await createRunSetting(app)
     const current = async () => (await readWorkspace(app, setting)).relationships['current-run'].data
     await lock(setting, 'lock')
@@ -81,7 +81,7 @@ describe('the line of a workspace', () => {
     await actOnRun(app, setting, { run: second, action: 'cancel' })
   })
 
-  test('a run that is taken out of the line leaves the others in order', async () => {
+  test('a run that leaves the queue keeps the others in order', async () => {
     const setting = await createRunSetting(app)
     const [first, second, third] = [
       await createRun(app, setting),
@@ -116,7 +116,7 @@ describe('the line of a workspace', () => {
     await actOnRun(app, setting, { run: third, action: 'cancel' })
   })
 
-  test('an apply is not pushed aside', async () => {
+  test('a forced run does not replace a run that is applying', async () => {
     const setting = await createRunSetting(app)
     const first = await createRun(app, setting, { 'auto-apply': true })
     const second = await createRun(app, setting)
@@ -151,7 +151,7 @@ describe('a cancel', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
-  test('by force is nothing for a run that no agent works on', async () => {
+  test('by force is refused for a run that no agent works on', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
     await (await agent.take()).finish({ hasChanges: true })

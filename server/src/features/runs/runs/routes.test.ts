@@ -4,7 +4,6 @@ import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
   actOnRun,
-  createConfigurationVersion,
   createRun,
   createRunSetting,
   postRun,
@@ -105,7 +104,7 @@ describe('a run', () => {
     expect(await runStatus(app, setting, run)).toBe('planned_and_finished')
   })
 
-  test('with auto-apply needs nobody', async () => {
+  test('with auto-apply needs no confirmation', async () => {
     const setting = await createRunSetting(app, { 'auto-apply': true })
     const run = await createRun(app, setting)
 
@@ -127,7 +126,7 @@ describe('a run', () => {
     expect(apply.json().data.attributes.status).toBe('unreachable')
   })
 
-  test('whose plan fails is errored and lets the workspace go', async () => {
+  test('whose plan fails is errored and unlocks the workspace', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
 
@@ -140,7 +139,7 @@ describe('a run', () => {
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 
-  test('that plans only holds nothing', async () => {
+  test('that plans only does not lock the workspace', async () => {
     const setting = await createRunSetting(app)
     const first = await createRun(app, setting)
 
@@ -176,55 +175,7 @@ describe('a run', () => {
     expect([structured, human]).toEqual([true, false])
   })
 
-  test.each([
-    [{ 'is-destroy': true, 'refresh-only': true }, 'exclude each other'],
-    [{ 'terraform-version': '1.9.0' }, 'only together with plan-only'],
-    [{ 'plan-only': true, 'save-plan': true }, 'exclude each other'],
-    [{ configurationVersionId: 'cv-nope' }, 'no configuration version cv-nope'],
-  ])('%j is refused', async (attributes, detail) => {
-    const setting = await createRunSetting(app)
-
-    const response = await postRun(app, setting, attributes)
-
-    expect(response.status).toBe(422)
-    expect(response.text).toContain(detail)
-  })
-
-  test('without any configuration is refused', async () => {
-    const setting = await createRunSetting(app)
-    const { id } = await createConfigurationVersion(app, setting)
-
-    const response = await postRun(app, setting, { configurationVersionId: id })
-
-    expect(response.status).toBe(422)
-    expect(response.text).toContain('has not been uploaded yet')
-  })
-
-  test('of single actions is refused: it would be one of everything', async () => {
-    const setting = await createRunSetting(app)
-
-    const response = await postRun(app, setting, { 'invoke-action-addrs': ['action.local_command.a'] })
-
-    expect(response.status).toBe(422)
-    expect(response.json().errors[0].source.pointer).toBe('/data/attributes/invoke-action-addrs')
-  })
-
-  test('a destroy is refused where the workspace allows none', async () => {
-    const setting = await createRunSetting(app, { 'allow-destroy-plan': false })
-
-    expect((await postRun(app, setting, { 'is-destroy': true })).status).toBe(422)
-  })
-
-  test('of a workspace that executes locally is refused', async () => {
-    const setting = await createRunSetting(app, { 'execution-mode': 'local' })
-
-    const response = await postRun(app, setting)
-
-    expect(response.status).toBe(422)
-    expect(response.text).toContain('execution mode local')
-  })
-
-  test('is nothing to a stranger', async () => {
+  test('is not found by a stranger', async () => {
     const setting = await createRunSetting(app)
     const stranger = await createUser(app)
     const run = await createRun(app, setting)
@@ -252,7 +203,7 @@ describe('a failed apply of an auto-applied run', () => {
     expect(await runStatus(app, setting, run)).toBe('errored')
   })
 
-  test('is told after two seconds at the latest', async () => {
+  test('is reported after two seconds at the latest', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting, { 'auto-apply': true })
     await work()
@@ -264,132 +215,4 @@ describe('a failed apply of an auto-applied run', () => {
     expect(await runStatus(app, setting, run)).toBe('errored')
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
-})
-
-describe('a saved plan', () => {
-  test('waits without holding the workspace, and is applied when asked', async () => {
-    const setting = await createRunSetting(app)
-    const saved = await createRun(app, setting, { 'save-plan': true })
-    await work()
-    expect(await runStatus(app, setting, saved)).toBe('planned_and_saved')
-    expect((await readRun(app, setting, saved)).attributes.actions['is-confirmable']).toBe(true)
-    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
-    const other = await createRun(app, setting)
-
-    expect((await actOnRun(app, setting, { run: saved, action: 'apply' })).status).toBe(202)
-
-    expect(await runStatus(app, setting, saved)).toBe('confirmed')
-    expect((await readRun(app, setting, saved)).attributes['waiting-reason']).toBe(`1st in line behind ${other}`)
-    await work({ hasChanges: false })
-    expect(await runStatus(app, setting, saved)).toBe('apply_queued')
-    await work()
-    expect(await runStatus(app, setting, saved)).toBe('applied')
-  })
-
-  test('is refused as stale once the state has moved on', async () => {
-    const setting = await createRunSetting(app)
-    const saved = await createRun(app, setting, { 'save-plan': true })
-    await work()
-    await moveState(setting)
-
-    const response = await actOnRun(app, setting, { run: saved, action: 'apply' })
-
-    expect(response.status).toBe(409)
-    expect(response.text).toContain('stale')
-    expect((await readRun(app, setting, saved)).attributes.actions['is-confirmable']).toBe(false)
-  })
-
-  test('that became stale while it waited is errored', async () => {
-    const setting = await createRunSetting(app)
-    const saved = await createRun(app, setting, { 'save-plan': true })
-    await work()
-    const other = await createRun(app, setting, { 'auto-apply': true })
-    await work()
-    const apply = await agent.take()
-    await actOnRun(app, setting, { run: saved, action: 'apply' })
-    await writeState(apply.token, setting.workspaceId)
-
-    await apply.finish()
-
-    expect(await runStatus(app, setting, other)).toBe('applied')
-    expect((await readRun(app, setting, saved)).attributes).toMatchObject({ status: 'errored' })
-    expect((await readRun(app, setting, saved)).attributes['error-message']).toContain('state has moved on')
-    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
-  })
-})
-
-const STATE = { version: 4, serial: 1, lineage: 'l', terraform_version: '1.11.4', outputs: {}, resources: [] }
-
-async function writeState(token: string, workspaceId: string) {
-  const raw = Buffer.from(JSON.stringify(STATE))
-  const { createHash } = await import('node:crypto')
-  const response = await app.request({
-    method: 'POST',
-    url: `/api/v2/workspaces/${workspaceId}/state-versions`,
-    token,
-    body: {
-      data: {
-        type: 'state-versions',
-        attributes: {
-          serial: 1,
-          lineage: 'l',
-          md5: createHash('md5').update(raw).digest('hex'),
-          state: raw.toString('base64'),
-        },
-      },
-    },
-  })
-  expect(response.status).toBe(201)
-}
-
-async function moveState(setting: Awaited<ReturnType<typeof createRunSetting>>) {
-  const lock = (action: string) =>
-    app.request({
-      method: 'POST',
-      url: `/api/v2/workspaces/${setting.workspaceId}/actions/${action}`,
-      token: setting.user.token,
-      body: {},
-    })
-  expect((await lock('lock')).status).toBe(200)
-  await writeState(setting.user.token, setting.workspaceId)
-  expect((await lock('unlock')).status).toBe(200)
-}
-
-test('the state that the engine wrote becomes current when its run ends', async () => {
-  const setting = await createRunSetting(app)
-  await createRun(app, setting, { 'auto-apply': true })
-  await work()
-  const apply = await agent.take()
-  await writeState(apply.token, setting.workspaceId)
-
-  await apply.finish()
-
-  const url = `/api/v2/workspaces/${setting.workspaceId}/current-state-version`
-  const current = await app.request({ url, token: setting.user.token })
-  expect(current.json().data.attributes.serial).toBe(1)
-})
-
-test('events and comments tell what happened, and by whom', async () => {
-  const setting = await createRunSetting(app)
-  const run = await createRun(app, setting)
-  await actOnRun(app, setting, { run, action: 'cancel', comment: 'changed my mind' })
-  await app.request({
-    method: 'POST',
-    url: `/api/v2/runs/${run}/comments`,
-    token: setting.user.token,
-    body: { data: { type: 'comments', attributes: { body: 'for the record' } } },
-  })
-
-  const url = `/api/v2/runs/${run}/run-events?include=actor,comment`
-  const events = (await app.request({ url, token: setting.user.token })).json()
-  const comments = await app.request({ url: `/api/v2/runs/${run}/comments`, token: setting.user.token })
-
-  expect(events.data.map((event: any) => event.attributes.action)).toEqual(['created', 'canceled', 'commented'])
-  expect(events.included.map((resource: any) => resource.type)).toEqual(['users', 'comments', 'comments'])
-  expect(comments.json().data.map((comment: any) => comment.attributes.body)).toEqual([
-    'changed my mind',
-    'for the record',
-  ])
-  const [event] = events.data
-  expect((await app.request({ url: `/api/v2/run-events/${event.id}`, token: setting.user.token })).status).toBe(200)
 })
