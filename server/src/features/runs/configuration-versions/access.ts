@@ -22,14 +22,14 @@ export async function requireConfigurationVersion(
   return { ...version, can: access.can }
 }
 
-/** Those of the versions that the actor may read. */
+/** The versions with these ids that the actor may read. */
 export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly string[]) {
   if (ids.length === 0) return []
   const rows = await store.findConfigurationVersions(ctx.db, ctx.actor, ids)
   return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
 }
 
-/** The version that a run is made of. The token of a task result may read the version of its own run. */
+/** The configuration version of a run. The token of a task result may read the version of its own run. */
 export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
   const run = await requireRun(ctx, runId, 'runs:read', { forTask: true })
   const version = await store.findConfigurationVersionRow(ctx.db, run.configuration_version_id)

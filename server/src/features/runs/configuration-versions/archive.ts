@@ -7,7 +7,7 @@ import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { configurationVersionAudit } from './audit.ts'
 import { requireConfigurationVersion } from './access.ts'
 
-/** Gives the archive of a version up. Throws `conflict` for one that a run needs, or that is the workspace's own. */
+/** Deletes the archive of a version. Throws `conflict` if it is current in its workspace or a run needs it. */
 export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
   const version = await requireConfigurationVersion(ctx, id, 'runs:apply')
   if (version.status !== 'uploaded')
@@ -16,7 +16,7 @@ export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
     const workspace = await lockWorkspaceRow(ctx.db, version.workspace_id)
     if (workspace?.current_configuration_version_id === id)
       throw conflict('transition not allowed: the configuration could not be archived because it is current')
-    const run = await store.isInUse(ctx.db, id)
+    const run = await store.findRunInNeed(ctx.db, id)
     if (run !== undefined) throw conflict(`transition not allowed: the configuration is needed by ${run}`)
     const now = ctx.now()
     const row = await store.updateStatus(ctx.db, id, {

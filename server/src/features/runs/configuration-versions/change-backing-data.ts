@@ -33,7 +33,7 @@ export async function changeBackingData(ctx: Ctx, id: string, action: BackingDat
     const workspace = await lockWorkspaceRow(ctx.db, version.workspace_id)
     if (action === 'soft_delete' && workspace?.current_configuration_version_id === id)
       throw badRequest('transition not allowed: it is the current configuration version of its workspace')
-    const run = action === 'soft_delete' ? await store.isInUse(ctx.db, id) : undefined
+    const run = action === 'soft_delete' ? await store.findRunInNeed(ctx.db, id) : undefined
     if (run !== undefined) throw badRequest(`transition not allowed: the configuration version is needed by ${run}`)
     const changes = forGood ? { blob_key: null, size: null } : {}
     const row = await store.updateStatus(ctx.db, id, { from, to, stamp, now: ctx.now(), changes })

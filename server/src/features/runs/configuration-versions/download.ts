@@ -4,7 +4,7 @@ import { notFound } from '../../../errors.ts'
 import * as store from './store.ts'
 import { requireConfigurationVersion, requireConfigurationOfRun } from './access.ts'
 
-/** The archive of a version, for people who may see how it came to be, and for the tasks of a run that is made of it. */
+/** The archive of a version, for actors who may read its runs, and for the tasks of a run that uses the version. */
 export async function openConfiguration(ctx: Ctx, id: string): Promise<{ content: Readable; size: number | null }> {
   if (ctx.actor.kind === 'task') {
     const version = await requireConfigurationOfRun(ctx, ctx.actor.runId)
@@ -22,7 +22,7 @@ export async function openArchive(
   return { content: await ctx.blobs.open(version.blob_key), size: version.size }
 }
 
-/** The archive for a job that has been authorised. */
+/** The archive for a job that is already authorised. */
 export async function openJobConfiguration(ctx: Ctx, id: string) {
   const version = await store.findConfigurationVersionRow(ctx.db, id)
   if (!version) throw notFound('configuration version')

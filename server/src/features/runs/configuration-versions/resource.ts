@@ -3,7 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import type { ConfigurationVersionRow } from './store.ts'
 import { uploadUrl } from './urls.ts'
 
-/** A configuration version; `runId` where the run that was made of it is known. */
+/** `runId` is the run of the version, if it was loaded. */
 export function configurationVersionResource(
   ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>,
   version: ConfigurationVersionRow,

@@ -7,12 +7,12 @@ import { type Page, pageOffset } from '../../../db/page.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 
-/** The statement that inserts a version, to be run along with others. */
+/** The statement that inserts a version; the caller executes it. */
 export function insertConfigurationVersion(db: Db, row: Insertable<Schema['configuration_versions']>) {
   return db.insertInto('configuration_versions').values(row).returningAll()
 }
 
-/** Versions with their workspace, and the facts about it for `actor`. */
+/** Versions with their workspace and its facts for `actor`. */
 function selectVersions(db: Db, actor: Actor) {
   return db
     .selectFrom('configuration_versions as cv')
@@ -26,12 +26,12 @@ export async function findConfigurationVersion(db: Db, actor: Actor, id: string)
   return selectVersions(db, actor).where('cv.id', '=', id).executeTakeFirst()
 }
 
-/** A version by its id alone, for whoever holds a signed URL of it. */
+/** A version without an access check, for signed URLs and jobs. */
 export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** What decides whether a run can be made of a version; undefined when it is not one of the workspace. */
+/** What decides whether a run can use a version; undefined if the workspace has no such version. */
 export async function findVersionForRun(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
   return db
     .selectFrom('configuration_versions')
@@ -56,7 +56,7 @@ export async function listConfigurationVersions(db: Db, { workspaceId, page }: {
 
 type Status = ConfigurationVersionRow['status']
 
-/** Moves a version on if it still has the status `from`, and notes when; undefined when it has not. */
+/** Changes the status of a version and records the time; undefined if its status is no longer `from`. */
 export async function updateStatus(
   db: Db,
   id: string,
@@ -89,8 +89,8 @@ export async function setCurrentConfiguration(db: Db, { id, workspaceId }: { id:
     .execute()
 }
 
-/** Whether a run that has not ended still needs the archive. */
-export async function isInUse(db: Db, id: string) {
+/** The id of an unfinished run that needs the archive. */
+export async function findRunInNeed(db: Db, id: string) {
   const row = await db
     .selectFrom('runs')
     .select('id')
@@ -103,7 +103,7 @@ export async function isInUse(db: Db, id: string) {
   return row?.id
 }
 
-/** The keys of the archives that these versions name. */
+/** The blob keys of the archives of these versions. */
 export async function findNamedArchives(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('configuration_versions')

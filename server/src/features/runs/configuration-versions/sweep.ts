@@ -3,7 +3,7 @@ import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
 import { ARCHIVE_PREFIX } from './blob-key.ts'
 import * as store from './store.ts'
 
-/** Deletes archives that no configuration version names: those of broken uploads, and of deleted workspaces. */
+/** Deletes archives without a configuration version: from broken uploads and deleted workspaces. */
 export async function sweepArchives(ctx: Ctx, signal: AbortSignal) {
   const named = async (keys: readonly string[]) =>
     store.findNamedArchives(

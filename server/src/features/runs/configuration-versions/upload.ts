@@ -11,13 +11,13 @@ import { recordAudit } from '../../../audit/record.ts'
 import { insertUploadedRun } from '../runs/create.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 
-/** The largest archive, in bytes as it is sent. */
+/** The maximum size of a compressed archive, in bytes. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 
 /**
- * Takes the archive of a configuration version, and starts its run when it asks for one. All of it is done when this
- * returns: a client that looks right afterwards finds the version `uploaded`. An archive that must not be unpacked makes
- * the version `errored` and throws `invalid`; a connection that breaks leaves it as it was.
+ * Stores the archive of a configuration version, and creates its run if the version has `auto_queue_runs`. When this
+ * returns, the version is `uploaded`, since clients check its status at once. An unsafe archive makes the version
+ * `errored` and throws `invalid`. A broken connection does not change the version.
  */
 export async function uploadConfiguration(ctx: Ctx, token: string, archive: Readable) {
   const id = readUploadUrl(ctx, token)
@@ -25,7 +25,7 @@ export async function uploadConfiguration(ctx: Ctx, token: string, archive: Read
   if (!version) throw notFound('upload')
   checkPending(version)
 
-  // Each attempt has a key of its own, as one that was cut off by a kill may have left a blob.
+  // Each attempt has its own key: an attempt that was killed may have left a blob.
   const key = `${ARCHIVE_PREFIX}${version.id}/${ctx.newId('upload')}`
   const { size } = await ctx.blobs.put(key, archive, { maxBytes: MAX_ARCHIVE_BYTES, compress: false }).catch(translate)
   try {

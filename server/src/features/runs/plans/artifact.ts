@@ -2,7 +2,7 @@ import type { ArtifactKind } from '@groundstate/contract/agent'
 
 export const ARTIFACT_PREFIX = 'runs/'
 
-/** Where an agent's files are kept; each is written once by one job. */
+/** The blob key of a file that an agent uploads; one job writes it, once. */
 export function artifactKey(runId: string, jobId: string, kind: ArtifactKind) {
   return `${ARTIFACT_PREFIX}${runId}/${jobId}/${kind}`
 }

@@ -5,7 +5,7 @@ import { SEGMENT_BYTES, segmentKey } from './log.ts'
 
 const COMPACTION_BATCH = 200
 
-/** Moves logs of phases that ended before `before` out of the rows. Runs again harmlessly after a kill. */
+/** Moves the logs of phases that ended before `before` from rows to blobs. It can be repeated after a crash. */
 export async function compactLogs(ctx: Ctx, before: Date, signal?: AbortSignal) {
   for (;;) {
     const phases = await store.listUncompacted(ctx.db, { before, limit: COMPACTION_BATCH })
@@ -22,7 +22,7 @@ async function compactLog(ctx: Ctx, phaseId: string) {
   for (let index = 0; ; index += 1) {
     const from = index * SEGMENT_BYTES
     const log = await store.findLog(ctx.db, phaseId, { from, to: from + SEGMENT_BYTES })
-    // Another process may have been faster.
+    // Another process may have moved the log already.
     if (!log || log.log_size !== null) return
     size = log.chunks_end ?? 0
     if (!log.bytes || log.bytes.length === 0) break

@@ -9,8 +9,8 @@ import { artifactKey } from './artifact.ts'
 import { requirePhase } from './access.ts'
 
 /**
- * The full plan as JSON, undefined until there is one. It holds sensitive values in the clear, those of variables too, so
- * it takes admin access to the workspace; others are told that there is nothing, as clients expect.
+ * The full plan as JSON; undefined until it exists. It contains sensitive values in plain text, also of variables, so
+ * it requires admin access to the workspace. For others it throws `not-found`, as clients expect.
  */
 export async function openPlanJson(ctx: Ctx, planId: string) {
   const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan', forTask: true })
@@ -18,13 +18,13 @@ export async function openPlanJson(ctx: Ctx, planId: string) {
   return openArtifact(ctx, phase, 'plan-json')
 }
 
-/** The plan as the command line renders it, without sensitive values; undefined until there is one. */
+/** The plan for the command line to render, without sensitive values; undefined until it exists. */
 export async function openRedactedPlan(ctx: Ctx, planId: string) {
   const { phase } = await requirePhase(ctx, planId, { kind: 'plan' })
   return openArtifact(ctx, phase, 'plan-json-redacted')
 }
 
-/** The state that the engine could not store at the end of an apply. Throws `not-found` where there is none. */
+/** The state that the engine could not store at the end of an apply. Throws `not-found` if there is none. */
 export async function openErroredState(ctx: Ctx, applyId: string): Promise<Readable> {
   const { phase, run } = await requirePhase(ctx, applyId, { kind: 'apply' })
   const content = run.can.has('state-versions:read') ? await openArtifact(ctx, phase, 'errored-state') : undefined

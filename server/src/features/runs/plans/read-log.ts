@@ -7,21 +7,21 @@ import * as store from './store.ts'
 import { MAX_READ_BYTES, SEGMENT_BYTES, segmentKey } from './log.ts'
 
 /**
- * Logs as clients of the public API read them: a byte 0x02 first and, once the phase has ended, 0x03 last; both count in
- * offsets. While a phase is at work its log grows in rows, that any replica can read; afterwards it moves to blobs.
+ * In the public API, a log starts with the byte 0x02 and, once the phase has ended, ends with 0x03; offsets count both.
+ * The log of a running phase is stored in rows, which every replica can read. After the end it moves to blobs.
  */
 const STX = Buffer.from([2])
 const ETX = Buffer.from([3])
 export type LogPiece = { bytes: Buffer; isEnd: boolean }
 
-/** Bytes of a log from `offset` on, empty where there are none yet; `isEnd` when nothing will ever follow them. */
+/** The bytes of a log from `offset` on, empty if there are none yet; `isEnd` says that the log ends with them. */
 export async function readLog(
   ctx: Ctx,
   phaseId: string,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<LogPiece> {
   const size = Math.min(limit, MAX_READ_BYTES)
-  // Offset 0 is the framing byte: the content itself begins at 1.
+  // Offset 0 is the byte 0x02: the content begins at 1.
   const from = Math.max(0, offset - 1)
   const to = Math.max(from, offset + size - 1)
   const log = await store.findLog(ctx.db, phaseId, { from, to })
@@ -40,7 +40,7 @@ export async function readLog(
   return { bytes, isEnd: over && offset + bytes.length >= contentSize + 2 }
 }
 
-/** An apply that failed may wait for its log to be opened before it says so. */
+/** A failed apply may defer its status until a client opens the log. */
 async function openLog(ctx: Ctx, log: { id: string; run_id: string; held_until: Date | null }) {
   await store.markLogOpened(ctx.db, log.id, ctx.now())
   if (log.held_until !== null) await advanceRun({ ...ctx, actor: SYSTEM }, log.run_id)

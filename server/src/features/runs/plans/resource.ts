@@ -56,7 +56,7 @@ function phaseAttributes(ctx: UrlCtx, phase: Phase) {
   }
 }
 
-/** The status `running` is known to clients as the start. */
+/** Clients know the timestamp of `running` as `started-at`. */
 function timestamps(stamps: Record<string, string>) {
   const name = (status: string) => (status === 'running' ? 'started' : status)
   return Object.fromEntries(Object.entries(stamps).map(([status, at]) => [`${name(status)}-at`, at]))

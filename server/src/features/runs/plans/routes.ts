@@ -79,7 +79,7 @@ function jsonAnswer(content: Readable | undefined) {
   return content ? bytes(content, JSON_TYPE) : noContent()
 }
 
-/** The log from `offset` to its present end, in pieces. */
+/** The log from `offset` to its current end, in pieces. */
 async function* restOfLog(ctx: Ctx, phaseId: string, offset: number) {
   for (let at = offset; ;) {
     const { bytes } = await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })

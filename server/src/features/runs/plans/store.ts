@@ -3,7 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db } from '../../../db/db.ts'
 
-/** Phases with the run that they belong to, and the agent that worked on them last. */
+/** Phases with their run and the last agent that executed them. */
 function selectPhases(db: Db) {
   return (
     db
@@ -14,7 +14,7 @@ function selectPhases(db: Db) {
       .selectAll('p')
       .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
       .select(['j.agent_id', 'j.agent_name', 'pool.name as agent_pool_name'])
-      // Only an apply makes states; they are named by their run.
+      // Only applies create state versions, which refer to the run.
       .select(
         sql<string[]>`array(select sv.id from state_versions sv where p.kind = 'apply' and sv.run_id = p.run_id
           order by sv.revision)`.as('state_version_ids'),
@@ -27,7 +27,7 @@ export async function findPhase(db: Db, id: string) {
 }
 export type Phase = NonNullable<Awaited<ReturnType<typeof findPhase>>>
 
-/** The phases with the facts about their workspaces for `actor`. */
+/** Phases with the facts about their workspaces for `actor`. */
 export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   return selectPhases(db)
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
@@ -37,7 +37,7 @@ export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
     .execute()
 }
 
-/** How far a log has come, and its bytes from `from` up to `to` as far as they are in rows; it has no gaps. */
+/** The size of a log, and its bytes from `from` to `to` that are in rows, without gaps. */
 export async function findLog(db: Db, phaseId: string, { from, to }: { from: number; to: number }) {
   return db
     .selectFrom('phases as p')
@@ -57,7 +57,7 @@ export async function findLog(db: Db, phaseId: string, { from, to }: { from: num
     .executeTakeFirst()
 }
 
-/** Notes that a client has begun to read the log. */
+/** Records when a client first read the log. */
 export async function markLogOpened(db: Db, phaseId: string, now: Date) {
   await db
     .updateTable('phases')
@@ -67,7 +67,7 @@ export async function markLogOpened(db: Db, phaseId: string, now: Date) {
     .execute()
 }
 
-/** Phases that ended before `before` and whose log is still in rows. */
+/** Phases that ended before `before` and still have their log in rows. */
 export async function listUncompacted(db: Db, { before, limit }: { before: Date; limit: number }) {
   return db
     .selectFrom('phases')
@@ -79,7 +79,7 @@ export async function listUncompacted(db: Db, { before, limit }: { before: Date;
     .execute()
 }
 
-/** Which of these phases there are. */
+/** The ids among these that phases have. */
 export async function findPhaseIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('phases')
@@ -89,7 +89,7 @@ export async function findPhaseIds(db: Db, ids: readonly string[]): Promise<Read
   return new Set(rows.map((row) => row.id))
 }
 
-/** Which of these runs there are. */
+/** The ids among these that runs have. */
 export async function findRunIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('runs')
@@ -99,7 +99,7 @@ export async function findRunIds(db: Db, ids: readonly string[]): Promise<Readon
   return new Set(rows.map((row) => row.id))
 }
 
-/** Notes the size of a log that has moved to blobs, and deletes its rows. */
+/** Records the size of a log that was moved to blobs, and deletes its rows. */
 export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string; size: number }) {
   await db
     .with('stored', (db) =>

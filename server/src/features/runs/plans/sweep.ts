@@ -4,7 +4,7 @@ import * as store from './store.ts'
 import { ARTIFACT_PREFIX } from './artifact.ts'
 import { LOG_PREFIX } from './log.ts'
 
-/** Deletes logs and files of runs that are gone, with their workspace for the most part. Returns how many. */
+/** Deletes the logs and files of deleted runs. Returns the number of deleted blobs. */
 export async function sweepRunBlobs(ctx: Ctx, signal: AbortSignal) {
   const sweep = async (prefix: string, find: (ids: readonly string[]) => Promise<ReadonlySet<string>>) => {
     const named = async (keys: readonly string[]) => {

@@ -6,7 +6,6 @@ import type { Run } from './run.ts'
 
 type RunVariables = RunResource['attributes']['variables']
 
-/** A run as the public API has it. */
 export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): RunResource {
   const now = ctx.now()
   const self = `/api/v2/runs/${run.id}`
@@ -28,7 +27,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): RunResource {
       message: run.message,
       permissions: permissionsBlock(run),
       'plan-only': run.plan_only,
-      // Neither is taken with a run: policies are not evaluated here, and the engine invokes no single actions.
+      // Not supported: policies are not evaluated, and single actions cannot be invoked.
       'policy-paths': [],
       'invoke-action-addrs': [],
       refresh: run.refresh,
@@ -67,7 +66,7 @@ function relationships(run: Run, self: string): RunResource['relationships'] {
     'canceled-by': toOne(run.canceled_by_user_id, 'users'),
     'triggering-run': toOne(run.triggering_run_id, 'runs'),
     'triggering-source': toOne(run.triggering_workspace_id, 'workspaces'),
-    // Costs are not estimated here; clients take any other value for an estimate that is still to come.
+    // Costs are not estimated. Clients would wait for an estimate if this were not null.
     'cost-estimate': { data: null },
     'tf-policy-evaluations': { data: [] },
     'policy-checks': { data: [], links: { related: `${self}/policy-checks` } },
@@ -103,7 +102,7 @@ function permissionsBlock({ can, plan_only }: Run) {
   }
 }
 
-/** `plan_queued` → `plan-queued-at`; two statuses are known by other names. */
+/** `plan_queued` → `plan-queued-at`; clients know two statuses by other names. */
 function timestamps(stamps: Record<string, string>) {
   const named = Object.entries(stamps).map(([status, at]) => [`${status.replaceAll('_', '-')}-at`, at] as const)
   const { fetching_completed: fetched, queuing } = stamps

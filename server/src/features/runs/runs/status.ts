@@ -3,7 +3,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 
 export type RunStatus = Selectable<Schema['runs']>['status']
 
-/** Where a run may go from each status; an empty list marks an end. */
+/** The statuses that can follow each status; final ones have none. */
 export const NEXT = {
   pending: ['fetching', 'discarded', 'canceled'],
   fetching: ['fetching_completed'],
@@ -12,7 +12,7 @@ export const NEXT = {
   pre_plan_completed: ['queuing'],
   queuing: ['plan_queued'],
   plan_queued: ['planning', 'canceled'],
-  // back to plan_queued when the agent is lost
+  // Back to plan_queued when the agent is lost.
   planning: ['planned', 'plan_queued', 'canceled', 'force_canceled', 'errored'],
   planned: ['post_plan_running', 'planned_and_finished', 'planned_and_saved', 'confirmed', 'discarded', 'canceled'],
   post_plan_running: [
@@ -26,13 +26,13 @@ export const NEXT = {
   post_plan_awaiting_decision: ['post_plan_completed', 'discarded', 'canceled', 'errored'],
   post_plan_completed: ['planned_and_finished', 'planned_and_saved', 'confirmed', 'discarded', 'canceled'],
   planned_and_saved: ['confirmed', 'discarded'],
-  // errored when the state has moved on since the plan was made
+  // Errored when the state has changed since the plan.
   confirmed: ['pre_apply_running', 'queuing_apply', 'canceled', 'errored'],
   pre_apply_running: ['pre_apply_completed', 'canceled', 'force_canceled', 'errored'],
   pre_apply_completed: ['queuing_apply'],
   queuing_apply: ['apply_queued'],
   apply_queued: ['applying', 'canceled'],
-  // back to apply_queued only when an agent hands the apply back before it has begun
+  // Back to apply_queued only when an agent releases the job before the apply has started.
   applying: ['post_apply_running', 'applied', 'apply_queued', 'canceled', 'force_canceled', 'errored'],
   post_apply_running: ['post_apply_completed'],
   post_apply_completed: ['applied'],
@@ -46,17 +46,17 @@ export const NEXT = {
 
 export const RUN_STATUSES = Object.keys(NEXT) as RunStatus[]
 
-/** Nothing more happens to the run. A saved plan may still be applied, yet holds nothing and waits for nobody. */
+/** Whether the status is final. A saved plan can still be applied, so it has not ended. */
 export function isEnded(status: RunStatus) {
   return NEXT[status].length === 0
 }
 
 export const ENDED = RUN_STATUSES.filter(isEnded)
-/** What lists and clients call final: a saved plan is done unless somebody comes back to it. */
+/** The statuses that lists and clients call final. They include saved plans. */
 export const FINAL: readonly RunStatus[] = [...ENDED, 'planned_and_saved']
 export const UNFINISHED = RUN_STATUSES.filter((status) => !FINAL.includes(status))
 
-/** Where a run may be discarded: it waits for a person, or has not begun. */
+/** The statuses in which a run can be discarded: it is pending or waits for a decision. */
 export const DISCARDABLE: readonly RunStatus[] = [
   'pending',
   'planned',
@@ -66,36 +66,36 @@ export const DISCARDABLE: readonly RunStatus[] = [
   'planned_and_saved',
 ]
 
-/** Where a run waits for a person to confirm it. */
+/** The statuses in which a run waits for confirmation. */
 const CONFIRMABLE: ReadonlySet<RunStatus> = new Set(['planned', 'post_plan_completed', 'planned_and_saved'])
 
-/** Where a run can be canceled. */
+/** The statuses in which a run can be canceled. */
 const CANCELABLE: ReadonlySet<RunStatus> = new Set(
   RUN_STATUSES.filter((status) => NEXT[status].some((next) => next === 'canceled')),
 )
 
-type Asked = { status: RunStatus; cancel_requested_at: Date | null; force_cancel_available_at: Date | null }
+type Cancelable = { status: RunStatus; cancel_requested_at: Date | null; force_cancel_available_at: Date | null }
 
 /** Whether the run waits for a confirmation. */
-export function isConfirmable(run: Pick<Asked, 'status'>) {
+export function isConfirmable(run: Pick<Cancelable, 'status'>) {
   return CONFIRMABLE.has(run.status)
 }
 
-export function isDiscardable(run: Pick<Asked, 'status'>) {
+export function isDiscardable(run: Pick<Cancelable, 'status'>) {
   return DISCARDABLE.includes(run.status)
 }
 
-export function isCancelable(run: Asked) {
+export function isCancelable(run: Cancelable) {
   return CANCELABLE.has(run.status) && run.cancel_requested_at === null
 }
 
-/** Whether there is anything that a forced cancel would end: not what comes after an apply. */
+/** Whether a forced cancel can end the run's current work. Tasks after an apply are left to end. */
 export function isForcible(status: RunStatus) {
   return NEXT[status].some((next) => next === 'force_canceled')
 }
 
-/** A forced cancel is for what did not heed a cancel in time. */
-export function isForceCancelable(run: Asked, now: Date) {
+/** A run can be canceled by force only some time after a cancel. */
+export function isForceCancelable(run: Cancelable, now: Date) {
   return (
     run.cancel_requested_at !== null &&
     run.force_cancel_available_at !== null &&
