@@ -123,6 +123,14 @@ describe('an error', () => {
     }
   })
 
+  test('may be a document of errors, where the route describes a page', () => {
+    const page = { summary: 'Sink a boat', answers: { 404: binary('text/html') } }
+
+    expect(mismatch(refusal, { status: 404, options: page })).toBeUndefined()
+    expect(mismatch({ errors: [] }, { status: 404, options: page })).toContain('it must not be empty')
+    expect(mismatch('x', { status: 404, type: 'text/plain', options: page })).toContain('not text/html')
+  })
+
   test('may have a form of its own that the route describes', () => {
     expect(mismatch(refusal, { status: 409 })).toContain('/data: data is missing')
   })

@@ -34,9 +34,15 @@ function mismatches({ route, status, type = 'none', content }: SentAnswer): stri
   if (schema === undefined) {
     return answers && status < 400 ? [`the status is none of ${Object.keys(answers).join(', ')}`] : []
   }
+  // A request can be refused before the handler that answers errors of another type.
+  if (isBinary(schema) && status >= 400 && isJson(type)) return contentMismatches(errorsDocument, content, undefined)
   if (isBinary(schema)) return isOfType(type, schema) ? [] : [`its type is ${type}, not ${schema.contentType}`]
   if (!isJson(type)) return [`its type is ${type}, not JSON`]
-  // Streams are not read.
+  return contentMismatches(schema, content, include)
+}
+
+/** Streams are not read. */
+function contentMismatches(schema: z.ZodType, content: unknown, include: RouteOptions['include']) {
   if (typeof content !== 'string' && !Buffer.isBuffer(content)) return []
   return documentMismatches(schema, JSON.parse(String(content)), include)
 }
