@@ -246,9 +246,7 @@ describe('an import from a folder', () => {
     expect(await refusal(setting.folder)).toBe(
       `${setting.folder} holds no exported states: no folder in it has a history.jsonl`,
     )
-    expect(await refusal(join(setting.folder, 'nowhere'))).toBe(
-      `there is no folder ${join(setting.folder, 'nowhere')}`,
-    )
+    expect(await refusal(join(setting.folder, 'nowhere'))).toBe(`there is no folder ${join(setting.folder, 'nowhere')}`)
     expect(await refusal(file)).toBe(`${file} is no folder`)
     expect(await workspaces()).toEqual([])
   })

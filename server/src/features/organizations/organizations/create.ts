@@ -6,10 +6,11 @@ import { insertDefaultProject } from '../projects/create.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { insertOwnersTeam } from '../teams/insert.ts'
-import { type Organization, organizationAudit } from './organization.ts'
+import { type Organization } from './organization.ts'
 import { requireOrganizationById } from './access.ts'
 import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
 import { POOL } from './update.ts'
+import { organizationAudit } from './audit.ts'
 
 /** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
 export async function createOrganization(ctx: Ctx, input: CreateOrganization): Promise<Organization> {

@@ -4,10 +4,11 @@ import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { type Organization, organizationAudit } from './organization.ts'
+import { type Organization } from './organization.ts'
 import { requireOrganizationPool } from './pool-access.ts'
 import { requireOrganization, requireOrganizationById } from './access.ts'
 import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
+import { organizationAudit } from './audit.ts'
 
 export const POOL = '/data/relationships/default-agent-pool'
 

@@ -6,10 +6,3 @@ export type FoundProject = NonNullable<Awaited<ReturnType<typeof store.findProje
 
 /** A project that the actor may see, with what it may do there. */
 export type Project = Omit<FoundProject, 'facts'> & { can: ReadonlySet<ProjectPermission>; facts: Facts }
-
-type Audited = { id: string; name: string; organization_id: string }
-
-export function projectAudit({ id, name, organization_id: organizationId }: Audited, action: string, changes?: object) {
-  const meta = changes === undefined ? { name } : { name, changes }
-  return { organizationId, action, resource: { type: 'project', id }, meta }
-}

@@ -7,7 +7,8 @@ import { invalid } from '../../../errors.ts'
 import { requireTeam } from './access.ts'
 import { checkOwnerRemains } from './check-owners.ts'
 import * as store from './members-store.ts'
-import { type Team, teamAudit } from './team.ts'
+import { type Team } from './team.ts'
+import { teamAudit } from './audit.ts'
 
 /** Adds members of the organization to a team; the ids of the identifiers are usernames. */
 export async function addTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {

@@ -10,7 +10,8 @@ import { insertTeam } from './insert.ts'
 import { accessChanges } from './access-attributes.ts'
 import { teamSettingColumns, refuseTakenTeamName } from './settings.ts'
 import * as store from './store.ts'
-import { type Team, teamFacts, teamAudit } from './team.ts'
+import { type Team, teamFacts } from './team.ts'
+import { teamAudit } from './audit.ts'
 
 export async function createTeam(ctx: Ctx, organizationName: string, input: CreateTeam): Promise<Team> {
   const organization = await requireOrganization(ctx, organizationName, 'teams:manage')

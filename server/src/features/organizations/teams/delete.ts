@@ -1,10 +1,10 @@
-import { teamAudit } from './team.ts'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
 import { requireTeam } from './access.ts'
 import * as store from './store.ts'
+import { teamAudit } from './audit.ts'
 
 /** Deletes the team with its tokens and all that it was granted. */
 export async function deleteTeam(ctx: Ctx, id: string) {

@@ -20,9 +20,3 @@ export function teamFacts(actor: Actor, row: TeamColumns): TeamFacts {
     isPerson: actor.kind === 'user' && actor.teamId === undefined,
   }
 }
-
-type Audited = { id: string; name: string; organization_id: string }
-
-export function teamAudit({ id, name, organization_id: organizationId }: Audited, action: string, meta?: object) {
-  return { organizationId, action, resource: { type: 'team', id }, meta: { name, ...meta } }
-}

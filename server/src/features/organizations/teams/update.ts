@@ -9,7 +9,8 @@ import { requireTeam } from './access.ts'
 import { accessChanges } from './access-attributes.ts'
 import { teamSettingColumns, refuseTakenTeamName } from './settings.ts'
 import * as store from './store.ts'
-import { type Team, teamAudit } from './team.ts'
+import { type Team } from './team.ts'
+import { teamAudit } from './audit.ts'
 
 export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promise<Team> {
   const { 'organization-access': given, ...settings } = input

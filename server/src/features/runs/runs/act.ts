@@ -8,6 +8,7 @@ import { lockRun } from './locked-run-store.ts'
 import type { LockedRun } from './locked-run.ts'
 import type { Run } from './run.ts'
 import type { Change } from './transition.ts'
+import { runAudit } from './audit.ts'
 
 /** The actions of people on runs: the names of their events, and those in the audit trail. */
 const AUDIT_ACTIONS = {
@@ -36,16 +37,4 @@ export async function act(ctx: Ctx, run: Run, { action, comment }: RunAction, de
     if (current) await applyChange(ctx, current, { ...change, events: [{ action, description: null, commentId }] })
     await recordAudit(ctx, runAudit(run, AUDIT_ACTIONS[action]))
   })
-}
-
-type AuditedRun = Pick<Run, 'id' | 'organization_id' | 'workspace_id'> & { favoured?: string }
-
-/** `favoured` is the run for which this one makes room. */
-export function runAudit(run: AuditedRun, action: string) {
-  return {
-    organizationId: run.organization_id,
-    action,
-    resource: { type: 'run', id: run.id },
-    meta: { workspace: run.workspace_id, favoured: run.favoured },
-  }
 }

@@ -15,8 +15,9 @@ import { startEffects } from './advance.ts'
 import { lockRunWorkspace } from './locked-run-store.ts'
 import type { LockedWorkspace, RunRow } from './locked-run.ts'
 import { insertNewRun } from './new-run-store.ts'
-import { checkOptions, newLockedRun, newRun, runCreationAudit, type RunOrigin } from './new-run.ts'
+import { checkOptions, newLockedRun, newRun, type RunOrigin } from './new-run.ts'
 import { transitionOf } from './transition.ts'
+import { runCreationAudit } from './audit.ts'
 
 /**
  * Creates a run in the workspace, and takes it as far as it gets at once: into the queue of the agents when nothing holds it

@@ -136,14 +136,3 @@ export function newLockedRun(ctx: Pick<Ctx, 'now' | 'newId'>, workspace: LockedW
     isFirst: false,
   }
 }
-
-export function runCreationAudit(run: RunRow) {
-  const { id, workspace_id: workspace, configuration_version_id: configuration_version } = run
-  const { source, is_destroy, plan_only, auto_apply } = run
-  return {
-    organizationId: run.organization_id,
-    action: 'create',
-    resource: { type: 'run', id },
-    meta: { workspace, configuration_version, source, is_destroy, plan_only, auto_apply },
-  }
-}

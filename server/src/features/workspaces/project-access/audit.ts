@@ -1,7 +1,7 @@
 import type { Project } from '../../organizations/projects/project.ts'
 
 /** The audit event of a change of what a team may do to the project. */
-export function teamAccessAudit(project: Project, action: string, meta: Record<string, string>) {
+export function projectAccessAudit(project: Project, action: string, meta: Record<string, string>) {
   return {
     organizationId: project.organization_id,
     action,

@@ -7,7 +7,7 @@ import { requireTeam } from '../../organizations/teams/access.ts'
 import * as store from './store.ts'
 import type { TeamProject } from './team-project.ts'
 import { accessColumns, DEFAULTS } from './access-columns.ts'
-import { teamAccessAudit } from './audit.ts'
+import { projectAccessAudit } from './audit.ts'
 import { audited } from '../../../audit/record.ts'
 
 export async function createTeamProject(ctx: Ctx, input: CreateTeamProject): Promise<TeamProject> {
@@ -19,7 +19,7 @@ export async function createTeamProject(ctx: Ctx, input: CreateTeamProject): Pro
   try {
     const row = await audited(
       ctx,
-      teamAccessAudit(project, 'add_team', { team: team.name, permissions: attributes.access }),
+      projectAccessAudit(project, 'add_team', { team: team.name, permissions: attributes.access }),
       (ctx) =>
         store.insertTeamProject(ctx.db, {
           ...columns,

@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import * as store from './store.ts'
-import { teamAccessAudit } from './audit.ts'
+import { projectAccessAudit } from './audit.ts'
 import { requireTeamProject } from './access.ts'
 import { audited } from '../../../audit/record.ts'
 
 export async function deleteTeamProject(ctx: Ctx, id: string) {
   const { project, team_id: team } = await requireTeamProject(ctx, id, 'team-access:manage')
-  await audited(ctx, teamAccessAudit(project, 'remove_team', { team }), (ctx) => store.deleteTeamProject(ctx.db, id))
+  await audited(ctx, projectAccessAudit(project, 'remove_team', { team }), (ctx) => store.deleteTeamProject(ctx.db, id))
 }

@@ -6,7 +6,7 @@ import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import type { TeamProject } from './team-project.ts'
 import { accessColumns } from './access-columns.ts'
-import { teamAccessAudit } from './audit.ts'
+import { projectAccessAudit } from './audit.ts'
 import { requireTeamProject } from './access.ts'
 
 export async function updateTeamProject(ctx: Ctx, id: string, input: UpdateTeamProject): Promise<TeamProject> {
@@ -18,7 +18,7 @@ export async function updateTeamProject(ctx: Ctx, id: string, input: UpdateTeamP
     if (!row) throw notFound('team access')
     await recordAudit(
       ctx,
-      teamAccessAudit(current.project, 'update_team_permissions', { team: row.team_id, permissions: access }),
+      projectAccessAudit(current.project, 'update_team_permissions', { team: row.team_id, permissions: access }),
     )
     return { ...row, project: current.project }
   })

@@ -10,6 +10,7 @@ import { workspaceUnlocked } from './events.ts'
 import { checkNoPendingStateVersion } from './pending-state.ts'
 import type { Workspace } from './workspace.ts'
 import { type LockHolder, lockHolder, UNLOCKED } from './lock-holder.ts'
+import { lockAudit, type LockAction } from './audit.ts'
 
 /** Locks the workspace for the caller. Throws `conflict` when it is locked already, also by the caller. */
 export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null): Promise<Workspace> {
@@ -77,13 +78,6 @@ async function releaseLock(
     await raise(ctx, workspaceUnlocked, locked)
   })
   return { ...workspace, ...UNLOCKED }
-}
-
-type LockAction = 'lock' | 'unlock' | 'force_unlock'
-
-function lockAudit(workspace: Workspace, action: LockAction) {
-  const { id, name, organization_id: organizationId } = workspace
-  return { organizationId, action, resource: { type: 'workspace', id }, meta: { name } }
 }
 
 async function requireHolder(ctx: Ctx, workspace: Workspace): Promise<LockHolder> {
