@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runBenches } from './runs.ts'
 import { readBenches } from './reads.ts'
+import { runBenches } from './runs.ts'
 import { startupBenches } from './startup.ts'
 import { stateBenches, stateMemoryBenches } from './states.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'

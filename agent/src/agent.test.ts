@@ -3,8 +3,6 @@ import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { AGENT_TOKEN } from './testing/protocol-server.ts'
-import { processIsAlive } from './testing/processes.ts'
 import {
   configuration,
   describeWithTerraform,
@@ -14,6 +12,8 @@ import {
   startServer,
   temporaryFolder,
 } from './testing/agent-fixture.ts'
+import { processIsAlive } from './testing/processes.ts'
+import { AGENT_TOKEN } from './testing/protocol-server.ts'
 
 const WAITING = configuration(`resource "terraform_data" "a" {
   provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }

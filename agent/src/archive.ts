@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Unpack, type ReadEntry } from 'tar'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
+import { Unpack, type ReadEntry } from 'tar'
 
 /** What one configuration may unpack to, in bytes: a small archive can hold very much. */
 const LARGEST_CONFIGURATION = 2 * 1024 ** 3

@@ -1,8 +1,8 @@
+import { createWriteStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { JobContext, EngineContext } from './context.ts'
-import { createWriteStream } from 'node:fs'
-import { pipeline } from 'node:stream/promises'
 
 /** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
 const SMALL_FILE = 1024 * 1024

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Agent, request, type Dispatcher } from 'undici'
 import {
   AGENT_API,
   agentJob,
@@ -13,6 +12,7 @@ import {
   type FinishJob,
   type JobCommand,
 } from '@groundstate/contract/agent'
+import { Agent, request, type Dispatcher } from 'undici'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2_000

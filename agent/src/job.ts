@@ -1,17 +1,17 @@
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { prepareColdApply, runApply, storeErroredState } from './apply.ts'
 import { jobClient, LeaseLost, type Connection } from './client.ts'
+import type { JobContext, EngineContext, AgentContext } from './context.ts'
 import { engineName, findEngine, type EngineSearch } from './engine.ts'
 import { holdLease } from './lease.ts'
-import type { AgentLog } from './log.ts'
 import { openLogStream } from './log-stream.ts'
-import { EngineFailed } from './run-engine.ts'
+import type { AgentLog } from './log.ts'
 import { runPlan } from './plan.ts'
 import { Stopped } from './process.ts'
+import { EngineFailed } from './run-engine.ts'
 import type { RunFolder } from './run-folder.ts'
 import { createStop } from './stop.ts'
 import { enterFolder, prepareFolder } from './working-folder.ts'
-import type { JobContext, EngineContext, AgentContext } from './context.ts'
 
 export type JobSettings = {
   agent: AgentContext

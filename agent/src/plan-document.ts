@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
-import { z } from 'zod'
 import { planCounts, planHasChanges } from '@groundstate/contract/plan-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
+import { z } from 'zod'
 
 /** Beyond this the work is done in a thread of its own, so that nothing else of the process waits for it, in bytes. */
 const LARGE = 2 * 1024 * 1024

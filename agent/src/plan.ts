@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
+import { uploadFile } from './artifacts.ts'
+import type { EngineContext } from './context.ts'
 import { readDeclaredVariables } from './declared-variables.ts'
+import { lockFile } from './lock-file.ts'
 import { readPlan } from './plan-document.ts'
-import { EngineFailed, runEngine, runToFile } from './run-engine.ts'
 import { fetchSchemas, schemaFile } from './provider-schemas.ts'
+import { EngineFailed, runEngine, runToFile } from './run-engine.ts'
 import { writeVariables } from './variables.ts'
 import { runInit } from './working-folder.ts'
-import type { EngineContext } from './context.ts'
-import { uploadFile } from './artifacts.ts'
-import { lockFile } from './lock-file.ts'
 
 /** Plans in a prepared folder and uploads the results. Throws `EngineFailed` when init or the plan fails. */
 export async function runPlan(context: EngineContext): Promise<FinishJob> {

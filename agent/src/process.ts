@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { Launcher } from './launcher.ts'
 import type { Exit, LaunchSpec } from './launcher-process.ts'
+import type { Launcher } from './launcher.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** Why a job was told to stop. */

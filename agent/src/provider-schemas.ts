@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runToFile } from './run-engine.ts'
 import type { EngineContext } from './context.ts'
 import { lockFileDigest } from './lock-file.ts'
+import { runToFile } from './run-engine.ts'
 
 /** The file under which the schemas of the pinned providers are cached; they depend on nothing else. */
 export async function schemaFile({ engine, workingFolder, agent }: EngineContext): Promise<string> {

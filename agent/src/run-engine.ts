@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
-import { SMALL_HEAP } from './environment.ts'
-import { runProcess, type ProcessSpec } from './process.ts'
 import type { EngineContext } from './context.ts'
+import { SMALL_HEAP } from './environment.ts'
 import { lockFile } from './lock-file.ts'
+import { runProcess, type ProcessSpec } from './process.ts'
 
 /** Up to this the state in the engine's memory is a small part of what the engine takes anyway, in bytes. */
 const SMALL_STATE = 1024 * 1024

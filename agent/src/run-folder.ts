@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { z } from 'zod'
 import type { AgentJob } from '@groundstate/contract/agent'
+import { z } from 'zod'
 
 /** Plugins listen on unix sockets in TMPDIR, whose whole path may have 107 bytes; their names take about 20. */
 const LONGEST_TMP = 80

@@ -1,7 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parentOf, processIsAlive } from './testing/processes.ts'
 import {
   configuration,
   describeWithTerraform,
@@ -9,6 +8,7 @@ import {
   startServer,
   temporaryFolder,
 } from './testing/agent-fixture.ts'
+import { parentOf, processIsAlive } from './testing/processes.ts'
 
 /** Stores one resource, then waits in a second one whose shell says its process id. */
 const SLOW_APPLY = configuration(`

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
 import type { AgentJob } from '@groundstate/contract/agent'
+import { expect, onTestFinished, test } from 'vitest'
 import { configuration, describeWithTerraform, startAgent, startServer } from './testing/agent-fixture.ts'
 
 type Variable = AgentJob['variables'][number]

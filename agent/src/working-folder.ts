@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { unpackArchive } from './archive.ts'
 import { writeCliConfig } from './cli-config.ts'
+import type { JobContext, EngineContext } from './context.ts'
 import { engineEnvironment } from './environment.ts'
+import { lockFileDigest } from './lock-file.ts'
 import { forgetEarlierState, writeOverride } from './override.ts'
 import { EngineFailed, runEngine } from './run-engine.ts'
 import type { RunFolder } from './run-folder.ts'
-import type { JobContext, EngineContext } from './context.ts'
-import { lockFileDigest } from './lock-file.ts'
 
 /** Prepares a new folder with the job's configuration and all that the engine needs, short of `init`. */
 export async function prepareFolder(jobContext: JobContext, folder: RunFolder): Promise<EngineContext> {

@@ -1,7 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { spawnSync } from 'node:child_process'
 import { describe, onTestFinished } from 'vitest'
 import { runAgent, type AgentOptions } from '../agent.ts'
 import { archiveOf } from './archive.ts'

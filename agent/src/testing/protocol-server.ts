@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { once } from 'node:events'
 import {
   AGENT_API,
   agentJob,

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { type Facts, NO_FACTS, type Role } from './facts.ts'
 import { CUSTOM_PROJECT, CUSTOM_WORKSPACE, type OrganizationAccess } from './grants.ts'
+import { organizationPermissions } from './organization-permissions.ts'
 import {
   ORGANIZATION_PERMISSIONS,
   PROJECT_PERMISSIONS,
   WORKSPACE_PERMISSIONS,
   type WorkspacePermission,
 } from './permissions.ts'
-import { TEAM_PERMISSIONS, teamPermissions } from './team-permissions.ts'
-import { type Facts, NO_FACTS, type Role } from './facts.ts'
-import { organizationPermissions } from './organization-permissions.ts'
 import { projectPermissions } from './project-permissions.ts'
+import { TEAM_PERMISSIONS, teamPermissions } from './team-permissions.ts'
 import { workspacePermissions } from './workspace-permissions.ts'
 
 const role = (role: Role): Facts => ({ ...NO_FACTS, role })

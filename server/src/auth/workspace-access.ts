@@ -1,8 +1,8 @@
 import { forbidden, notFound } from '../errors.ts'
 import type { Actor } from './actor.ts'
+import { checkDemands } from './demands.ts'
 import { type FactsColumn, readFacts } from './facts.ts'
 import type { WorkspacePermission } from './permissions.ts'
-import { checkDemands } from './demands.ts'
 import { workspacePermissions } from './workspace-permissions.ts'
 
 /** A row of a run or a part of one, selected with `workspaceFactsColumn`. */

@@ -5,8 +5,8 @@ import { type BlobContent, type BlobInfo, takeHead, Tally } from './content.ts'
 import { openDiskDriver } from './disk.ts'
 import type { BlobDriver, StoredBlob } from './driver.ts'
 import { blobSecret, FrameReader, FrameWriter, isStreamed } from './frames.ts'
-import { openS3Driver } from './s3.ts'
 import type { S3Config } from './s3-requests.ts'
+import { openS3Driver } from './s3.ts'
 import { sealBuffer, sealPieces, unsealBuffer, unsealPieces, ZSTD_OPTIONS } from './seal.ts'
 
 export type BlobsConfig = {

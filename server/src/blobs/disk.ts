@@ -4,8 +4,8 @@ import { type FileHandle, link, open, readdir, rm, stat, unlink } from 'node:fs/
 import { join } from 'node:path'
 import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
-import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
 import { claimTemporaryFolder } from './disk-temporary.ts'
+import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 import { FolderSync } from './folder-sync.ts'
 

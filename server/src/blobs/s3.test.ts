@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { createS3Server } from './testing/s3-server.ts'
 import { createBlobs } from './blobs.ts'
 import { describeBlobs } from './driver-suite.ts'
 import { BlobExistsError } from './errors.ts'
+import { createS3Server } from './testing/s3-server.ts'
 
 const MB = 1024 * 1024
 const secret = randomBytes(32)

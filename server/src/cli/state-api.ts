@@ -1,5 +1,5 @@
-import { errorObject } from '@groundstate/contract/answers'
 import { setTimeout as pause } from 'node:timers/promises'
+import { errorObject } from '@groundstate/contract/answers'
 import { fetch } from 'undici'
 import { z } from 'zod'
 

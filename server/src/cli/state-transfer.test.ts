@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { download, lockedWorkspace, md5, rawState } from '../testing/state-versions.ts'
-import { exportStates, importStates } from './state-transfer.ts'
 import type { Progress } from './state-source-and-target.ts'
+import { exportStates, importStates } from './state-transfer.ts'
 import {
   clientIn,
   contents,

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { messageOf } from './state-api.ts'
 import { stateFolder } from './state-folder.ts'
-import { stateServer, type StateServerOptions } from './state-server.ts'
 import { countLeftOut, stateIdentity, findMissingVersions, md5Of, WorkspaceRefusal } from './state-missing-versions.ts'
+import { stateServer, type StateServerOptions } from './state-server.ts'
 import type {
   TransferredVersion,
   StateSource,

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { Resource } from '@groundstate/contract/json-api'
 import type { z } from 'zod'
-import { pageLinks, paginationMeta } from './pagination.ts'
 import type { Page, Paged } from '../db/page.ts'
+import { pageLinks, paginationMeta } from './pagination.ts'
 
 /** What a handler returns; `http/http.ts` writes it. */
 export type Answer = {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { type Answer, binary, json } from './answers.ts'
 import type { Route, Routes } from './http.ts'
-import { openApi } from './openapi.ts'
 import { openApiPage } from './openapi-page.ts'
 import { createReader } from './openapi-reader.ts'
+import { openApi } from './openapi.ts'
 
 const documentSchema = z.looseObject({
   openapi: z.string(),

@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts'
 import type { Page } from '../db/page.ts'
+import { AppError } from '../errors.ts'
 
 const SIZES = { preset: 20, max: 100 }
 

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../log.ts'
 import type { Answer } from './answers.ts'
 import { entityTag, isMatched } from './etag.ts'
 import { JSON_API_TYPE } from './headers.ts'
 import { digestOf, serialise } from './raw-json.ts'
 import { loggedError } from './request-log.ts'
-import type { Log } from '../log.ts'
 
 /** Writes the answer of a handler. Documents and texts get an ETag on GET; streams are piped. */
 export function writeAnswer({ log }: { log: Log }, request: FastifyRequest, reply: FastifyReply, answer: Answer) {

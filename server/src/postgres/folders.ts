@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../folder.ts'
 import { type SystemAccount, canEnter } from './account.ts'
-import { PostgresUnavailable } from './unavailable.ts'
 import type { PostgresLog } from './options.ts'
+import { PostgresUnavailable } from './unavailable.ts'
 
 /** The parent of root's data that another user must be able to enter. */
 export const SYSTEM_DIR = '/var/lib/groundstate'

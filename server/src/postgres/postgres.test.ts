@@ -7,8 +7,8 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { execute } from '../testing/database.ts'
 import { findProcesses, parentAndGroupOf, filterRunning } from '../testing/processes.ts'
-import { isPostmaster, readPostmaster } from './postmaster.ts'
 import { startPostgres } from './postgres.ts'
+import { isPostmaster, readPostmaster } from './postmaster.ts'
 
 const isRoot = process.geteuid?.() === 0
 let dataDir: string

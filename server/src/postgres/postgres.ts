@@ -6,6 +6,7 @@ import { findSystemAccount } from './account.ts'
 import { findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
 import { type Folders, openFolders, openSocketFolder } from './folders.ts'
+import type { PostgresOptions } from './options.ts'
 import { connect, connectionString, createDatabase, isConnectionLost, lock, waitForStarter } from './owner.ts'
 import {
   POLL,
@@ -19,9 +20,8 @@ import {
   stopPostmaster,
 } from './postmaster.ts'
 import { explainExit, lastLines } from './run.ts'
-import { postgresFailure } from './unavailable.ts'
 import type { Site } from './site.ts'
-import type { PostgresOptions } from './options.ts'
+import { postgresFailure } from './unavailable.ts'
 
 /** A running embedded PostgreSQL. `url` is a connection string for `pg` and libpq. Disposing stops it. */
 export type Postgres = AsyncDisposable & { url: string }

@@ -1,10 +1,10 @@
 import { invalid } from '../errors.ts'
-import { objectAddress, typeAddress } from './resource-address.ts'
 import { type CtyType, outputType } from './cty-type.ts'
 import { isJsonObject } from './json-fields.ts'
 import { outputsByName } from './outputs.ts'
 import type { ParsedState, StateObject, StateOutput } from './parsed-state.ts'
 import { readRawState } from './read-state.ts'
+import { objectAddress, typeAddress } from './resource-address.ts'
 import { readShowJson } from './show-json.ts'
 
 /** Name → count of instances, by hyphenated type: `{"null-resource": 2, "data.terraform-remote-state": 1}`. */

@@ -1,7 +1,7 @@
-import { objectAddress, typeAddress } from './resource-address.ts'
 import { type AttributeChange, changedAttributes, type DiffBudget, secretsOf } from './attribute-diff.ts'
 import type { ParsedState, StateObject, StateOutput } from './parsed-state.ts'
 import { readState } from './read-state.ts'
+import { objectAddress, typeAddress } from './resource-address.ts'
 
 export type DiffAction = 'added' | 'changed' | 'removed'
 

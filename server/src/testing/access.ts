@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely'
 import { transact } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
+import { insertTeam } from '../features/organizations/teams/insert.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
-import { insertTeam } from '../features/organizations/teams/insert.ts'
 
 let count = 0
 

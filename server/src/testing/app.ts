@@ -8,10 +8,10 @@ import { type Actor, SYSTEM } from '../auth/actor.ts'
 import { readConfig } from '../config.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
 import { createServer, type SentAnswer, type Server } from '../http/server.ts'
+import type { Log } from '../log.ts'
 import { answerMismatch } from './answer-mismatch.ts'
 import { afterEachTest, whenFileEnds } from './cleanup.ts'
 import { createTestDatabase } from './database.ts'
-import type { Log } from '../log.ts'
 
 /** A test's clock: real time, moved ahead by `advance`. */
 export type TestClock = { now: () => Date; advance: (ms: number) => void }

@@ -1,6 +1,6 @@
 import { openSession } from '../features/identity/sessions/create.ts'
-import type { TestApp, TestRequest, TestResponse } from './app.ts'
 import { findUser } from '../features/identity/users/store.ts'
+import type { TestApp, TestRequest, TestResponse } from './app.ts'
 
 /** Sends requests as a browser does: with the session's cookie and our own origin. */
 export type TestBrowser = { cookie: string; request: (options: TestRequest) => Promise<TestResponse> }

@@ -1,13 +1,13 @@
 import { createProjectBody } from '@groundstate/contract/projects'
 import { createWorkspaceBody } from '@groundstate/contract/workspaces'
 import type { UserActor } from '../auth/actor.ts'
-import { createProject as createProjectIn } from '../features/organizations/projects/create.ts'
+import { createUserToken } from '../features/identity/tokens/create.ts'
 import { createUser as createUserIn } from '../features/identity/users/create.ts'
+import { createOrganization as create } from '../features/organizations/organizations/create.ts'
+import { createProject as createProjectIn } from '../features/organizations/projects/create.ts'
+import { createWorkspace as createWorkspaceIn } from '../features/workspaces/workspaces/create.ts'
 import { hashPassword } from '../secrets/passwords.ts'
 import type { TestApp } from './app.ts'
-import { createUserToken } from '../features/identity/tokens/create.ts'
-import { createWorkspace as createWorkspaceIn } from '../features/workspaces/workspaces/create.ts'
-import { createOrganization as create } from '../features/organizations/organizations/create.ts'
 
 /** A user with an API token; `actor` is for verbs. */
 export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }

@@ -1,6 +1,6 @@
 import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
-import type { TestApp, TestResponse } from './app.ts'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
+import type { TestApp, TestResponse } from './app.ts'
 
 /** An agent that speaks the real protocol and follows the test's instructions; it runs no engine. */
 export type FakeAgent = {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { whenFileEnds } from './cleanup.ts'
 import type { TaskRequest } from '../features/tasks/run-tasks/request.ts'
+import { whenFileEnds } from './cleanup.ts'
 
 /** A request as a receiver got it. */
 export type Received = {

@@ -1,10 +1,10 @@
 import { transact } from '../db/db.ts'
 import { insertMembership } from '../features/organizations/organization-memberships/insert.ts'
-import type { TestApp } from './app.ts'
-import type { TestUser } from './factories.ts'
 import { createLegacyTeamToken } from '../features/organizations/team-tokens/manage-legacy-token.ts'
 import { insertTeam } from '../features/organizations/teams/insert.ts'
 import { insertTeamMembers } from '../features/organizations/teams/members-store.ts'
+import type { TestApp } from './app.ts'
+import type { TestUser } from './factories.ts'
 
 type NewTeam = {
   name?: string

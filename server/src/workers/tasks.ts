@@ -1,7 +1,7 @@
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { AppError } from '../errors.ts'
-import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
+import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 
 /** What came of reading content: unreadable content is an answer, since nobody here can do anything about it. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }

@@ -1,6 +1,6 @@
 import { openSession } from '../../features/identity/sessions/create.ts'
-import type { TestApp } from '../../testing/app.ts'
 import { createTeamWithAccess } from '../../testing/access.ts'
+import type { TestApp } from '../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../testing/factories.ts'
 import { addMember, createTeamToken } from '../../testing/teams.ts'
 import { createThings, fill, type Things } from './things.ts'

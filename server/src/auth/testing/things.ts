@@ -1,12 +1,12 @@
-import { whenFileEnds } from '../../testing/cleanup.ts'
+import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp } from '../../testing/app.ts'
-import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
+import { whenFileEnds } from '../../testing/cleanup.ts'
 import type { TestUser } from '../../testing/factories.ts'
+import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
 import { startReceiver } from '../../testing/receiver.ts'
 import { actOnRun, createRun, readRun, type RunSetting, uploadConfiguration } from '../../testing/runs.ts'
 import { rawState, stateVersionBody } from '../../testing/state-versions.ts'
 import { addTask, callBack, finishNextJob } from '../../testing/task-runs.ts'
-import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 
 /** One of everything that routes are about, in one organization. */
 export type Things = {

@@ -1,7 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { recoveryCodesSchema, twoFactorEnrollmentSchema } from '@groundstate/contract/account'
 import type { PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { sessionSchema } from '@groundstate/contract/sessions'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'
 
 type Values = Record<string, string>

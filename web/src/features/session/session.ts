@@ -1,7 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { accountSchema } from '@groundstate/contract/account'
 import type { DocumentOnWire, Wire } from '@groundstate/contract/answers'
 import type { signInMethodsSchema } from '@groundstate/contract/sessions'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ApiError, get, request } from '../../api/client.ts'
 
 export type AccountAttributes = Wire<typeof accountSchema>['attributes']

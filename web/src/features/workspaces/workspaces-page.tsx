@@ -1,7 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { TextField } from '../../components/form.tsx'
 import { Badge, EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
+import { TextField } from '../../components/form.tsx'
 import { Pages } from '../../components/pages.tsx'
 import { RunStatus } from '../runs/run-status.tsx'
 import { resourceCount, useWorkspaces } from './workspaces.ts'

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
+import { useQuery } from '@tanstack/react-query'
 import { get } from '../../api/client.ts'
 
 type WorkspaceAttributes = Wire<typeof workspaceSchema>['attributes']

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import type { Page, Paged } from '../../../db/page.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { onlineSince } from '../agents/status.ts'
 import * as store from './store.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
 
 export async function listAgentPools(
   ctx: Ctx,

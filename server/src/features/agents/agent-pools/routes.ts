@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readSort, readText } from '../../../http/query.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireAgentPool } from './access.ts'
 import { createAgentPool } from './create.ts'
 import { deleteAgentPool } from './delete.ts'
@@ -12,7 +13,6 @@ import { listAgentPools } from './list.ts'
 import { agentPoolResource } from './resource.ts'
 import type { PoolFilter } from './store.ts'
 import { updateAgentPool } from './update.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
 
 const allowedWorkspace = z.string().describe('pools that the workspace of this name may use')
 const allowedProject = z.string().describe('pools that the project of this name may use')

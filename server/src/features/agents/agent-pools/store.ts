@@ -1,10 +1,10 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
+import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
 /** A pool with its organization, and the workspaces and projects of it that the actor sees. */
 export type AgentPoolRow = Awaited<ReturnType<typeof listAgentPools>>['rows'][number]

@@ -1,6 +1,6 @@
 import type { AccountResource } from '@groundstate/contract/account'
-import type { UserRow } from '../users/store.ts'
 import { userPermissions, userResource } from '../users/resource.ts'
+import type { UserRow } from '../users/store.ts'
 
 /** The actor's own account: the user as others see them, with private attributes. */
 export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: AccountFacts): AccountResource {

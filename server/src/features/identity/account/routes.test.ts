@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
-import { createLegacyTeamToken } from '../../organizations/team-tokens/manage-legacy-token.ts'
 import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
+import { createLegacyTeamToken } from '../../organizations/team-tokens/manage-legacy-token.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { startReceiver } from '../../../testing/receiver.ts'
+import { createTask } from '../../../testing/task-runs.ts'
 import { updateOrganization } from '../../organizations/organizations/store.ts'
 import { ATTEMPT_LIMITS, countAttempt } from '../sessions/count-attempts.ts'
 import { totpCode } from '../sessions/totp.ts'
-import { startReceiver } from '../../../testing/receiver.ts'
-import { createTask } from '../../../testing/task-runs.ts'
 
 const PASSWORD = 'a good password'
 let app: TestApp

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Answer } from '../../../http/answers.ts'
 import { type Html, html, raw } from '../../../http/html.ts'
-import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 import type { SignInMethods } from '../sessions/methods.ts'
+import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #17212b; --dim: #5a6875; --line: #d5dde4; --paper: #fff; --ground: #f1f4f7;

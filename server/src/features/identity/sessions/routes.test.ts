@@ -9,8 +9,8 @@ import {
   type TestUser,
 } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { updateUser } from '../users/update.ts'
 import { updateOrganization } from '../../organizations/organizations/store.ts'
+import { updateUser } from '../users/update.ts'
 
 const PASSWORD = 'a good password'
 const DAY_MS = 24 * 60 * 60_000

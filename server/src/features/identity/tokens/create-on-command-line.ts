@@ -2,8 +2,8 @@ import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import type { Db } from '../../../db/db.ts'
 import { newId } from '../../../ids.ts'
 import { StartError } from '../../../start-error.ts'
-import * as store from './store.ts'
 import { findUserByLogin } from '../users/store.ts'
+import * as store from './store.ts'
 
 /**
  * Creates an API token of an account directly in the database and returns its text. It checks no permission, since the

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { createTokenOnCommandLine } from './create-on-command-line.ts'
 import { createLegacyTeamToken } from '../../organizations/team-tokens/manage-legacy-token.ts'
+import { createTokenOnCommandLine } from './create-on-command-line.ts'
 
 let app: TestApp
 let ada: TestUser

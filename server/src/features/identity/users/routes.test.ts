@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { includedUsers } from './includes.ts'
 import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
+import { includedUsers } from './includes.ts'
 
 let app: TestApp
 let ada: TestUser

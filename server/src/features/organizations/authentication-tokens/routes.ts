@@ -2,9 +2,9 @@ import { documentOf } from '@groundstate/contract/answers'
 import { tokenSchema } from '@groundstate/contract/tokens'
 import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { deleteAuthenticationToken } from './delete.ts'
-import { requireToken } from './access.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
+import { requireToken } from './access.ts'
+import { deleteAuthenticationToken } from './delete.ts'
 
 const PATH = '/authentication-tokens/:tokenId'
 

@@ -3,8 +3,8 @@ import { transact } from '../../../db/db.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
-import { acceptInvitations } from './accept-invitations.ts'
 import { createOrganizationToken } from '../organization-tokens/manage.ts'
+import { acceptInvitations } from './accept-invitations.ts'
 
 let app: TestApp
 let owner: TestUser

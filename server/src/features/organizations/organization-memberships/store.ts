@@ -3,8 +3,8 @@ import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
 /** Memberships `m` with the names of both sides; the address of an active member is that of the account. */
 function selectMemberships(db: Db) {

@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { tokenResource } from '../../identity/tokens/resource.ts'
 import { createOrganizationToken, deleteOrganizationToken, showOrganizationToken } from './manage.ts'
 import type { OrganizationTokenKind } from './organization-token.ts'
-import { tokenResource } from '../../identity/tokens/resource.ts'
 
 const PATH = '/organizations/:organizationName/authentication-token'
 

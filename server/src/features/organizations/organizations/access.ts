@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
+import { checkDemands } from '../../../auth/demands.ts'
 import { readFacts } from '../../../auth/facts.ts'
+import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { notFound } from '../../../errors.ts'
-import * as store from './store.ts'
-import { checkDemands } from '../../../auth/demands.ts'
-import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import type { Organization, FoundOrganization } from './organization.ts'
+import * as store from './store.ts'
 
 /**
  * Loads the organization of that name and checks `permission` in one query. Throws `not-found` when the actor may not

@@ -1,16 +1,16 @@
 import type { CreateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { insertDefaultProject } from '../projects/create.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
 import { insertOwnersTeam } from '../teams/insert.ts'
-import { type Organization } from './organization.ts'
 import { requireOrganizationById } from './access.ts'
-import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
-import { POOL } from './update.ts'
 import { organizationAudit } from './audit.ts'
+import { type Organization } from './organization.ts'
+import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
+import * as store from './store.ts'
+import { POOL } from './update.ts'
 
 /** Creates an organization with its owners team, of which the caller becomes the first member, and a default project. */
 export async function createOrganization(ctx: Ctx, input: CreateOrganization): Promise<Organization> {

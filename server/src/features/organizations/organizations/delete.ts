@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
-import * as store from './store.ts'
 import { audited } from '../../../audit/record.ts'
 import { requireOrganization } from './access.ts'
 import { organizationAudit } from './audit.ts'
+import * as store from './store.ts'
 
 /** Deletes the organization with everything in it. */
 export async function deleteOrganization(ctx: Ctx, name: string) {

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
-import * as store from './store.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
-import type { Organization } from './organization.ts'
 import { readableOrganization } from './access.ts'
+import type { Organization } from './organization.ts'
+import * as store from './store.ts'
 
 export async function listOrganizations(
   ctx: Ctx,

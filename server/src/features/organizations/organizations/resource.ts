@@ -1,8 +1,8 @@
 import type { EntitlementSetResource } from '@groundstate/contract/entitlement-sets'
 import type { OrganizationResource } from '@groundstate/contract/organizations'
 import { entitlements } from './entitlements.ts'
-import { policyIdentifier } from './retention-policy.ts'
 import type { Organization } from './organization.ts'
+import { policyIdentifier } from './retention-policy.ts'
 
 /** The id of an organization in the public API is its name. */
 export function organizationResource(organization: Organization): OrganizationResource {

@@ -1,14 +1,14 @@
 import type { UpdateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import { requireOrganization, requireOrganizationById } from './access.ts'
+import { organizationAudit } from './audit.ts'
 import { type Organization } from './organization.ts'
 import { requireOrganizationPool } from './pool-access.ts'
-import { requireOrganization, requireOrganizationById } from './access.ts'
 import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
-import { organizationAudit } from './audit.ts'
+import * as store from './store.ts'
 
 export const POOL = '/data/relationships/default-agent-pool'
 

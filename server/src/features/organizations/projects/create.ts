@@ -1,15 +1,15 @@
-import { requireOrganization } from '../organizations/access.ts'
 import type { CreateProject } from '@groundstate/contract/projects'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
+import { requireOrganization } from '../organizations/access.ts'
 import { replaceTagBindings } from '../tags/bind.ts'
 import { requireProject } from './access.ts'
+import { projectAudit } from './audit.ts'
+import { refuseTakenProjectName } from './name.ts'
 import { type Project } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
 import * as store from './store.ts'
-import { refuseTakenProjectName } from './name.ts'
-import { projectAudit } from './audit.ts'
 
 /** Every organization has one; workspaces are made in it unless another project is named. Returns its id. */
 export async function insertDefaultProject(ctx: TransactionCtx, organizationId: string) {

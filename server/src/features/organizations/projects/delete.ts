@@ -3,8 +3,8 @@ import { audited } from '../../../audit/record.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
 import { conflict, forbidden } from '../../../errors.ts'
 import { requireProject } from './access.ts'
-import * as store from './store.ts'
 import { projectAudit } from './audit.ts'
+import * as store from './store.ts'
 
 /** Throws `forbidden` for the default project, `conflict` while workspaces are in the project. */
 export async function deleteProject(ctx: Ctx, id: string) {

@@ -1,8 +1,8 @@
 import type { Loader } from '../../../http/loaders.ts'
 import { listEffectiveProjectTagBindings } from '../tags/list-project-tags.ts'
-import { projectResource } from './resource.ts'
-import { listReadableProjects } from './access.ts'
 import { effectiveTagBindingResource } from '../tags/resource.ts'
+import { listReadableProjects } from './access.ts'
+import { projectResource } from './resource.ts'
 
 export const projectLoaders: readonly Loader[] = [
   { type: 'projects', load: async (ctx, ids) => (await listReadableProjects(ctx, ids)).map(projectResource) },

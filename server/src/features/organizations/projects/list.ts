@@ -1,7 +1,7 @@
-import { requireOrganization } from '../organizations/access.ts'
 import type { Ctx } from '../../../app.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { requireOrganization } from '../organizations/access.ts'
 import { readableProject } from './access.ts'
 import type { Project } from './project.ts'
 import * as store from './store.ts'

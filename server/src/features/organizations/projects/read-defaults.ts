@@ -1,7 +1,7 @@
-import { requireOrganizationPool } from '../organizations/pool-access.ts'
 import type { UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
+import { requireOrganizationPool } from '../organizations/pool-access.ts'
 import type { FoundProject } from './project.ts'
 
 type Defaults = { mode: FoundProject['default_execution_mode']; pool: string | null }

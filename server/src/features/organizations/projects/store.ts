@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { visibleProject } from '../../../auth/visibility.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
+import { visibleProject } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import type { Schema } from '../../../db/schema.gen.ts'

@@ -4,11 +4,11 @@ import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { replaceTagBindings } from '../tags/bind.ts'
 import { requireProject } from './access.ts'
+import { projectAudit } from './audit.ts'
+import { refuseTakenProjectName } from './name.ts'
 import { type Project } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
 import * as store from './store.ts'
-import { refuseTakenProjectName } from './name.ts'
-import { projectAudit } from './audit.ts'
 
 export async function updateProject(ctx: Ctx, id: string, input: UpdateProject): Promise<Project> {
   const project = await requireProject(ctx, id, 'project:update')

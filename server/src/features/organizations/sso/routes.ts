@@ -4,9 +4,9 @@ import { binary, redirect } from '../../../http/answers.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
+import { refusalPage } from '../../identity/oauth/pages.ts'
 import { endedPendingCookie, pendingCookie, requirePending } from './pending.ts'
 import { finishSignOn, startSignOn } from './sign-on.ts'
-import { refusalPage } from '../../identity/oauth/pages.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 

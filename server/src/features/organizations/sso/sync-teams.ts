@@ -1,11 +1,11 @@
 import type { TransactionCtx } from '../../../app.ts'
-import { insertMembership } from '../organization-memberships/insert.ts'
-import * as store from './store.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { insertTeamMembers } from '../teams/members-store.ts'
+import { insertMembership } from '../organization-memberships/insert.ts'
+import { teamAudit } from '../teams/audit.ts'
 import { isLastOwner } from '../teams/check-owners.ts'
 import { leaveTeams } from '../teams/leave.ts'
-import { teamAudit } from '../teams/audit.ts'
+import { insertTeamMembers } from '../teams/members-store.ts'
+import * as store from './store.ts'
 
 /**
  * Puts the user into the teams that the groups stand for, and takes the user out of those that sign-on had given and that

@@ -3,8 +3,8 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
-import * as store from './store.ts'
 import { tagsAudit } from './audit.ts'
+import * as store from './store.ts'
 
 /** How a change treats existing bindings: `merge` keeps other keys, `replace` removes them. */
 export type TagChange = { change: 'merge' | 'replace'; bindings: readonly TagBindingInput[] }

@@ -1,11 +1,11 @@
 import type { CreateReservedTagKey, UpdateReservedTagKey } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
-import { isUniqueViolation } from '../../../db/db.ts'
-import { forbidden, invalid, notFound } from '../../../errors.ts'
-import * as store from './reserved-key-store.ts'
 import { audited } from '../../../audit/record.ts'
+import { isUniqueViolation } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/access.ts'
+import * as store from './reserved-key-store.ts'
 
 export async function listReservedTagKeys(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
+import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 

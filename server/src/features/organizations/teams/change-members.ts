@@ -5,10 +5,10 @@ import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import { requireTeam } from './access.ts'
+import { teamAudit } from './audit.ts'
 import { checkOwnerRemains } from './check-owners.ts'
 import * as store from './members-store.ts'
 import { type Team } from './team.ts'
-import { teamAudit } from './audit.ts'
 
 /** Adds members of the organization to a team; the ids of the identifiers are usernames. */
 export async function addTeamUsers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {

@@ -6,12 +6,12 @@ import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permission
 import { transact } from '../../../db/db.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
-import { insertTeam } from './insert.ts'
 import { accessChanges } from './access-attributes.ts'
+import { teamAudit } from './audit.ts'
+import { insertTeam } from './insert.ts'
 import { teamSettingColumns, refuseTakenTeamName } from './settings.ts'
 import * as store from './store.ts'
 import { type Team, teamFacts } from './team.ts'
-import { teamAudit } from './audit.ts'
 
 export async function createTeam(ctx: Ctx, organizationName: string, input: CreateTeam): Promise<Team> {
   const organization = await requireOrganization(ctx, organizationName, 'teams:manage')

@@ -3,8 +3,8 @@ import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
 import { requireTeam } from './access.ts'
-import * as store from './store.ts'
 import { teamAudit } from './audit.ts'
+import * as store from './store.ts'
 
 /** Deletes the team with its tokens and all that it was granted. */
 export async function deleteTeam(ctx: Ctx, id: string) {

@@ -1,6 +1,6 @@
-import { requireOrganization } from '../organizations/access.ts'
 import type { Ctx } from '../../../app.ts'
 import type { Page, Paged } from '../../../db/page.ts'
+import { requireOrganization } from '../organizations/access.ts'
 import { presentTeam } from './access.ts'
 import * as store from './store.ts'
 import type { Team } from './team.ts'

@@ -5,12 +5,12 @@ import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import { type AccessColumns, checkHoldsAccess, type TeamPermission } from '../../../auth/team-permissions.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
-import { requireTeam } from './access.ts'
 import { accessChanges } from './access-attributes.ts'
+import { requireTeam } from './access.ts'
+import { teamAudit } from './audit.ts'
 import { teamSettingColumns, refuseTakenTeamName } from './settings.ts'
 import * as store from './store.ts'
 import { type Team } from './team.ts'
-import { teamAudit } from './audit.ts'
 
 export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promise<Team> {
   const { 'organization-access': given, ...settings } = input

@@ -1,6 +1,6 @@
-import { AGENT_API } from '@groundstate/contract/agent'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'

@@ -1,8 +1,8 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
-import type { LockedRun } from '../runs/locked-run.ts'
 import { lockRun } from '../runs/locked-run-store.ts'
+import type { LockedRun } from '../runs/locked-run.ts'
 import type { JobKey } from './store.ts'
 
 /** Locks the run of a job and calls `change`; does nothing when the job has ended. */

@@ -1,5 +1,5 @@
-import { buffer } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { AGENT_API, artifactKind, logAnswer, type LogAnswer } from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'

@@ -3,8 +3,8 @@ import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { notFound } from '../../../errors.ts'
-import type { Job } from './store.ts'
 import { artifactKey } from '../plans/artifact.ts'
+import type { Job } from './store.ts'
 
 /** A file of this job, or of the plan that it applies. Throws `not-found`. */
 export async function openArtifact(ctx: Ctx, job: Job, kind: ArtifactKind): Promise<Readable> {

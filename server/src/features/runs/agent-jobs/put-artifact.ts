@@ -3,8 +3,8 @@ import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { BlobExistsError, BlobTooLargeError } from '../../../blobs/errors.ts'
 import { tooLarge } from '../../../errors.ts'
-import type { Job } from './store.ts'
 import { artifactKey } from '../plans/artifact.ts'
+import type { Job } from './store.ts'
 
 export const MAX_ARTIFACT_BYTES = 1024 ** 3
 /** These are archives already. */

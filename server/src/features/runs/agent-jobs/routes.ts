@@ -4,13 +4,13 @@ import { bearerToken } from '../../../auth/authenticate.ts'
 import { binary, bytes, json, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
+import { openJobConfiguration } from '../configuration-versions/download.ts'
 import { requireAnyJob, requireJob } from './access.ts'
+import { clientSignal } from './client-signal.ts'
 import { finishJob } from './finish.ts'
 import { receiveHeartbeat } from './receive-heartbeat.ts'
 import { releaseJob } from './release.ts'
-import { clientSignal } from './client-signal.ts'
 import { waitForJob } from './wait-for-job.ts'
-import { openJobConfiguration } from '../configuration-versions/download.ts'
 
 /** A job's own token finds the job, in the query that loads it. To the HTTP layer these routes are public. */
 const BY_JOB = { access: 'public', prefix: AGENT_API } as const

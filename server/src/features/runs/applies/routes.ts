@@ -3,9 +3,9 @@ import { applySchema, erroredStateAnswer } from '@groundstate/contract/applies'
 import { bytes, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireRunPhase, requirePhase } from '../plans/access.ts'
-import { requireRun } from '../runs/access.ts'
-import { applyResource } from '../plans/resource.ts'
 import { openErroredState } from '../plans/open-artifacts.ts'
+import { applyResource } from '../plans/resource.ts'
+import { requireRun } from '../runs/access.ts'
 
 const APPLY = { 200: documentOf(applySchema) }
 const ERRORED_STATE = {

@@ -1,6 +1,6 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { actorUserId } from '../../../auth/actor.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { actorUserId } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { runEventRow } from '../run-events/run-event.ts'
 import { runEventsInsert } from '../run-events/store.ts'

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
-import { configurationVersionAudit } from './audit.ts'
 import { requireConfigurationVersion } from './access.ts'
+import { configurationVersionAudit } from './audit.ts'
+import * as store from './store.ts'
 
 /** Deletes the archive of a version. Throws `conflict` if it is current in its workspace or a run needs it. */
 export async function archiveConfigurationVersion(ctx: Ctx, id: string) {

@@ -1,10 +1,10 @@
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../../app.ts'
+import { auditedStatement, auditRow } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import * as store from './store.ts'
-import { auditedStatement, auditRow } from '../../../audit/record.ts'
 import { configurationVersionAudit } from './audit.ts'
+import * as store from './store.ts'
 
 export async function createConfigurationVersion(
   ctx: Ctx,

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import * as store from './store.ts'
 import { requireConfigurationVersion, requireConfigurationOfRun } from './access.ts'
+import * as store from './store.ts'
 
 /** The archive of a version, for actors who may read its runs, and for the tasks of a run that uses the version. */
 export async function openConfiguration(ctx: Ctx, id: string): Promise<{ content: Readable; size: number | null }> {

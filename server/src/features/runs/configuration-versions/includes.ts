@@ -1,6 +1,6 @@
 import type { Loader } from '../../../http/loaders.ts'
-import { configurationVersionResource } from './resource.ts'
 import { listReadableConfigurationVersions } from './access.ts'
+import { configurationVersionResource } from './resource.ts'
 
 export const configurationVersionLoaders: readonly Loader[] = [
   {

@@ -2,8 +2,8 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db } from '../../../db/db.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 

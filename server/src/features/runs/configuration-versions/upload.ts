@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream'
-import { ArchiveError, checkArchive } from '../../../archives/archive.ts'
 import type { Ctx } from '../../../app.ts'
+import { ArchiveError, checkArchive } from '../../../archives/archive.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError, invalid, notFound, tooLarge } from '../../../errors.ts'
+import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
+import { insertUploadedRun } from '../runs/create.ts'
 import { ARCHIVE_PREFIX } from './blob-key.ts'
 import * as store from './store.ts'
 import { readUploadUrl } from './urls.ts'
-import { recordAudit } from '../../../audit/record.ts'
-import { insertUploadedRun } from '../runs/create.ts'
-import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 
 /** The maximum size of a compressed archive, in bytes. */
 export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024

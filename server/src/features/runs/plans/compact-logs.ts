@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { BlobExistsError } from '../../../blobs/errors.ts'
-import * as store from './store.ts'
 import { SEGMENT_BYTES, segmentKey } from './log.ts'
+import * as store from './store.ts'
 
 const COMPACTION_BATCH = 200
 

@@ -1,6 +1,6 @@
 import type { Loader } from '../../../http/loaders.ts'
-import { applyResource, planResource } from './resource.ts'
 import { listReadablePhases } from './access.ts'
+import { applyResource, planResource } from './resource.ts'
 
 export const phaseLoaders: readonly Loader[] = [
   {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { jobHandler } from '../../../jobs/handler.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { sweepRunBlobs } from './sweep.ts'
 import { compactLogs } from './compact-logs.ts'
+import { sweepRunBlobs } from './sweep.ts'
 
 /** How long logs stay in rows after their end, in ms: new logs are read often, and rows are cheaper to read. */
 const COMPACTION_DELAY_MS = 30_000

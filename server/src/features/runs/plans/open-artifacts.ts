@@ -3,10 +3,10 @@ import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { notFound } from '../../../errors.ts'
+import { requirePhase } from './access.ts'
+import { artifactKey } from './artifact.ts'
 import { isPhaseOver } from './status.ts'
 import type * as store from './store.ts'
-import { artifactKey } from './artifact.ts'
-import { requirePhase } from './access.ts'
 
 /**
  * The full plan as JSON; undefined until it exists. It contains sensitive values in plain text, also of variables, so

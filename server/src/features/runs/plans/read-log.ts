@@ -2,9 +2,9 @@ import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { notFound } from '../../../errors.ts'
 import { advanceRun } from '../runs/advance.ts'
+import { MAX_READ_BYTES, SEGMENT_BYTES, segmentKey } from './log.ts'
 import { isPhaseOver } from './status.ts'
 import * as store from './store.ts'
-import { MAX_READ_BYTES, SEGMENT_BYTES, segmentKey } from './log.ts'
 
 /**
  * In the public API, a log starts with the byte 0x02 and, once the phase has ended, ends with 0x03; offsets count both.

@@ -1,8 +1,8 @@
 import type { ApplyResource } from '@groundstate/contract/applies'
 import type { PlanResource } from '@groundstate/contract/plans'
 import type { Ctx } from '../../../app.ts'
-import type { Phase } from './store.ts'
 import { logUrl } from './log.ts'
+import type { Phase } from './store.ts'
 
 type UrlCtx = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>
 

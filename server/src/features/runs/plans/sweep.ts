@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
-import * as store from './store.ts'
 import { ARTIFACT_PREFIX } from './artifact.ts'
 import { LOG_PREFIX } from './log.ts'
+import * as store from './store.ts'
 
 /** Deletes the logs and files of deleted runs. Returns the number of deleted blobs. */
 export async function sweepRunBlobs(ctx: Ctx, signal: AbortSignal) {

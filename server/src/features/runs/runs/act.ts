@@ -4,11 +4,11 @@ import { transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import { insertComment } from '../comments/create.ts'
 import { applyChange } from './advance.ts'
+import { runAudit } from './audit.ts'
 import { lockRun } from './locked-run-store.ts'
 import type { LockedRun } from './locked-run.ts'
 import type { Run } from './run.ts'
 import type { Change } from './transition.ts'
-import { runAudit } from './audit.ts'
 
 /** The actions of people on runs: the names of their events, and those in the audit trail. */
 const AUDIT_ACTIONS = {

@@ -11,8 +11,8 @@ import { runApplied } from './events.ts'
 import { lockRun, lockRunWorkspace } from './locked-run-store.ts'
 import type { LockedRun, LockedWorkspace } from './locked-run.ts'
 import type { RunStatus } from './status.ts'
-import { type Change, type Transition, transitionOf } from './transition.ts'
 import * as store from './transition-store.ts'
+import { type Change, type Transition, transitionOf } from './transition.ts'
 
 /*
  * How runs advance. A change is saved together with the statuses that the run passes through because of it, and then its

@@ -12,12 +12,12 @@ import { findVersionForRun } from '../configuration-versions/store.ts'
 import { runEventRow } from '../run-events/run-event.ts'
 import { createStages, plannedStages } from '../task-stages/create.ts'
 import { startEffects } from './advance.ts'
+import { runCreationAudit } from './audit.ts'
 import { lockRunWorkspace } from './locked-run-store.ts'
 import type { LockedWorkspace, RunRow } from './locked-run.ts'
 import { insertNewRun } from './new-run-store.ts'
 import { checkOptions, newLockedRun, newRun, type RunOrigin } from './new-run.ts'
 import { transitionOf } from './transition.ts'
-import { runCreationAudit } from './audit.ts'
 
 /**
  * Creates a run in the workspace, and takes it as far as it gets at once: into the queue of the agents when nothing holds it

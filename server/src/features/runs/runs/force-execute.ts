@@ -3,13 +3,13 @@ import { recordAudit } from '../../../audit/record.ts'
 import { conflict, forbidden } from '../../../errors.ts'
 import { act } from './act.ts'
 import { applyChange } from './advance.ts'
+import { runAudit } from './audit.ts'
 import { cancelColumns, interruptJob } from './cancel.ts'
 import { lockRun } from './locked-run-store.ts'
 import type { LockedRun } from './locked-run.ts'
 import type { Run } from './run.ts'
 import { isCancelable, isDiscardable, isEnded } from './status.ts'
 import { listRunsBefore } from './transition-store.ts'
-import { runAudit } from './audit.ts'
 
 /**
  * Makes a pending run the next one: runs that are queued before it in its workspace are discarded, and the one that occupies

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import type { Db } from '../../../db/db.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
+import type { Db } from '../../../db/db.ts'
 import { limited, onPage, type OrganizationList, selectListed } from './list-store.ts'
 
 /** Must stay in the words of the partial index over unfinished runs. */

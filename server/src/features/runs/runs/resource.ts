@@ -1,8 +1,8 @@
 import type { RunResource } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
-import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
 import type { Run } from './run.ts'
+import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './status.ts'
 
 type RunVariables = RunResource['attributes']['variables']
 

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
+import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/workspaces/waiting-store.ts'
 
 /** Runs `r` with what their resource shows, in workspaces `w`; `heard` is `heardSince`. */

@@ -2,10 +2,10 @@ import type { Insertable, OperationNodeSource, Selectable, Updateable } from 'ky
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { isPhaseOver, type PhaseStatus } from '../plans/status.ts'
-import { advance, type Effects, effectsOf, type JobOutcome, type MachineRun, type RunFacts } from './machine.ts'
 import type { NewRunEvent } from '../run-events/run-event.ts'
-import type { RunStatus } from './status.ts'
 import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run.ts'
+import { advance, type Effects, effectsOf, type JobOutcome, type MachineRun, type RunFacts } from './machine.ts'
+import type { RunStatus } from './status.ts'
 
 /** What has happened to a run; it is saved together with how far the run then gets. */
 export type Change = {

@@ -1,14 +1,14 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
-import { abandonJobs } from '../agent-jobs/abandon.ts'
-import { describeLock } from '../../workspaces/workspaces/lock.ts'
-import { requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
-import * as store from '../../workspaces/workspaces/store.ts'
-import { recordAudit } from '../../../audit/record.ts'
 import { countManaged } from '../../states/state-versions/extract.ts'
-import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import { requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
+import { describeLock } from '../../workspaces/workspaces/lock.ts'
 import { mayForceDelete } from '../../workspaces/workspaces/permissions.ts'
+import * as store from '../../workspaces/workspaces/store.ts'
+import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import { abandonJobs } from '../agent-jobs/abandon.ts'
 
 /**
  * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not

@@ -4,9 +4,9 @@ import type {
   FeatureSetResource,
   SubscriptionResource,
 } from '@groundstate/contract/admin'
+import { avatarPath } from '../../identity/users/resource.ts'
 import type { FeatureSet } from './feature-sets.ts'
 import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
-import { avatarPath } from '../../identity/users/resource.ts'
 
 /** A user as site administrators see them, with the e-mail address. */
 export function adminUserResource(row: AdminUserRow, baseUrl: string): AdminUserResource {

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestApp, type TestApp, type TestRequest, type TestResponse } from '../../../testing/app.ts'
+import { createUser, type TestUser } from '../../../testing/factories.ts'
 import { type AuditedChange, type ChangeRequest, SECRET, World } from './testing/audit-world.ts'
 import { ACCOUNTS } from './testing/audited-accounts.ts'
 import { SETTING_CHANGES } from './testing/audited-settings.ts'
 import { WORK } from './testing/audited-work.ts'
-import { createUser, type TestUser } from '../../../testing/factories.ts'
 
 /** Every route that changes something: its change, or why it leaves no event. */
 const TABLE: Record<string, AuditedChange | string> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }

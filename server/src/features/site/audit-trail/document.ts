@@ -1,7 +1,7 @@
 import type { AuditTrailAnswer } from '@groundstate/contract/audit-trail'
+import type { Page, Paged } from '../../../db/page.ts'
 import { paginationMeta } from '../../../http/pagination.ts'
 import type { AuditEventRow } from './store.ts'
-import type { Page, Paged } from '../../../db/page.ts'
 
 type AuditEvent = AuditTrailAnswer['data'][number]
 

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { createTestApp, type TestApp, type TestResponse } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
-import { recordAudit } from '../../../audit/record.ts'
 
 let app: TestApp
 let owner: TestUser

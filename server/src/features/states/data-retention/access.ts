@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 
 /** Whose policy: an organization by its name, or a workspace by its id. */
 export type PolicyOwner = { organization: string } | { workspaceId: string }

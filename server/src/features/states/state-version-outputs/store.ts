@@ -1,11 +1,11 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
+import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { FactsColumn } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
-import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
 export type OutputRow = Selectable<Schema['state_version_outputs']>
 

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { conflict } from '../../../errors.ts'
+import { isLockedBy } from '../../workspaces/workspaces/lock-holder.ts'
 import { describeLock } from '../../workspaces/workspaces/lock.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
-import { isLockedBy } from '../../workspaces/workspaces/lock-holder.ts'
 import { findRunStatus } from './store.ts'
 
 type Lockable = Pick<Workspace, 'name' | 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>

@@ -1,5 +1,4 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
 import {
@@ -10,6 +9,7 @@ import {
   stateClient,
   stateVersionBody,
 } from '../../../testing/state-versions.ts'
+import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 
 let app: TestApp
 let ada: TestUser

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
-import { actorUserId } from '../../../auth/actor.ts'
 import { auditRow } from '../../../audit/record.ts'
+import { actorUserId } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { RUNS_USER_ID } from '../../identity/users/store.ts'

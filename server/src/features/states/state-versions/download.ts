@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { openContent } from './content.ts'
 import { findDownload } from './content-store.ts'
 import { openObjectId } from './content-urls.ts'
+import { openContent } from './content.ts'
 
 /** The content that a signed download URL names, as it was stored. Throws `not-found`. */
 export async function downloadContent(ctx: Ctx, objectId: string) {

@@ -1,10 +1,10 @@
 import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, invalid } from '../../../errors.ts'
-import { md5Of } from './content.ts'
-import { checkContent, checkJsonState, type ReadableHeader } from './content-rules.ts'
-import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
+import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
+import { checkContent, checkJsonState, type ReadableHeader } from './content-rules.ts'
+import { md5Of } from './content.ts'
 
 const ATTRIBUTES = '/data/attributes'
 

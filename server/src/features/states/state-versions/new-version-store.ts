@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
+import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 import type { Db } from '../../../db/db.ts'
 import type { ExtractionColumns } from './extraction-columns.ts'
 import { insertOutputs } from './extraction-store.ts'
 import { COLUMNS, type PresentedRow } from './store.ts'
-import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 
 /** A workspace's states and lock as they were when they were checked. */
 export type CheckedWorkspace = {

@@ -1,11 +1,11 @@
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
+import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { FactsColumn } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
-import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
 /**
  * A version without its list of instances, which only the workspace's resources read. What was extracted comes as the JSON that

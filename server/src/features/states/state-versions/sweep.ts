@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
-import { BLOB_PREFIX } from './content.ts'
 import { deleteDiscardedContents, findNamedLocations } from './content-store.ts'
+import { BLOB_PREFIX } from './content.ts'
 
 /**
  * Deletes blobs that no version names: the remains of failed requests, killed processes and deleted workspaces. Returns how

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
-import { md5Of, readContent } from './content.ts'
 import * as contentStore from './content-store.ts'
+import { md5Of, readContent } from './content.ts'
 
 /** How many versions are read back each day. */
 const SAMPLE = 200

@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
+import { checkDemands } from '../../../auth/demands.ts'
 import { readFacts } from '../../../auth/facts.ts'
+import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
-import { checkDemands } from '../../../auth/demands.ts'
-import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 
 export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>
 

@@ -2,6 +2,8 @@ import type { CreateTask } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
 import { requireTask } from './access.ts'
 import { taskAudit } from './audit.ts'
 import { checkGlobalQuota, checkTaskQuota } from './check-quota.ts'
@@ -11,8 +13,6 @@ import { sealKey } from './receiver.ts'
 import * as store from './store.ts'
 import { refuseTakenTaskName } from './task-name.ts'
 import { checkReceiver } from './verify.ts'
-import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
 
 /**
  * Creates a task after its receiver has answered the verification request with 200; throws `invalid` with the answer

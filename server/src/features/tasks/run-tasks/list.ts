@@ -1,8 +1,8 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../../app.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
-import * as store from './store.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import * as store from './store.ts'
 
 export async function listTasks(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'run-tasks:read')

@@ -2,6 +2,7 @@ import type { UpdateTask } from '@groundstate/contract/run-tasks'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
+import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
 import { requireTask, type Task } from './access.ts'
 import { taskAudit } from './audit.ts'
 import { checkGlobalQuota } from './check-quota.ts'
@@ -11,7 +12,6 @@ import { type Receiver, sealKey, taskReceiver } from './receiver.ts'
 import * as store from './store.ts'
 import { refuseTakenTaskName } from './task-name.ts'
 import { checkReceiver, type Suspect } from './verify.ts'
-import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
 
 /** Changes a task. A new URL, key or authority is verified first, as on creation. */
 export async function updateTask(ctx: Ctx, id: string, { attributes, relationships }: UpdateTask) {

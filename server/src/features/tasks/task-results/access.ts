@@ -1,5 +1,5 @@
-import type { Actor } from '../../../auth/actor.ts'
 import type { Ctx } from '../../../app.ts'
+import type { Actor } from '../../../auth/actor.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { notFound, unauthorized } from '../../../errors.ts'

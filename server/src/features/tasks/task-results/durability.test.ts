@@ -3,7 +3,6 @@ import { pino } from 'pino'
 import { expect, inject, test } from 'vitest'
 import { createApp } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { REACTIONS } from '../../list.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { databaseUrl } from '../../../testing/database.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
@@ -17,6 +16,7 @@ import {
   runReaches,
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
+import { REACTIONS } from '../../list.ts'
 import { claimDeliveries } from './deliveries-store.ts'
 import { startTaskDeliveries } from './delivery-loop.ts'
 

@@ -3,7 +3,6 @@ import { expect, inject, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { databaseUrl } from '../../../testing/database.ts'
 import type { Received } from '../../../testing/receiver.ts'
-import { startReplicaProcess } from './testing/replica.ts'
 import { createRun } from '../../../testing/runs.ts'
 import {
   addTask,
@@ -15,6 +14,7 @@ import {
   runReaches,
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
+import { startReplicaProcess } from './testing/replica.ts'
 
 /** Servers in processes of their own that are killed while requests are on their way, as a loss of power does it. */
 

@@ -2,8 +2,8 @@ import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import { requireProject } from '../../organizations/projects/access.ts'
 import { notFoundAsTeamAccess } from '../team-access/access.ts'
-import * as store from './store.ts'
 import { isTeamMember } from '../team-access/store.ts'
+import * as store from './store.ts'
 import type { TeamProject } from './team-project.ts'
 
 /** Throws `not-found` for an access that the actor may not see, `forbidden` when it sees it but may not change it. */

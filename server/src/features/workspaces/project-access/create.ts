@@ -1,14 +1,14 @@
 import type { CreateTeamProject } from '@groundstate/contract/teams'
 import type { Ctx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { requireProject } from '../../organizations/projects/access.ts'
 import { requireTeam } from '../../organizations/teams/access.ts'
-import * as store from './store.ts'
-import type { TeamProject } from './team-project.ts'
 import { accessColumns, DEFAULTS } from './access-columns.ts'
 import { projectAccessAudit } from './audit.ts'
-import { audited } from '../../../audit/record.ts'
+import * as store from './store.ts'
+import type { TeamProject } from './team-project.ts'
 
 export async function createTeamProject(ctx: Ctx, input: CreateTeamProject): Promise<TeamProject> {
   const { attributes, relationships } = input

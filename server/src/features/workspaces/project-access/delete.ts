@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
-import * as store from './store.ts'
-import { projectAccessAudit } from './audit.ts'
-import { requireTeamProject } from './access.ts'
 import { audited } from '../../../audit/record.ts'
+import { requireTeamProject } from './access.ts'
+import { projectAccessAudit } from './audit.ts'
+import * as store from './store.ts'
 
 export async function deleteTeamProject(ctx: Ctx, id: string) {
   const { project, team_id: team } = await requireTeamProject(ctx, id, 'team-access:manage')

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
+import type { Page, Paged } from '../../../db/page.ts'
 import { requireProject } from '../../organizations/projects/access.ts'
 import * as store from './store.ts'
-import type { Page, Paged } from '../../../db/page.ts'
 import type { TeamProject } from './team-project.ts'
 
 /**

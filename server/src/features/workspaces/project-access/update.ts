@@ -1,13 +1,13 @@
 import type { UpdateTeamProject } from '@groundstate/contract/teams'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
-import type { TeamProject } from './team-project.ts'
 import { accessColumns } from './access-columns.ts'
-import { projectAccessAudit } from './audit.ts'
 import { requireTeamProject } from './access.ts'
+import { projectAccessAudit } from './audit.ts'
+import * as store from './store.ts'
+import type { TeamProject } from './team-project.ts'
 
 export async function updateTeamProject(ctx: Ctx, id: string, input: UpdateTeamProject): Promise<TeamProject> {
   const current = await requireTeamProject(ctx, id, 'team-access:manage')

@@ -1,14 +1,14 @@
 import type { CreateTeamWorkspace } from '@groundstate/contract/teams'
 import type { Ctx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { requireTeam } from '../../organizations/teams/access.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
-import * as store from './store.ts'
-import type { TeamWorkspace } from './team-workspace.ts'
 import { accessColumns, DEFAULTS } from './access-columns.ts'
 import { teamAccessAudit } from './audit.ts'
-import { audited } from '../../../audit/record.ts'
+import * as store from './store.ts'
+import type { TeamWorkspace } from './team-workspace.ts'
 
 export async function createTeamWorkspace(ctx: Ctx, input: CreateTeamWorkspace): Promise<TeamWorkspace> {
   const { attributes, relationships } = input

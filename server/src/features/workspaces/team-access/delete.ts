@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
-import * as store from './store.ts'
-import { teamAccessAudit } from './audit.ts'
-import { requireTeamWorkspace } from './access.ts'
 import { audited } from '../../../audit/record.ts'
+import { requireTeamWorkspace } from './access.ts'
+import { teamAccessAudit } from './audit.ts'
+import * as store from './store.ts'
 
 export async function deleteTeamWorkspace(ctx: Ctx, id: string) {
   const { workspace, team_id: team } = await requireTeamWorkspace(ctx, id, 'team-access:manage')

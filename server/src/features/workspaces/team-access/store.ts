@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
 export type TeamWorkspaceRow = Selectable<Schema['team_workspaces']>
 

@@ -1,13 +1,13 @@
 import type { UpdateTeamWorkspace } from '@groundstate/contract/teams'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
-import type { TeamWorkspace } from './team-workspace.ts'
 import { accessColumns } from './access-columns.ts'
-import { teamAccessAudit } from './audit.ts'
 import { requireTeamWorkspace } from './access.ts'
+import { teamAccessAudit } from './audit.ts'
+import * as store from './store.ts'
+import type { TeamWorkspace } from './team-workspace.ts'
 
 export async function updateTeamWorkspace(ctx: Ctx, id: string, input: UpdateTeamWorkspace): Promise<TeamWorkspace> {
   const current = await requireTeamWorkspace(ctx, id, 'team-access:manage')

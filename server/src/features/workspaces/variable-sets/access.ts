@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { forbidden, notFound } from '../../../errors.ts'
+import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
 import * as store from './store.ts'
-import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import type { VariableSet } from './variable-set.ts'
 
 /** Throws `not-found` for a set that the actor may not see, `forbidden` for one that it may only read. */

@@ -1,14 +1,14 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { UpdateVariableSet } from '@groundstate/contract/variable-sets'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
 import { invalid } from '../../../errors.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces } from '../workspaces/access.ts'
 import { requireVariableSet } from './access.ts'
-import type { VariableSet } from './variable-set.ts'
-import * as store from './store.ts'
-import { audited } from '../../../audit/record.ts'
 import { variableSetAudit } from './audit.ts'
+import * as store from './store.ts'
+import type { VariableSet } from './variable-set.ts'
 
 export async function addSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')

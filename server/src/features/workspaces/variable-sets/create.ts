@@ -1,18 +1,18 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { CreateVariableSet } from '@groundstate/contract/variable-sets'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireVariableSet } from './access.ts'
-import type { VariableSet } from './variable-set.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { variableSetAudit } from './audit.ts'
 import { replaceSetScope } from './change-scope.ts'
 import { changeVariables } from './change-variables.ts'
 import { refuseTakenSetName } from './name.ts'
+import * as store from './store.ts'
+import type { VariableSet } from './variable-set.ts'
 
 /** Creates a set with its variables and where it applies, owned by the organization or by one of its projects. */
 export async function createVariableSet(

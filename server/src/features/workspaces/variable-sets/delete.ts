@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
-import { requireVariableSet } from './access.ts'
-import * as store from './store.ts'
 import { audited } from '../../../audit/record.ts'
+import { requireVariableSet } from './access.ts'
 import { variableSetAudit } from './audit.ts'
+import * as store from './store.ts'
 
 export async function deleteVariableSet(ctx: Ctx, id: string) {
   const set = await requireVariableSet(ctx, id, 'manage')

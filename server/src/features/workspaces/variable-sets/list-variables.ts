@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
+import { listOverwrites } from '../variables/resolve.ts'
+import { findVariable, listVariables } from '../variables/store.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
 import { requireVariableSet } from './access.ts'
 import { listSetsInForce } from './store.ts'
-import { findVariable, listVariables } from '../variables/store.ts'
-import { listOverwrites } from '../variables/resolve.ts'
 
 export async function listSetVariables(ctx: Ctx, variableSetId: string) {
   await requireVariableSet(ctx, variableSetId, 'read')

@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
-import { requireProject } from '../../organizations/projects/access.ts'
-import { requireWorkspace } from '../workspaces/access.ts'
-import * as store from './store.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { requireProject } from '../../organizations/projects/access.ts'
+import { requireWorkspace } from '../workspaces/access.ts'
 import { readableSets } from './access.ts'
+import * as store from './store.ts'
 import type { VariableSet } from './variable-set.ts'
 
 type ListVariableSets = { page: Page; filter: store.VariableSetFilter }

@@ -1,14 +1,14 @@
 import type { UpdateVariableSet } from '@groundstate/contract/variable-sets'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { requireVariableSet } from './access.ts'
-import type { VariableSet } from './variable-set.ts'
-import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
 import { variableSetAudit } from './audit.ts'
 import { replaceSetScope } from './change-scope.ts'
 import { changeVariables } from './change-variables.ts'
 import { refuseTakenSetName } from './name.ts'
+import * as store from './store.ts'
+import type { VariableSet } from './variable-set.ts'
 
 /**
  * Changes a set. Workspaces and projects in the body replace those where it applies; variables are added or changed.

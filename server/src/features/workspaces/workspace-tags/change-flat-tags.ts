@@ -4,12 +4,12 @@ import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
-import { addTagKeys } from '../../organizations/tags/bind.ts'
+import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 import { tagsAudit } from '../../organizations/tags/audit.ts'
+import { addTagKeys } from '../../organizations/tags/bind.ts'
 import { listReadableWorkspaces, requireWorkspace } from '../workspaces/access.ts'
 import { addFlatTags, readTagKeys } from './add-flat-tags.ts'
 import * as store from './store.ts'
-import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 
 export async function addWorkspaceTags(ctx: Ctx, workspaceId: string, tags: readonly TagLinkage[]) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'tags:manage')

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../../app.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
 import * as store from './store.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
 
 /** Flat tags of a workspace: those of its bindings that have no value. */
 export async function listWorkspaceTags(

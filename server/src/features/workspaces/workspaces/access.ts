@@ -1,12 +1,12 @@
+import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
+import { checkDemands } from '../../../auth/demands.ts'
 import { readFacts } from '../../../auth/facts.ts'
 import { type WorkspacePermission, refusal } from '../../../auth/permissions.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { notFound, invalid } from '../../../errors.ts'
 import * as store from './store.ts'
-import { checkDemands } from '../../../auth/demands.ts'
-import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { FoundWorkspace, Workspace } from './workspace.ts'
-import type { Identifier } from '@groundstate/contract/json-api'
 
 /**
  * Loads the workspace and checks `permission` in one query. Throws `not-found` when the actor may not see it, or what

@@ -1,8 +1,8 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
-import * as store from './consumer-store.ts'
-import { requireWorkspace, requireVisibleWorkspaces } from './access.ts'
 import { audited } from '../../../audit/record.ts'
+import { requireWorkspace, requireVisibleWorkspaces } from './access.ts'
+import * as store from './consumer-store.ts'
 import type { Workspace } from './workspace.ts'
 
 export async function addRemoteStateConsumers(ctx: Ctx, id: string, consumers: readonly Identifier[]) {

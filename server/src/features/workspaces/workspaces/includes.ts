@@ -1,12 +1,12 @@
 import type { Resource } from '@groundstate/contract/json-api'
 import type { Loader } from '../../../http/loaders.ts'
-import { listEffectiveTagBindings } from '../workspace-tags/list-bindings.ts'
-import { workspaceResource } from './resource.ts'
-import { listReadableWorkspaces } from './access.ts'
 import { effectiveTagBindingResource } from '../../organizations/tags/resource.ts'
-import { listVariablesOfWorkspaces } from '../variables/store.ts'
 import { variableResource } from '../variables/resource.ts'
+import { listVariablesOfWorkspaces } from '../variables/store.ts'
+import { listEffectiveTagBindings } from '../workspace-tags/list-bindings.ts'
+import { listReadableWorkspaces } from './access.ts'
 import type { permissionsBlock } from './permissions.ts'
+import { workspaceResource } from './resource.ts'
 
 export const workspaceLoaders: readonly Loader[] = [
   {

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
-import * as store from './consumer-store.ts'
-import { readableWorkspace, requireWorkspace } from './access.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { readableWorkspace, requireWorkspace } from './access.ts'
+import * as store from './consumer-store.ts'
 import type { Workspace } from './workspace.ts'
 
 /** The workspaces that the actor sees among those whose runs may read this workspace's state. */

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor, UserActor } from '../../../auth/actor.ts'
-import type { GrantsColumn } from '../../../auth/facts.ts'
-import { containing, wildcard } from '../../../db/like.ts'
-import type { Db } from '../../../db/db.ts'
-import { selectWorkspaces } from './store.ts'
 import { grantsColumn } from '../../../auth/facts-sql.ts'
+import type { GrantsColumn } from '../../../auth/facts.ts'
+import type { Db } from '../../../db/db.ts'
+import { containing, wildcard } from '../../../db/like.ts'
+import { selectWorkspaces } from './store.ts'
 
 export type WorkspaceFilter = {
   name?: string | undefined

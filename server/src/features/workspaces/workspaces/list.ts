@@ -3,12 +3,12 @@ import type { Actor } from '../../../auth/actor.ts'
 import { type Facts, type GrantsColumn, dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { Db } from '../../../db/db.ts'
-import { readGrants } from './read-grants.ts'
+import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 import type { Grants } from './list-store.ts'
 import * as store from './list-store.ts'
-import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
+import { readGrants } from './read-grants.ts'
 import type { Workspace } from './workspace.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
 
 /**
  * One page of the organization's workspaces that the actor may see. The number of queries does not depend on the size

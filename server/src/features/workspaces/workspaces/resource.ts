@@ -1,8 +1,8 @@
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
-import { effectiveExecution } from './execution.ts'
 import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
-import type { Workspace } from './workspace.ts'
+import { effectiveExecution } from './execution.ts'
 import { permissionsBlock } from './permissions.ts'
+import type { Workspace } from './workspace.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 

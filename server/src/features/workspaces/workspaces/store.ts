@@ -1,11 +1,11 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { policyColumn } from '../../organizations/organizations/retention-policy-store.ts'
-import { visibleWorkspace } from '../../../auth/visibility.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
 

@@ -1,17 +1,17 @@
 import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
+import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireProjectIn } from '../../organizations/projects/access.ts'
-import { changeExecution, defaultsOf, POOL_POINTER } from './execution.ts'
 import { requireWorkspace, requireWorkspaceBy } from './access.ts'
+import { changeTags } from './change-tags.ts'
+import { changeExecution, defaultsOf, POOL_POINTER } from './execution.ts'
+import { refuseTakenWorkspaceName } from './name.ts'
 import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
-import { recordAudit } from '../../../audit/record.ts'
 import type { Workspace } from './workspace.ts'
-import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
-import { changeTags } from './change-tags.ts'
-import { refuseTakenWorkspaceName } from './name.ts'
 
 /** Changes settings, moves the workspace to another project, and replaces its tags, as far as the body says. */
 export async function updateWorkspace(

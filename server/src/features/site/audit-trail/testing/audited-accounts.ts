@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import { createBrowser } from '../../../../testing/browser.ts'
+import { addMember } from '../../../../testing/teams.ts'
 import { approve } from '../../../identity/oauth/approve.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
 import { type AuditedChange, change, csrfOf, data, formRequest, many, one, SECRET, type World } from './audit-world.ts'
-import { createBrowser } from '../../../../testing/browser.ts'
-import { addMember } from '../../../../testing/teams.ts'
 
 const REDIRECT = 'http://localhost:10000/login'
 const VERIFIER = 'v'.repeat(60)

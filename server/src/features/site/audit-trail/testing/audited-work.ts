@@ -1,7 +1,7 @@
-import { tokenContext } from '../../../tasks/task-results/access-token.ts'
-import { type AuditedChange, change, data, one, type World } from './audit-world.ts'
 import { createConfigurationVersion, EMPTY_ARCHIVE, uploadConfiguration } from '../../../../testing/runs.ts'
 import { md5, rawState, stateVersionBody } from '../../../../testing/state-versions.ts'
+import { tokenContext } from '../../../tasks/task-results/access-token.ts'
+import { type AuditedChange, change, data, one, type World } from './audit-world.ts'
 
 const NOBODY = { token: undefined, by: { id: null, tokenId: null } }
 const AGENTS = 'the protocol of agents: what they report is in the events of the run'
