@@ -48,7 +48,6 @@ export const runEventIncludes = { actor: userSchema, comment: commentSchema } as
 
 export const configurationVersionIncludes = {
   ingress_attributes: INGRESS_ATTRIBUTES,
-  /** Adds nothing in lists, which do not load the run. */
   run: runSchema,
 } as const satisfies IncludeTable
 

@@ -1,7 +1,8 @@
 /**
  * Domain events: how an area informs areas above it, without importing them. An event is raised in the transaction of
  * the change, and its reactions run in that transaction: all of it commits, or nothing does. A reaction that throws
- * refuses the change. Work that may happen later is a background job, which the reaction enqueues.
+ * refuses the change. Work that may happen later is a background job, which the reaction enqueues. What a reaction does
+ * outside the database cannot be rolled back, so such an event is raised after the commit of the change.
  */
 export type DomainEvent<Payload> = {
   name: string

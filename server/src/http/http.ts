@@ -95,6 +95,8 @@ export type Route = { method: Method; url: string; options: RouteOptions; featur
 
 export const API_PREFIX = '/api/v2'
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
+/** Above this size (bytes) a body may take long to arrive. */
+const LONG_BODY = 1024 * 1024
 
 export type Scopes = {
   /** The scope of routes whose bodies are parsed. */
@@ -140,6 +142,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
         if (upload) raw.body ??= Readable.from([])
         const contents = base64Fields ? takeContents(raw.body, base64Fields) : {}
         const body = options.body && parseBody(options.body, raw.body)
+        if (authorise && !upload && isLongBody(raw)) subjects.set(raw, await authorise(ctx, raw.params))
         const includes = readIncludes(query, offered)
         const answer = await handler({
           ctx,
@@ -180,4 +183,9 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
 function checkLength(raw: FastifyRequest, maxBytes: number) {
   const length = Number(raw.headers['content-length'] ?? 0)
   if (length > maxBytes) throw tooLarge(`the upload has ${length} bytes, at most ${maxBytes} are taken`)
+}
+
+/** Whether a body may have taken so long that what its route authorised before must be loaded and authorised again. */
+function isLongBody(raw: FastifyRequest) {
+  return Number(raw.headers['content-length'] ?? Infinity) > LONG_BODY
 }

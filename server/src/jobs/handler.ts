@@ -12,7 +12,7 @@ export function jobHandler<Data extends object>(
 ): JobHandler {
   return {
     ...options,
-    kind: kind as unknown as JobKind<never>, // // one list holds handlers of all kinds
+    kind: kind as unknown as JobKind<never>, // one list holds handlers of all kinds
     run: async (ctx, data, signal) => run(ctx, kind.data.parse(data), signal),
   }
 }

@@ -37,7 +37,7 @@ export async function spawnGuarded(
     ...(account.switch && { uid: account.uid, gid: account.gid }),
   })
   await once(child, 'spawn')
-  const pipe = child.stdio[3] as Socket // // the extra 'pipe'
+  const pipe = child.stdio[3] as Socket // the extra 'pipe'
   pipe.on('error', () => {}).unref()
   child.once('exit', () => pipe.destroy())
   return child

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
+import { transact } from '../../../db/db.ts'
 import { preconditionFailed } from '../../../errors.ts'
 import { raise } from '../../../events/reaction.ts'
 import { requireAgent } from './access.ts'
@@ -19,8 +20,7 @@ export async function deleteAgent(ctx: Ctx, id: string) {
     resource: { type: 'agent', id },
     meta: { name: agent.name, agent_pool: pool.id },
   }
-  await audited(ctx, event, async (ctx) => {
-    await store.deleteAgent(ctx.db, id)
-    await raise(ctx, agentGone, { agentId: id })
-  })
+  await audited(ctx, event, async (ctx) => store.deleteAgent(ctx.db, id))
+  // After the commit: the claims that wait are ended once every new claim sees that the agent is gone.
+  await transact(ctx, async (ctx) => raise(ctx, agentGone, { agentId: id }))
 }

@@ -8,8 +8,7 @@ import * as store from './store.ts'
 /** The agent takes no more jobs; its running jobs keep their leases. */
 export async function deregisterAgent(ctx: Ctx, id: string) {
   const agent = await requireOwnAgent(ctx, id)
-  await transact(ctx, async (ctx) => {
-    await store.markExited(ctx.db, agent.id, ctx.now())
-    await raise(ctx, agentGone, { agentId: agent.id })
-  })
+  await store.markExited(ctx.db, agent.id, ctx.now())
+  // Not in the same transaction: the claims that wait are ended once every new claim sees that the agent is gone.
+  await transact(ctx, async (ctx) => raise(ctx, agentGone, { agentId: agent.id }))
 }
