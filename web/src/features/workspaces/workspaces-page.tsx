@@ -13,7 +13,7 @@ export function WorkspacesPage() {
   const [search, setSearch] = useState('')
   const [page, setPage] = useState(1)
   const list = useWorkspaces(organization, search, page)
-  const statuses = new Map(list.data?.included?.map((run) => [run.id, String(run.attributes['status'])]))
+  const statuses = new Map(list.data?.included?.map((run) => [run.id, run.attributes.status]))
 
   return (
     <>
