@@ -58,12 +58,10 @@ export function createAdmission(app: App, limiter: RateLimiter | undefined, url:
   }
 
   return async (raw, reply) => {
-    if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name can have')
+    if (raw.url.includes('%00')) throw badRequest('the URL has the character U+0000, which no name has')
     await identify(raw, reply)
     if (getActor(raw).kind === 'task' && !route.forTask) {
-      throw unauthorized(
-        'the access token of a run task is valid only for its callback, its plan and its configuration',
-      )
+      throw unauthorized('the access token of a run task opens its callback, its plan and its configuration only')
     }
     if (route.access === 'site-admin' && !isSiteAdmin(getActor(raw))) throw notFound('resource')
   }

@@ -88,7 +88,7 @@ function checkValue(root: unknown, texts: boolean) {
     if (typeof value === 'string') {
       if (!isStorable(value))
         throw invalid(
-          "a text has the character U+0000 or half of a surrogate pair, which can't be stored",
+          'a text has the character U+0000 or half of a surrogate pair, which can not be kept',
           pointer(place),
         )
       continue
