@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { TestApp, TestResponse } from './app.ts'
-import { createWorkspace, type TestUser } from './factories.ts'
+import { createTestApp, type TestApp, type TestResponse } from './app.ts'
+import { createOrganization, createUser, createWorkspace, type TestUser } from './factories.ts'
 
 /** A raw state in the engine's format, with string `outputs` and one resource for each name. */
 export function rawState(
@@ -123,4 +123,11 @@ export async function lockedWorkspace(app: TestApp, organization: string, user: 
   const answer = await client.lock()
   if (answer.status !== 200) throw new Error(`the workspace was not locked: ${answer.text}`)
   return client
+}
+
+/** What tests of states begin with: an app, a user and their organization. */
+export async function createStateSetting() {
+  const app = await createTestApp()
+  const ada = await createUser(app)
+  return { app, ada, organization: (await createOrganization(app, ada)).name }
 }

@@ -1,17 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { lockedWorkspace, rawState, stateClient, upload } from '../../../testing/state-versions.ts'
+import { describe, expect, test } from 'vitest'
+import { createUser } from '../../../testing/factories.ts'
+import { createStateSetting, lockedWorkspace, rawState, stateClient, upload } from '../../../testing/state-versions.ts'
 
-let app: TestApp
-let ada: TestUser
-let organization: string
-
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
-})
+const { app, ada, organization } = await createStateSetting()
 
 describe('outputs', () => {
   const outputs = {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
+import { createWorkspace } from '../../../testing/factories.ts'
 import {
+  createStateSetting,
   download,
   lockedWorkspace,
   rawState,
@@ -16,15 +16,7 @@ import { extractVersion } from './extract.ts'
 const CLIENTS = 16
 const TURNS = 25
 
-let app: TestApp
-let ada: TestUser
-let organization: string
-
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
-})
+const { app, ada, organization } = await createStateSetting()
 
 async function listAll(client: StateClient) {
   const versions: any[] = []

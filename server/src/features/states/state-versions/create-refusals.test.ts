@@ -1,7 +1,7 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import {
+  createStateSetting,
   lockedWorkspace,
   md5,
   rawState,
@@ -11,16 +11,8 @@ import {
 } from '../../../testing/state-versions.ts'
 import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 
-let app: TestApp
-let ada: TestUser
-let organization: string
+const { app, ada, organization } = await createStateSetting()
 let workspace: StateClient
-
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
-})
 
 beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)

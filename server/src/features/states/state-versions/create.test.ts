@@ -1,18 +1,16 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { download, lockedWorkspace, rawState, type StateClient } from '../../../testing/state-versions.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser } from '../../../testing/factories.ts'
+import {
+  createStateSetting,
+  download,
+  lockedWorkspace,
+  rawState,
+  type StateClient,
+} from '../../../testing/state-versions.ts'
 
-let app: TestApp
-let ada: TestUser
-let organization: string
+const { app, ada, organization } = await createStateSetting()
 let workspace: StateClient
-
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
-})
 
 beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)

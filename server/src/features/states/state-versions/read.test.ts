@@ -1,19 +1,17 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
-import { lockedWorkspace, rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
+import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import {
+  createStateSetting,
+  lockedWorkspace,
+  rawState,
+  type StateClient,
+  stateClient,
+  upload,
+} from '../../../testing/state-versions.ts'
 import { updateOrganization } from '../../organizations/organizations/store.ts'
 
-let app: TestApp
-let ada: TestUser
-let organization: string
+const { app, ada, organization } = await createStateSetting()
 let workspace: StateClient
-
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
-})
 
 beforeEach(async () => {
   workspace = await lockedWorkspace(app, organization, ada)

@@ -1,17 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { lockedWorkspace, rawState } from '../../../testing/state-versions.ts'
+import { describe, expect, test } from 'vitest'
+import { createStateSetting, lockedWorkspace, rawState } from '../../../testing/state-versions.ts'
 
-let app: TestApp
-let ada: TestUser
-let organization: string
-
-beforeAll(async () => {
-  app = await createTestApp()
-  ada = await createUser(app)
-  organization = (await createOrganization(app, ada)).name
-})
+const { app, ada, organization } = await createStateSetting()
 
 describe('the resources of a workspace', () => {
   test('are the instances of its current state', async () => {
