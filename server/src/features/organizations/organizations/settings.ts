@@ -1,6 +1,5 @@
 import type { UpdateOrganization } from '@groundstate/contract/organizations'
-import { isUniqueViolation } from '../../../db/db.ts'
-import { invalid } from '../../../errors.ts'
+import { refuseTakenName } from '../../../db/taken-name.ts'
 
 export function organizationSettingColumns(input: UpdateOrganization['attributes']) {
   return {
@@ -19,12 +18,5 @@ export function organizationSettingColumns(input: UpdateOrganization['attributes
 }
 
 export async function refuseTakenOrganizationName<T>(work: () => Promise<T>) {
-  try {
-    return await work()
-  } catch (error) {
-    if (isUniqueViolation(error, 'organizations_name_key')) {
-      throw invalid('Name has already been taken', '/data/attributes/name')
-    }
-    throw error
-  }
+  return refuseTakenName({ constraint: 'organizations_name_key' }, work)
 }

@@ -1,13 +1,5 @@
-import { isUniqueViolation } from '../../../db/db.ts'
-import { invalid } from '../../../errors.ts'
+import { refuseTakenName } from '../../../db/taken-name.ts'
 
 export async function refuseTakenProjectName<T>(work: () => Promise<T>) {
-  try {
-    return await work()
-  } catch (error) {
-    if (isUniqueViolation(error, 'projects_name_key')) {
-      throw invalid('Name has already been taken', '/data/attributes/name')
-    }
-    throw error
-  }
+  return refuseTakenName({ constraint: 'projects_name_key' }, work)
 }

@@ -1,6 +1,5 @@
 import type { UpdateTeam } from '@groundstate/contract/teams'
-import { isUniqueViolation } from '../../../db/db.ts'
-import { invalid } from '../../../errors.ts'
+import { refuseTakenName } from '../../../db/taken-name.ts'
 
 export function teamSettingColumns(input: UpdateTeam) {
   return {
@@ -14,12 +13,5 @@ export function teamSettingColumns(input: UpdateTeam) {
 }
 
 export async function refuseTakenTeamName<T>(work: () => Promise<T>) {
-  try {
-    return await work()
-  } catch (error) {
-    if (isUniqueViolation(error, 'teams_name_key')) {
-      throw invalid('Name has already been taken', '/data/attributes/name')
-    }
-    throw error
-  }
+  return refuseTakenName({ constraint: 'teams_name_key' }, work)
 }

@@ -1,12 +1,6 @@
-import { isUniqueViolation } from '../../../db/db.ts'
-import { invalid } from '../../../errors.ts'
+import { refuseTakenName } from '../../../db/taken-name.ts'
 
 /** Runs `work`, and throws `invalid` when another task of the organization has the name that it stores. */
-export async function refuseTakenTaskName(name: string, work: () => Promise<void>) {
-  try {
-    await work()
-  } catch (error) {
-    if (!isUniqueViolation(error, 'tasks_name_key')) throw error
-    throw invalid(`Name ${name} has already been taken`, '/data/attributes/name')
-  }
+export async function refuseTakenTaskName<T>(name: string, work: () => Promise<T>) {
+  return refuseTakenName({ constraint: 'tasks_name_key', detail: `Name ${name} has already been taken` }, work)
 }
