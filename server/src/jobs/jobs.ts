@@ -52,6 +52,13 @@ export type EnqueueOptions = {
 export type Jobs = {
   /** Enqueues a job, which runs once the transaction of `db` has committed. */
   enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options?: EnqueueOptions): Promise<void>
+  /** As `enqueue`, for any number of jobs in one round trip. */
+  enqueueAll<Data extends object>(
+    db: Db,
+    kind: JobKind<Data>,
+    data: readonly Data[],
+    options?: EnqueueOptions,
+  ): Promise<void>
   /** Creates the queues; every process calls it before it enqueues anything. */
   declare(handlers: readonly { kind: JobKind<never> }[]): Promise<void>
   /** Starts to process the queues in this process. */
@@ -68,6 +75,21 @@ export async function installJobs(url: string) {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false })
   await boss.start()
   await boss.stop({ graceful: false })
+}
+
+/** Lets pg-boss write in the caller's transaction. */
+function executor(db: Db, queryId: string) {
+  return {
+    executeSql: async (text: string, values: unknown[] = []) => {
+      const result = await db.getExecutor().executeQuery<Record<string, unknown>>({
+        query: { kind: 'RawNode', sqlFragments: [text], parameters: [] },
+        queryId: { queryId },
+        sql: text,
+        parameters: values,
+      })
+      return { rows: result.rows }
+    },
+  }
 }
 
 /** A lost notification delays a job by at most this long. */
@@ -145,16 +167,11 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
 
   return {
     async enqueue(db, kind, data, options = {}) {
-      const executeSql = async (text: string, values: unknown[] = []) => {
-        const result = await db.getExecutor().executeQuery<Record<string, unknown>>({
-          query: { kind: 'RawNode', sqlFragments: [text], parameters: [] },
-          queryId: { queryId: kind.name },
-          sql: text,
-          parameters: values,
-        })
-        return { rows: result.rows }
-      }
-      await boss.send(kind.name, data, { ...options, db: { executeSql } })
+      await boss.send(kind.name, data, { ...options, db: executor(db, kind.name) })
+    },
+    async enqueueAll(db, kind, data, options = {}) {
+      const jobs = data.map((one) => ({ ...options, data: one }))
+      await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
     },
     declare,
     async start(ctx, handlers) {
