@@ -1,6 +1,8 @@
+import { gunzipSync } from 'node:zlib'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { AppError } from '../errors.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
+import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 
 /** What came of reading content: unreadable content is an answer, since nobody here can do anything about it. */
@@ -14,6 +16,7 @@ export const tasks = {
     diffStates(parsed(from, 'the earlier state'), parsed(to, 'the later state'), limits),
   redactPlan: ([plan, schemas]: Uint8Array[]) =>
     Buffer.from(JSON.stringify(redactedPlan(parsed(plan, 'the plan'), parsed(schemas, 'the provider schemas')))),
+  remoteReads: ([plan, archive]: Uint8Array[]) => remoteReads(parsed(plan, 'the plan'), unpacked(archive)),
 }
 
 export type Tasks = typeof tasks
@@ -48,5 +51,17 @@ function parsed(content: Uint8Array | undefined, noun: string): unknown {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new Unreadable(`${noun} is not valid JSON: ${why}`, { cause: error })
+  }
+}
+
+/** A larger archive (bytes, unpacked) is unreadable. */
+const MAX_UNPACKED = 32 * 1024 * 1024
+
+/** All bytes of a packed archive as text, one character for each. */
+function unpacked(archive: Uint8Array | undefined) {
+  try {
+    return gunzipSync(archive ?? new Uint8Array(), { maxOutputLength: MAX_UNPACKED }).toString('latin1')
+  } catch (error) {
+    throw new Unreadable('the configuration can not be unpacked', { cause: error })
   }
 }

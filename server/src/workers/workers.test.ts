@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createWorkers } from './workers.ts'
 
@@ -49,6 +50,29 @@ describe.each([
 
     expect(outcome).toEqual({ ok: false, reason: expect.stringMatching(reason) })
   })
+})
+
+test('the reads of a configuration are found', async () => {
+  const readers = [
+    { mode: 'data', type: 'tfe_outputs', name: 'net', values: { organization: 'main', workspace: 'network' } },
+  ]
+  const document = {
+    configuration: { root_module: { resources: readers } },
+    prior_state: { values: { root_module: { resources: readers } } },
+  }
+
+  const outcome = await workers.remoteReads(
+    Buffer.from(JSON.stringify(document)),
+    gzipSync('data.tfe_outputs.net.values.vpc'),
+  )
+
+  expect(outcome).toEqual({ ok: true, value: [{ organization: 'main', workspace: 'network', outputs: ['vpc'] }] })
+})
+
+test('a configuration that can not be unpacked is an outcome with a reason', async () => {
+  const outcome = await workers.remoteReads(Buffer.from('{}'), Buffer.from('no archive'))
+
+  expect(outcome).toEqual({ ok: false, reason: 'the configuration can not be unpacked' })
 })
 
 test.each([1000, 3000, 9000])('a value of %i levels leaves the thread free for what comes next', async (depth) => {

@@ -3,6 +3,7 @@ import { deserialize } from 'node:v8'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { Extraction } from '../terraform-state/extraction.ts'
+import type { RemoteRead } from '../terraform-state/remote-reads.ts'
 import type { DiffLimits, StateDiff } from '../terraform-state/state-diff.ts'
 import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
@@ -31,6 +32,8 @@ export type Workers = {
   diff(from: Uint8Array, to: Uint8Array, limits?: DiffLimits): Promise<Outcome<StateDiff>>
   /** The bytes of the redacted plan, from those of the plan and of the provider schemas. */
   redactPlan(plan: Uint8Array, schemas: Uint8Array): Promise<Outcome<Uint8Array>>
+  /** Which outputs of other workspaces a configuration reads, from the JSON of a plan and the archive; see `remoteReads`. */
+  remoteReads(plan: Uint8Array, archive: Uint8Array): Promise<Outcome<RemoteRead[] | undefined>>
   /** Stops the threads; what still runs is rejected. */
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -49,7 +52,8 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
 
   async function run<N extends TaskName>(name: N, contents: Uint8Array[], options: DiffLimits = {}) {
     const size = contents.reduce((sum, { byteLength }) => sum + byteLength, 0)
-    if (size <= INLINE_BYTES) return runTask(name, contents, options)
+    // A small archive may unpack to much.
+    if (size <= INLINE_BYTES && name !== 'remoteReads') return runTask(name, contents, options)
     const owned = ownedContents(contents)
     const transferList = owned.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []))
     const outcome = await pool.run({ name, contents: owned, options }, { transferList })
@@ -65,6 +69,7 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
     extractJson: (json) => run('extractJson', [json]),
     diff: (from, to, limits) => run('diff', [from, to], limits),
     redactPlan: (plan, schemas) => run('redactPlan', [plan, schemas]),
+    remoteReads: (plan, archive) => run('remoteReads', [plan, archive]),
     [Symbol.asyncDispose]: () => pool.destroy(),
   }
 }

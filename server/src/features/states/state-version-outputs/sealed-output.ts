@@ -57,3 +57,8 @@ export function openOutput(app: Pick<App, 'secrets'>, row: OutputRow): Output {
     value: JSON.parse(app.secrets.openText(row.value, sealContext(row.id))),
   }
 }
+
+/** The value and type of an output as text, which is equal where they are. */
+export function comparableOutput(app: Pick<App, 'secrets'>, row: OutputRow) {
+  return `${JSON.stringify(row.detailed_type)} ${app.secrets.openText(row.value, sealContext(row.id))}`
+}
