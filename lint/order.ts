@@ -52,6 +52,7 @@ const VERBS: ReadonlySet<string> = new Set([
   'exchange',
   'extract',
   'finish',
+  'fire',
   'force',
   'insert',
   'issue',

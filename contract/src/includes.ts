@@ -44,6 +44,11 @@ export const runIncludes = {
   tf_policy_evaluations: null,
 } as const satisfies IncludeTable
 
+export const runTriggerIncludes = {
+  workspace: workspaceSchema,
+  sourceable: workspaceSchema,
+} as const satisfies IncludeTable
+
 export const runEventIncludes = { actor: userSchema, comment: commentSchema } as const satisfies IncludeTable
 
 export const configurationVersionIncludes = {

@@ -53,6 +53,7 @@ const attributes = z.object({
   'working-directory': workingDirectory.nullish(),
   'auto-apply': z.boolean().nullish(),
   'auto-apply-run-trigger': z.boolean().nullish(),
+  'trigger-only-on-output-change': z.boolean().nullish(),
   'allow-destroy-plan': z.boolean().nullish(),
   'assessments-enabled': z.boolean().nullish(),
   'file-triggers-enabled': z.boolean().nullish(),
@@ -156,7 +157,10 @@ export const workspaceSchema = resource(
       'engine-version': z.string().describe('our own: `latest`, a version, or a constraint such as `~> 1.11`'),
       'working-directory': z.string().describe('relative to the root of the configuration; empty for the root itself'),
       'auto-apply': z.boolean(),
-      'auto-apply-run-trigger': z.boolean().describe(KEPT),
+      'auto-apply-run-trigger': z.boolean().describe('whether runs that run triggers start are applied by themselves'),
+      'trigger-only-on-output-change': z
+        .boolean()
+        .describe('our own: whether run triggers start a run only when outputs that the workspace reads have changed'),
       'allow-destroy-plan': z.boolean(),
       'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
       'assessments-enabled': z.boolean().describe(KEPT),

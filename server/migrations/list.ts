@@ -17,6 +17,7 @@ import * as installation from './0066-installation.ts'
 import * as taskTokens from './0067-task-tokens.ts'
 import * as teamDescriptions from './0068-team-descriptions.ts'
 import * as runTokens from './0069-run-tokens.ts'
+import * as runTriggers from './0070-run-triggers.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -39,4 +40,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0067-task-tokens', up: taskTokens.up },
   { name: '0068-team-descriptions', up: teamDescriptions.up },
   { name: '0069-run-tokens', up: runTokens.up },
+  { name: '0070-run-triggers', up: runTriggers.up },
 ]

@@ -110,6 +110,10 @@ export const SETTINGS = {
   RUN_TASK_TIMEOUT: { schema: milliseconds.default(600_000), doc: "time for a run task's callback, in ms" },
   PLAN_TIMEOUT: { schema: milliseconds.default(7_200_000), doc: 'time limit of a plan, in ms' },
   APPLY_TIMEOUT: { schema: milliseconds.default(86_400_000), doc: 'time limit of an apply, in ms' },
+  TRIGGER_DELAY: {
+    schema: integer(0, 60_000).default(2000),
+    doc: 'time between an apply and the runs that it triggers, in ms; what else is applied meanwhile joins them',
+  },
   CANCEL_GRACE: {
     schema: milliseconds.default(30_000),
     doc: 'time between the interrupt that cancels a run and the moment a forced cancel is allowed, in ms',

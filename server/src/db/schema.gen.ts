@@ -222,6 +222,13 @@ export type Schema = {
     run_id: string
     seq: Generated<number>
   }
+  run_triggers: {
+    created_at: Timestamp
+    id: string
+    seq: Generated<number>
+    source_id: string
+    workspace_id: string
+  }
   runs: {
     agent_pool_id: string
     allow_config_generation: boolean
@@ -538,6 +545,20 @@ export type Schema = {
     user_id: string | null
     workspace_id: string | null
   }
+  trigger_firings: {
+    after_state_version_id: string | null
+    before_state_version_id: string | null
+    created_at: Timestamp
+    decided_at: Timestamp | null
+    fire_at: Timestamp
+    id: Generated<number>
+    reason: string | null
+    run_id: string | null
+    source_run_id: string
+    source_workspace_id: string
+    status: Generated<'waiting' | 'fired' | 'skipped'>
+    workspace_id: string
+  }
   users: {
     auth_method: Generated<'password' | 'sso' | 'token'>
     created_at: Timestamp
@@ -641,6 +662,7 @@ export type Schema = {
     state_revision: Generated<number>
     state_version_count: Generated<number>
     structured_run_output_enabled: Generated<boolean>
+    trigger_only_on_output_change: Generated<boolean>
     trigger_patterns: Generated<string[]>
     trigger_prefixes: Generated<string[]>
     updated_at: Timestamp

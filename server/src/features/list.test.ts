@@ -4,9 +4,6 @@ import { expect, test } from 'vitest'
 import type { DomainEvent } from '../events/events.ts'
 import { REACTIONS } from './list.ts'
 
-/** Events that no area reacts to so far. */
-const WITHOUT_REACTION = new Set(['run.applied'])
-
 test('every domain event has a reaction, and every reaction an event', async () => {
   const files = globSync('*/*/events.ts', { cwd: import.meta.dirname })
   const modules = await Promise.all(files.map(async (file) => import(join(import.meta.dirname, file))))
@@ -16,5 +13,5 @@ test('every domain event has a reaction, and every reaction an event', async () 
 
   const reactions = new Set(REACTIONS.map(({ event }) => event))
 
-  expect(names.filter((name) => !WITHOUT_REACTION.has(name)).toSorted()).toEqual([...reactions].toSorted())
+  expect(names.toSorted()).toEqual([...reactions].toSorted())
 })

@@ -42,6 +42,9 @@ import { phaseLoaders } from './runs/plans/includes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { planRoutes } from './runs/plans/routes.ts'
 import { runEventRoutes } from './runs/run-events/routes.ts'
+import { runTriggerJobs } from './runs/run-triggers/jobs.ts'
+import { runTriggerReactions } from './runs/run-triggers/reactions.ts'
+import { runTriggerRoutes } from './runs/run-triggers/routes.ts'
 import { runActionRoutes } from './runs/runs/action-routes.ts'
 import { runLoaders } from './runs/runs/includes.ts'
 import { runJobs } from './runs/runs/jobs.ts'
@@ -124,6 +127,7 @@ export const ROUTES: readonly Routes[] = [
   runActionRoutes,
   runEventRoutes,
   runRoutes,
+  runTriggerRoutes,
   sessionRoutes,
   ssoRoutes,
   stateContentRoutes,
@@ -159,6 +163,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...taskReactions,
   ...stateVersionReactions,
   ...runReactions,
+  ...runTriggerReactions,
   ...taskStageReactions,
   ...agentJobReactions,
 ]
@@ -191,6 +196,7 @@ export const JOBS: readonly JobHandler[] = [
   ...oauthJobs,
   ...planJobs,
   ...runJobs,
+  ...runTriggerJobs,
   ...sessionJobs,
   ...stateVersionJobs,
   ...taskStageJobs,

@@ -91,6 +91,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'POST /organizations/:organization/agent-pools': 'owner org | member+ run',
   'GET /organizations/:organization/audit-trail': 'owner org',
   'GET /organizations/:organization/capacity': 'member+ org run',
+  'GET /organizations/:organization/dependency-graph': 'member+ org run',
   'GET /organizations/:organization/entitlement-set': 'member+ org run',
   'GET /organizations/:organization/organization-memberships': 'owner org',
   'POST /organizations/:organization/organization-memberships': 'owner org | member+ run',
@@ -141,6 +142,8 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'DELETE /reserved-tag-keys/:id': 'owner org | member+ run',
   'GET /run-events/:runEventId': 'read+ org run',
   'POST /runs': 'plan+ | read+ org run',
+  'GET /run-triggers/:triggerId': 'read+ org run',
+  'DELETE /run-triggers/:triggerId': 'admin+ org',
   'GET /runs': 'read+ org run',
   'GET /runs/:runId': 'read+ org run',
   'POST /runs/:runId/actions/apply': 'write+ | read+ org run',
@@ -159,6 +162,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /runs/:runId/policy-checks': 'read+ org run',
   'GET /runs/:runId/run-events': 'read+ org run',
   'GET /runs/:runId/task-stages': 'read+ org run',
+  'GET /runs/:runId/trigger-chain': 'read+ org run',
   'POST /sessions': 'public',
   // What has a session has no token.
   'GET /sessions/current': 'nobody',
@@ -271,6 +275,8 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /workspaces/:workspaceId/current-state-version': 'read+ org run',
   'GET /workspaces/:workspaceId/current-state-version-outputs': 'read+ org run',
   'GET /workspaces/:workspaceId/resources': 'read+ org run',
+  'GET /workspaces/:workspaceId/run-triggers': 'read+ org run',
+  'POST /workspaces/:workspaceId/run-triggers': 'admin+ org',
   'GET /workspaces/:workspaceId/runs': 'read+ org run',
   // 404 for everybody else, INTERFACE §4.3.4.
   'POST /workspaces/:workspaceId/state-versions': 'write+ run',

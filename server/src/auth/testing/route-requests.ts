@@ -37,6 +37,10 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
   'POST /workspaces/:workspaceId/state-versions': () => ({
     body: stateVersionBody(rawState({ serial: 3, lineage: 'another' })),
   }),
+  'GET /workspaces/:workspaceId/run-triggers': () => ({ query: 'filter[run-trigger][type]=inbound' }),
+  // Of all sources, everybody who may create a trigger sees the workspace itself.
+  'POST /workspaces/:workspaceId/run-triggers': (ids) =>
+    document('run-triggers', {}, { sourceable: ['workspaces', ids] }),
   'PATCH /workspaces/:workspaceId/state-versions': (ids) =>
     document('state-versions', {}, { 'rollback-state-version': ['state-versions', ids] }),
   'POST /organizations/:organization/tasks': () =>

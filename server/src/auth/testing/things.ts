@@ -59,6 +59,8 @@ export async function createThings(app: TestApp, { owner, organization, bystande
     configurationVersionId: configuration,
   }
 
+  const source = await make(`${inside}/workspaces`, 'workspaces', { name: 'upstream' })
+
   const agent = await createFakeAgent(app)
   const lost = await loseState(app, { setting, agent })
 
@@ -151,6 +153,7 @@ export async function createThings(app: TestApp, { owner, organization, bystande
       { email: bystander.email },
       { teams: { data: [{ type: 'teams', id: team }] } },
     ),
+    'run-triggers': await make(`${at}/run-triggers`, 'run-triggers', {}, { sourceable: one('workspaces', source) }),
     'team-workspaces': await make(
       '/team-workspaces',
       'team-workspaces',

@@ -39,7 +39,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): RunResource {
       'status-timestamps': timestamps(run.status_timestamps as Record<string, string>),
       'target-addrs': run.target_addrs,
       'trigger-reason': run.trigger_reason,
-      'triggering-source-name': null,
+      'triggering-source-name': run.triggering_workspace_name,
       'terraform-version': run.engine_version,
       'engine-version': run.engine_version,
       'updated-at': run.updated_at,
@@ -66,6 +66,7 @@ function relationships(run: Run, self: string): RunResource['relationships'] {
     'canceled-by': toOne(run.canceled_by_user_id, 'users'),
     'triggering-run': toOne(run.triggering_run_id, 'runs'),
     'triggering-source': toOne(run.triggering_workspace_id, 'workspaces'),
+    'triggering-runs': { data: run.triggering_run_ids.map((id) => ({ id, type: 'runs' })) },
     // Costs are not estimated. Clients would wait for an estimate if this were not null.
     'cost-estimate': { data: null },
     'tf-policy-evaluations': { data: [] },

@@ -26,6 +26,16 @@ export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
       'w.current_state_version_id',
       'o.name as organization_name',
     ])
+    .select([
+      sql<string | null>`(select cause.name from workspaces cause where cause.id = r.triggering_workspace_id)`.as(
+        'triggering_workspace_name',
+      ),
+      // Nearly every run has no cause, and needs no look-up then.
+      sql<string[]>`case when r.triggering_run_id is null then '{}'::text[]
+          else array(select f.source_run_id from trigger_firings f where f.run_id = r.id order by f.id) end`.as(
+        'triggering_run_ids',
+      ),
+    ])
     .select(waitingColumn(heard).as('waiting'))
     .select(stagesColumn.as('task_stages'))
 }

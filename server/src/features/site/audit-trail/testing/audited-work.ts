@@ -47,6 +47,11 @@ async function waitingRun(w: World) {
   return w.run(workspaceId)
 }
 
+async function runTrigger(w: World) {
+  const body = data('run-triggers', {}, { sourceable: one('workspaces', await w.workspace()) })
+  return (await w.send('POST', `/workspaces/${await w.workspace()}/run-triggers`, body)).id
+}
+
 async function softDeleted(w: World) {
   const { ids } = await w.states(2)
   await w.send('POST', `/state-versions/${ids[0]}/actions/soft_delete_backing_data`, {})
@@ -86,6 +91,11 @@ export const WORK: Record<string, AuditedChange | string> = {
     softDeletedConfiguration,
   ),
 
+  'POST /workspaces/:workspaceId/run-triggers': change('run_trigger create', async (w) => ({
+    ids: [await w.workspace()],
+    body: data('run-triggers', {}, { sourceable: one('workspaces', await w.workspace()) }),
+  })),
+  'DELETE /run-triggers/:triggerId': change('run_trigger destroy', async (w) => ({ ids: [await runTrigger(w)] })),
   'POST /runs': change('run create', async (w) => ({
     body: data('runs', {}, { workspace: one('workspaces', (await w.configured()).workspaceId) }),
   })),

@@ -1,0 +1,55 @@
+import type { Ctx } from '../../../app.ts'
+import { checkDemands } from '../../../auth/demands.ts'
+import type { WorkspacePermission } from '../../../auth/permissions.ts'
+import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
+import { notFound } from '../../../errors.ts'
+import { listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
+import * as store from './store.ts'
+
+/** A run trigger, for who may read the runs of its destination or of its source. Throws `not-found` for everybody else. */
+export async function requireRunTrigger(ctx: Ctx, id: string): Promise<store.RunTriggerRow> {
+  const { trigger, sides } = await loadTrigger(ctx, id)
+  if (!sides.some(canReadRuns)) throw notFound('run trigger')
+  return trigger
+}
+
+/** A run trigger, for administrators of its destination. Throws `not-found` for everybody else (INTERFACE §8.2). */
+export async function requireRunTriggerToDelete(ctx: Ctx, id: string): Promise<store.RunTriggerRow> {
+  const { trigger, destination } = await loadTrigger(ctx, id)
+  if (!destination.can.has('run-triggers:manage')) throw notFound('run trigger')
+  return trigger
+}
+
+async function loadTrigger(ctx: Ctx, id: string) {
+  const row = await store.findRunTrigger(ctx.db, ctx.actor, id)
+  if (!row) throw notFound('run trigger')
+  const { facts, source_facts: sourceFacts, ...trigger } = row
+  const destination = readAccess(ctx.actor, { ...trigger, facts })
+  const source = readAccess(ctx.actor, { ...trigger, workspace_id: trigger.source_id, facts: sourceFacts })
+  const sides = [destination, source]
+  for (const side of sides) if (side.can.size > 0) checkDemands(side.facts)
+  return { trigger, destination, sides }
+}
+
+/** A workspace, for who has `permission` there. Throws `not-found` for everybody else (INTERFACE §8.2). */
+export async function requireTriggerWorkspace(
+  ctx: Ctx,
+  id: string,
+  permission: Extract<WorkspacePermission, 'runs:read' | 'run-triggers:manage'>,
+): Promise<Workspace> {
+  const workspace = await requireWorkspace(ctx, id, 'workspace:read')
+  if (!workspace.can.has(permission)) throw notFound('workspace')
+  return workspace
+}
+
+/** The source that a body names: a workspace of the same organization whose runs the actor may read. */
+export async function requireSource(ctx: Ctx, workspace: Workspace, sourceId: string): Promise<Workspace> {
+  const [source] = await listReadableWorkspaces(ctx, [sourceId])
+  if (!source?.can.has('runs:read') || source.organization_id !== workspace.organization_id)
+    throw notFound('workspace', { pointer: SOURCE })
+  return source
+}
+
+/** Where a body names the source. */
+export const SOURCE = '/data/relationships/sourceable/data/id'

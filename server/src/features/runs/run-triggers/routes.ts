@@ -1,0 +1,82 @@
+import { documentOf, pageOf } from '@groundstate/contract/answers'
+import { runTriggerIncludes } from '@groundstate/contract/includes'
+import {
+  createRunTriggerBody,
+  dependencyGraphSchema,
+  runTriggerSchema,
+  TRIGGER_TYPES,
+  triggerChainSchema,
+} from '@groundstate/contract/run-triggers'
+import { z } from 'zod'
+import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { requireRunTrigger, requireTriggerWorkspace } from './access.ts'
+import { triggerChainResource } from './chain-resource.ts'
+import { createRunTrigger } from './create.ts'
+import { deleteRunTrigger } from './delete.ts'
+import { dependencyGraphResource } from './graph-resource.ts'
+import { listRunTriggers } from './list.ts'
+import { readTriggerChain } from './read-chain.ts'
+import { readDependencyGraph } from './read-graph.ts'
+import { runTriggerResource } from './resource.ts'
+
+const TRIGGER = documentOf(runTriggerSchema)
+const QUERY = {
+  'filter[run-trigger][type]': z
+    .enum(TRIGGER_TYPES)
+    .describe('`inbound` for triggers that start runs in the workspace, `outbound` for those that it fires; required'),
+}
+
+export const runTriggerRoutes: Routes = (http) => {
+  http.post(
+    '/workspaces/:workspaceId/run-triggers',
+    {
+      summary: 'Create a run trigger',
+      body: createRunTriggerBody,
+      answers: { 201: TRIGGER },
+      authorise: async (ctx, { workspaceId }) => requireTriggerWorkspace(ctx, workspaceId, 'run-triggers:manage'),
+    },
+    async (req) => {
+      const { sourceable } = req.body.data.relationships
+      return created(runTriggerResource(await createRunTrigger(req.ctx, req.subject, sourceable.data.id)))
+    },
+  )
+  http.get(
+    '/workspaces/:workspaceId/run-triggers',
+    {
+      summary: 'List the run triggers of a workspace',
+      query: QUERY,
+      include: runTriggerIncludes,
+      answers: { 200: pageOf(runTriggerSchema) },
+    },
+    async (req) => {
+      const page = req.page()
+      const { rows, total } = await listRunTriggers(req.ctx, req.params.workspaceId, { page, query: req.query })
+      return listPage({ url: req.url, page }, { rows: rows.map(runTriggerResource), total })
+    },
+  )
+  http.get(
+    '/run-triggers/:triggerId',
+    { summary: 'Show a run trigger', include: runTriggerIncludes, answers: { 200: TRIGGER } },
+    async (req) => ok(runTriggerResource(await requireRunTrigger(req.ctx, req.params.triggerId))),
+  )
+  http.delete('/run-triggers/:triggerId', { summary: 'Delete a run trigger', answers: { 204: null } }, async (req) => {
+    await deleteRunTrigger(req.ctx, req.params.triggerId)
+    return noContent()
+  })
+
+  // Not part of the public API: the chain that a run belongs to, and the graph of an organization.
+  http.get(
+    '/runs/:runId/trigger-chain',
+    { summary: 'Show the causes and the consequences of a run', answers: { 200: documentOf(triggerChainSchema) } },
+    async (req) => ok(triggerChainResource(await readTriggerChain(req.ctx, req.params.runId))),
+  )
+  http.get(
+    '/organizations/:organization/dependency-graph',
+    {
+      summary: 'Show the run triggers of an organization as a graph',
+      answers: { 200: documentOf(dependencyGraphSchema) },
+    },
+    async (req) => ok(dependencyGraphResource(await readDependencyGraph(req.ctx, req.params.organization))),
+  )
+}

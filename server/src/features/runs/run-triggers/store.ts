@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { factsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import { type Page, pageOffset } from '../../../db/page.ts'
+
+/** Run triggers `t` with their destination `w` and their source `s`. */
+function selectRunTriggers(db: Db) {
+  return db
+    .selectFrom('run_triggers as t')
+    .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
+    .innerJoin('workspaces as s', 's.id', 't.source_id')
+    .selectAll('t')
+    .select(['w.name as workspace_name', 's.name as source_name', 'w.organization_id'])
+}
+export type RunTriggerRow = Awaited<ReturnType<ReturnType<typeof selectRunTriggers>['execute']>>[number]
+
+/** A run trigger, with the facts about both of its workspaces for `actor`. */
+export async function findRunTrigger(db: Db, actor: Actor, id: string) {
+  return selectRunTriggers(db)
+    .select(workspaceFactsColumn(actor).as('facts'))
+    .select(
+      factsColumn(actor, {
+        organizationId: sql`s.organization_id`,
+        projectId: sql`s.project_id`,
+        workspaceId: sql`s.id`,
+      }).as('source_facts'),
+    )
+    .where('t.id', '=', id)
+    .executeTakeFirst()
+}
+
+const SIDE = { inbound: 't.workspace_id', outbound: 't.source_id' } as const
+
+/** A page of the triggers that start runs in a workspace, or of those that its applies fire, in the order of their creation. */
+export async function listRunTriggers(
+  db: Db,
+  { workspaceId, type, page }: { workspaceId: string; type: keyof typeof SIDE; page: Page },
+) {
+  const rows = await selectRunTriggers(db)
+    .where(SIDE[type], '=', workspaceId)
+    .orderBy('t.seq')
+    .limit(page.size)
+    .offset(pageOffset(page))
+    .execute()
+  const count = await db
+    .selectFrom('run_triggers as t')
+    .where(SIDE[type], '=', workspaceId)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { rows, total: count.total }
+}
+
+/**
+ * Locks a workspace against changes of its inbound triggers and returns the ids of its sources; undefined when it is
+ * gone. Two workspaces that become the source of each other do not wait for each other.
+ */
+export async function lockSources(tx: Tx, workspaceId: string): Promise<ReadonlySet<string> | undefined> {
+  const locked = await tx
+    .selectFrom('workspaces')
+    .select('id')
+    .where('id', '=', workspaceId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (!locked) return undefined
+  const rows = await tx.selectFrom('run_triggers').select('source_id').where('workspace_id', '=', workspaceId).execute()
+  return new Set(rows.map((row) => row.source_id))
+}
+
+/** Inserts a trigger; undefined when the source has just been deleted. */
+export async function insertRunTrigger(
+  tx: Tx,
+  { id, workspaceId, sourceId, now }: { id: string; workspaceId: string; sourceId: string; now: Date },
+): Promise<RunTriggerRow | undefined> {
+  const { rows } = await sql`insert into run_triggers (id, workspace_id, source_id, created_at)
+    select ${id}, ${workspaceId}, s.id, ${now}::timestamptz from workspaces s where s.id = ${sourceId} for key share
+    returning id`.execute(tx)
+  return rows.length === 0 ? undefined : selectRunTriggers(tx).where('t.id', '=', id).executeTakeFirst()
+}
+
+/** Returns whether the trigger was still there. */
+export async function deleteRunTrigger(tx: Tx, id: string) {
+  const { numDeletedRows } = await tx.deleteFrom('run_triggers').where('id', '=', id).executeTakeFirst()
+  return numDeletedRows > 0n
+}
