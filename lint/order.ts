@@ -78,6 +78,7 @@ const VERBS: ReadonlySet<string> = new Set([
   'resolve',
   'revoke',
   'roll',
+  'send',
   'set',
   'settle',
   'show',

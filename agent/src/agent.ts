@@ -12,6 +12,7 @@ import { runJob, type JobSettings } from './job.ts'
 import { createLauncher, type Launcher } from './launcher.ts'
 import type { AgentLog } from './log.ts'
 import { openRunFolders } from './run-folder.ts'
+import { serveTaskRequests } from './task-requests.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
 import { claimWorkDir } from './work-dir.ts'
 
@@ -34,6 +35,8 @@ export type AgentOptions = {
   name: string
   /** How many jobs run side by side. */
   concurrency: number
+  /** What the agent takes: plans and applies, and the requests of run tasks of its pool; everything by default. */
+  accepts?: readonly ('plan' | 'apply' | 'task')[]
   /** Holds working folders and caches; one running agent each. */
   workDir: string
   /** A terraform or tofu binary, or a folder of them; PATH otherwise. */
@@ -84,6 +87,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   try {
     let registration = announce()
     const loops = Array.from({ length: options.concurrency }, () => claimLoop().catch(fail))
+    if (options.accepts?.includes('task') ?? true) loops.push(taskLoop().catch(fail))
     const goodbye = sayGoodbye()
     await Promise.all(loops)
     gone.abort()
@@ -95,6 +99,25 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       // The loops look at it; but all of them may be at work.
       answer.catch(() => {})
       return answer
+    }
+
+    /** The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops. */
+    function announceAgain(current: typeof registration) {
+      if (registration === current) registration = announce()
+    }
+
+    async function taskLoop() {
+      await serveTaskRequests({
+        connection,
+        token,
+        waitMs: CLAIM_MS,
+        log,
+        registration: () => registration,
+        onForgotten: announceAgain,
+        stopping,
+        gone: gone.signal,
+        forceful,
+      })
     }
 
     function fail(error: unknown) {
@@ -114,10 +137,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
         } catch (error) {
           if (gone.signal.aborted) return
           if (error instanceof Refused && [401, 403].includes(error.status)) throw error
-          if (error instanceof Refused && [404, 409, 410].includes(error.status)) {
-            // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
-            if (registration === current) registration = announce()
-          } else log.error({ error }, 'a claim failed')
+          if (error instanceof Refused && [404, 409, 410].includes(error.status)) announceAgain(current)
+          else log.error({ error }, 'a claim failed')
           await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         }
       }

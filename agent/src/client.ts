@@ -7,10 +7,13 @@ import {
   heartbeatAnswer,
   logAnswer,
   registeredAgent,
+  taskRequest,
   type AgentJob,
+  type AnswerTaskRequest,
   type ArtifactKind,
   type FinishJob,
   type JobCommand,
+  type TaskRequest,
 } from '@groundstate/contract/agent'
 import { Agent, request, type Dispatcher } from 'undici'
 
@@ -133,6 +136,40 @@ export async function claim(
   if (response.statusCode === 200) return agentJob.parse(await response.body.json())
   await response.body.dump()
   return undefined
+}
+
+/** As `claim`, for a request of a run task. */
+export async function claimTask(
+  connection: Connection,
+  token: string,
+  agentId: string,
+  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+): Promise<TaskRequest | undefined> {
+  const body = JSON.stringify({ waitMs })
+  const call: Call = { method: 'POST', path: `/agents/${agentId}/claim-task`, token, body, holdMs: waitMs, signal }
+  const response = await send(connection, call)
+  await requireStatus(call, response, [200, 204])
+  if (response.statusCode === 200) return taskRequest.parse(await response.body.json())
+  await response.body.dump()
+  return undefined
+}
+
+export async function answerTask(
+  connection: Connection,
+  { id, token, leaseMs }: Pick<TaskRequest, 'id' | 'token' | 'leaseMs'>,
+  answer: AnswerTaskRequest,
+) {
+  const signal = AbortSignal.timeout(leaseMs)
+  const call: Call = {
+    method: 'POST',
+    path: `/task-requests/${id}/answer`,
+    token,
+    body: JSON.stringify(answer),
+    signal,
+  }
+  const response = await send(connection, call)
+  await requireStatus(call, response, [204])
+  await response.body.dump()
 }
 
 export async function deregister(connection: Connection, token: string, agentId: string, signal: AbortSignal) {

@@ -17,9 +17,14 @@ import { z } from 'zod'
  * | `GET /jobs/:jobId/configuration` | job | 200 the tar.gz archive of the configuration version |
  * | `POST /jobs/:jobId/finish` `finishBody` | job | 204; may be repeated |
  * | `POST /jobs/:jobId/release` | job | 204; queues the job again: a plan at any time, an apply before it begins |
+ * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
+ * | `POST /task-requests/:requestId/answer` `answerTaskRequestBody` | request | 204; may be repeated |
  *
  * Every request may be repeated: the agent does so without an answer and after a 5xx, until its lease has expired. A
  * claim whose connection closes before the answer must not take a job.
+ *
+ * A task request is the request of a run task whose receiver only the agent's network reaches. The agent sends it once, as it
+ * is, and reports what came back. It is answered 401 once nobody waits for that any more.
  *
  * Once a lease is lost, all requests of the job are answered 409 (401 when its token is gone). The agent then kills the
  * engine and drops the job.
@@ -181,3 +186,49 @@ export const finishBody = z.object({
   engineVersion: z.string().optional(),
 })
 export type FinishJob = z.infer<typeof finishBody>
+
+export const claimTaskBody = z.object({
+  /** How long the server may hold the request when there is no task request, in ms. */
+  waitMs: z.int().min(0).max(60_000),
+})
+
+export const taskRequest = z.object({
+  id: z.string(),
+  /** The bearer token with which the answer is reported. */
+  token: z.string(),
+  /** An answer that is reported later than this counts no more, in ms. */
+  leaseMs: z.int(),
+  method: z.literal('POST'),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  /** The very bytes to send, in base64: the signature in the headers is over them. */
+  body: z.base64(),
+  /** Authorities in PEM to trust beside the public ones. */
+  ca: z.string().optional(),
+  /** The limit until the first byte of the answer, in ms. */
+  timeoutMs: z.int(),
+})
+export type TaskRequest = z.infer<typeof taskRequest>
+
+/** How much of an answer's body is kept, in bytes. */
+export const TASK_ANSWER_BYTES = 64 * 1024
+
+export const answerTaskRequestBody = z.union([
+  z.object({
+    /** Until the first byte of the answer, in ms. */
+    durationMs: z.int().min(0).max(3_600_000),
+    status: z.int().min(100).max(999),
+    headers: z.record(z.string(), z.string().or(z.array(z.string()))),
+    /** The first `TASK_ANSWER_BYTES` of the body, in base64. */
+    body: z.base64().max(Math.ceil(TASK_ANSWER_BYTES / 3) * 4),
+    isTruncated: z.boolean(),
+  }),
+  z.object({
+    durationMs: z.int().min(0).max(3_600_000),
+    /** Why no answer came, for people. */
+    error: z.string().min(1).max(1000),
+    /** The code of the error, as Node names it: the server knows plainer words for many. */
+    code: z.string().max(100).optional(),
+  }),
+])
+export type AnswerTaskRequest = z.infer<typeof answerTaskRequestBody>

@@ -67,6 +67,7 @@ export const taskStageIncludes = {
 export const taskIncludes = {
   workspace_tasks: workspaceTaskSchema,
   'workspace_tasks.workspace': workspaceSchema,
+  agent_pool: agentPoolSchema,
 } as const satisfies IncludeTable
 
 export const workspaceIncludes = {

@@ -83,6 +83,7 @@ export const taskDeliverySchema = resource(
       request: sentRequest,
       response: receivedResponse,
       error: z.string().nullable().describe('why no answer came'),
+      'agent-name': z.string().nullable().describe('the agent that sent it, for a task with an agent pool'),
       'next-attempt-at': timestamp.nullable(),
     },
     relationships: { 'task-result': hasOne('task-results') },

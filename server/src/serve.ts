@@ -77,6 +77,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           token: await createBuiltInAgentToken(ctx),
           name: 'built-in',
           concurrency: config.concurrency,
+          // A run task names a pool of its organization, which the built-in one is not.
+          accepts: ['plan', 'apply'],
           logLimitBytes: config.logLimit,
           workDir: agentFolder,
           enginePath: config.enginePath,

@@ -12,6 +12,7 @@ import {
   type ArtifactKind,
   type FinishJob,
 } from '@groundstate/contract/agent'
+import { createTaskQueue, type TaskQueue } from './task-queue.ts'
 import { createWorkspaceApi, readBody, type WorkspaceApi } from './workspace-api.ts'
 
 export const AGENT_TOKEN = 'agent-token'
@@ -63,6 +64,7 @@ export type ProtocolServer = AsyncDisposable & {
   url: string
   api: WorkspaceApi
   submit: (input: JobInput) => TestJob
+  tasks: TaskQueue
   /** Drops every connection and refuses new ones until `resume`, on the same port. */
   pause: () => Promise<void>
   resume: () => Promise<void>
@@ -79,6 +81,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const jobs = new Map<string, JobRecord>()
   const queue: JobRecord[] = []
   const waiting: ((job: JobRecord | undefined) => void)[] = []
+  const tasks = createTaskQueue()
   const api = createWorkspaceApi((token) =>
     [...jobs.values()].find((record) => record.job.token === token && !record.lost),
   )
@@ -117,8 +120,11 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     }
     if (noun === 'agents' && verb === 'deregister') {
       for (const wake of waiting.splice(0)) wake(undefined)
+      tasks.endClaims()
       return void response.writeHead(204).end()
     }
+    if (verb === 'claim-task' || noun === 'task-requests')
+      return tasks.answer(request, response, { id: id ?? '', token, body })
     if (noun === 'agents') {
       const { waitMs } = claimBody.parse(JSON.parse(body.toString()))
       const record = queue.shift() ?? (await nextJob(waitMs, request))
@@ -194,6 +200,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     url,
     api,
     submit,
+    tasks,
     claims: () => waiting.length,
     registrations: () => registrations,
     async pause() {

@@ -82,7 +82,7 @@ function expected(line: string): Record<ActorName, Expected> {
   const [passing = '', seeing = ''] = line.replace(/^(only|nobody|public)\b/, '').split('|')
   const passes = new Set(words(passing).flatMap(actorsOf))
   const sees = new Set(words(seeing).flatMap(actorsOf))
-  const refusal = line.startsWith('only ') ? 401 : 404
+  const refusal = line.startsWith('only') ? 401 : 404
   return record((actor) => {
     if (line === 'public') return 'as all'
     if (passes.has(actor)) return 'passes'

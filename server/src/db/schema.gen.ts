@@ -371,7 +371,13 @@ export type Schema = {
     value: Generated<string>
     workspace_id: string | null
   }
+  task_claims: {
+    agent_id: string
+    agent_pool_id: string
+    claimed_at: Timestamp
+  }
   task_deliveries: {
+    agent_name: string | null
     attempt: number
     duration_ms: number
     error: string | null
@@ -401,6 +407,22 @@ export type Schema = {
     task_result_id: string
     updated_at: Timestamp
     url: string | null
+  }
+  task_requests: {
+    agent_name: string | null
+    agent_pool_id: string
+    answer: Buffer | null
+    claim_until: Timestamp
+    created_at: Timestamp
+    id: string
+    lease_expires_at: Timestamp | null
+    leased_at: Timestamp | null
+    request: Buffer
+    seq: Generated<number>
+    status: Generated<'queued' | 'leased' | 'answered'>
+    task_result_id: string | null
+    timeout_ms: number
+    token_hash: Buffer | null
   }
   task_results: {
     access_token: Buffer | null

@@ -76,6 +76,8 @@ import { stateVersionRoutes } from './states/state-versions/routes.ts'
 import { workspaceResourceRoutes } from './states/workspace-resources/routes.ts'
 import { taskReactions } from './tasks/run-tasks/reactions.ts'
 import { taskRoutes } from './tasks/run-tasks/routes.ts'
+import { taskRequestReactions } from './tasks/task-requests/reactions.ts'
+import { taskRequestRoutes } from './tasks/task-requests/routes.ts'
 import { taskResultLoaders } from './tasks/task-results/includes.ts'
 import { taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders } from './tasks/workspace-tasks/includes.ts'
@@ -135,6 +137,7 @@ export const ROUTES: readonly Routes[] = [
   stateVersionOutputRoutes,
   stateVersionRoutes,
   tagRoutes,
+  taskRequestRoutes,
   taskResultRoutes,
   taskRoutes,
   taskStageRoutes,
@@ -161,6 +164,7 @@ export const ROUTES: readonly Routes[] = [
 /** What areas do about what happens below them, in this order. */
 export const REACTIONS: readonly Reaction[] = [
   ...taskReactions,
+  ...taskRequestReactions,
   ...stateVersionReactions,
   ...runReactions,
   ...runTriggerReactions,

@@ -1,5 +1,7 @@
 import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
+import { type AnswerTaskRequest, taskRequest, type TaskRequest } from '@groundstate/contract/agent'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
+import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
 
 /** An agent that speaks the real protocol and follows the test's instructions; it runs no engine. */
@@ -10,6 +12,14 @@ export type FakeAgent = {
   claim: (options?: { waitMs?: number; warmRunIds?: string[] }) => Promise<FakeJob | undefined>
   /** As `claim`, but throws when there is no job. */
   take: () => Promise<FakeJob>
+  /** The next request of a run task; undefined when there is none. */
+  claimTask: (options?: { waitMs?: number }) => Promise<FakeTaskRequest | undefined>
+}
+
+export type FakeTaskRequest = TaskRequest & {
+  payload: TaskPayload
+  /** Reports an answer; that of a receiver with 200 by default. */
+  answer: (answer?: AnswerTaskRequest) => Promise<TestResponse>
 }
 
 export type FakeJob = AgentJob & {
@@ -53,6 +63,24 @@ export async function createFakeAgent(
       if (!job) throw new Error('there is no job')
       return job
     },
+    async claimTask({ waitMs = 0 } = {}) {
+      const url = `${AGENT_API}/agents/${agentId}/claim-task`
+      const response = await app.request({ method: 'POST', url, token: secret, body: { waitMs } })
+      if (response.status === 204) return undefined
+      if (response.status !== 200) throw new Error(`the claim of a run task failed: ${response.text}`)
+      return fakeTaskRequest(app, taskRequest.parse(response.json()))
+    },
+  }
+}
+
+const DELIVERED: AnswerTaskRequest = { durationMs: 3, status: 200, headers: {}, body: '', isTruncated: false }
+
+function fakeTaskRequest(app: TestApp, request: TaskRequest): FakeTaskRequest {
+  const url = `${AGENT_API}/task-requests/${request.id}/answer`
+  return {
+    ...request,
+    payload: JSON.parse(Buffer.from(request.body, 'base64').toString()),
+    answer: (answer = DELIVERED) => app.request({ method: 'POST', url, token: request.token, body: answer }),
   }
 }
 

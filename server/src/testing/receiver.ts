@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TaskRequest } from '../features/tasks/run-tasks/request.ts'
+import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import { whenFileEnds } from './cleanup.ts'
 
 /** A request as a receiver got it. */
@@ -11,7 +11,7 @@ export type Received = {
   path: string
   headers: IncomingMessage['headers']
   body: string
-  payload: TaskRequest
+  payload: TaskPayload
   /** Whether it only tests the connection. */
   isTest: boolean
 }
@@ -49,7 +49,7 @@ export async function startReceiver(): Promise<TestReceiver> {
     request.on('data', (piece: Buffer) => pieces.push(piece))
     request.on('end', () => {
       const body = Buffer.concat(pieces).toString()
-      const payload = JSON.parse(body) as TaskRequest
+      const payload = JSON.parse(body) as TaskPayload
       const isTest = payload.access_token === 'test-token'
       const received: Received = {
         at,

@@ -292,6 +292,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'PATCH /workspaces/:workspaceId/vars/:id': 'write+ org | read+ run',
   'DELETE /workspaces/:workspaceId/vars/:id': 'write+ org | read+ run',
   'POST /api/agent/v1/agents/:agentId/claim': 'only agent',
+  'POST /api/agent/v1/agents/:agentId/claim-task': 'only agent',
   'POST /api/agent/v1/agents/:agentId/deregister': 'only agent',
   'GET /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only run',
   'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only run',
@@ -301,4 +302,6 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'PUT /api/agent/v1/jobs/:jobId/log': 'only run',
   'POST /api/agent/v1/jobs/:jobId/release': 'only run',
   'POST /api/agent/v1/register': 'only agent',
+  // Takes the token that came with the request, which is nobody's.
+  'POST /api/agent/v1/task-requests/:requestId/answer': 'only',
 }

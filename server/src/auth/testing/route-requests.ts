@@ -14,6 +14,8 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
     document('users', { current_password: 'wrong', password: 'long enough', password_confirmation: 'long enough' }),
   'POST /api/agent/v1/register': () => ({ body: { name: 'n', version: '1', os: 'linux', arch: 'x64' } }),
   'POST /api/agent/v1/agents/:agentId/claim': () => ({ body: { waitMs: 0 } }),
+  'POST /api/agent/v1/agents/:agentId/claim-task': () => ({ body: { waitMs: 0 } }),
+  'POST /api/agent/v1/task-requests/:requestId/answer': () => ({ body: { durationMs: 1, error: 'gone' } }),
   'POST /api/agent/v1/jobs/:jobId/heartbeat': () => ({ body: { waitMs: 0 } }),
   'PUT /api/agent/v1/jobs/:jobId/log': () => ({ body: Buffer.from('line'), query: 'offset=0' }),
   'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': () => ({ body: Buffer.from('{}') }),

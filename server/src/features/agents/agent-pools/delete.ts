@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
+import { isForeignKeyViolation } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
 import { requireAgentPool } from './access.ts'
 import { agentPoolAudit } from './audit.ts'
@@ -9,9 +10,14 @@ import * as store from './store.ts'
 export async function deleteAgentPool(ctx: Ctx, id: string) {
   const pool = await requireAgentPool(ctx, id, 'agent-pools:manage')
   const event = agentPoolAudit({ id, organizationId: pool.organization_key }, 'destroy', { name: pool.name })
-  await audited(ctx, event, async (ctx) => {
-    const users = await store.listPoolUsage(ctx.db, ctx.actor, id)
-    if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
-    await store.deleteAgentPool(ctx.db, id)
-  })
+  try {
+    await audited(ctx, event, async (ctx) => {
+      const users = await store.listPoolUsage(ctx.db, ctx.actor, id)
+      if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
+      await store.deleteAgentPool(ctx.db, id)
+    })
+  } catch (error) {
+    if (!isForeignKeyViolation(error)) throw error
+    throw conflict(`the agent pool ${pool.name} has just come into use`)
+  }
 }

@@ -139,7 +139,7 @@ export async function replaceProjects(
 }
 
 /**
- * What needs the agents of the pool: workspaces, projects, the organization itself, and unfinished runs. Those that the
+ * What needs the agents of the pool: workspaces, projects, the organization itself, run tasks, and unfinished runs. Those that the
  * actor may not see are not named.
  */
 export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
@@ -149,6 +149,7 @@ export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
     union all select case when ${visibleProject(actor)} then 'the project ' || p.name else 'a project that you may not see' end
       from projects p where p.default_agent_pool_id = ${poolId}
     union all select 'the organization ' || name from organizations where default_agent_pool_id = ${poolId}
+    union all select 'the run task ' || name from tasks where agent_pool_id = ${poolId}
     union all select case when ${visibleWorkspace(actor)} then 'the run ' || r.id else 'a run that you may not see' end
       from runs r join workspaces w on w.id = r.workspace_id
       where r.organization_id = (select organization_id from agent_pools where id = ${poolId})

@@ -2,10 +2,11 @@ import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import * as store from './store.ts'
 
-/** Throws `invalid` at `pointer` unless the agent pool belongs to the organization. */
+/** The agent pool. Throws `invalid` at `pointer` unless it belongs to the organization. */
 export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer?: string) {
   const pool = await store.findOrganizationPool(ctx.db, organizationId, poolId)
   if (!pool) throw invalid(`there is no agent pool ${poolId} in the organization`, pointer)
+  return pool
 }
 
 /** As `requireOrganizationPool`, for a workspace that is to use the pool: throws `invalid` too when its scope leaves that out. */

@@ -146,7 +146,7 @@ export async function isPoolOpenTo(
 export async function findOrganizationPool(db: Db, organizationId: string, id: string) {
   return db
     .selectFrom('agent_pools')
-    .select('id')
+    .select(['id', 'name'])
     .where('id', '=', id)
     .where('organization_id', '=', organizationId)
     .executeTakeFirst()

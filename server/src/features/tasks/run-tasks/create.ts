@@ -20,12 +20,13 @@ import { checkReceiver } from './verify.ts'
  */
 export async function createTask(ctx: Ctx, organizationName: string, { attributes, relationships }: CreateTask) {
   const organization = await requireOrganization(ctx, organizationName, 'run-tasks:manage')
-  const poolId = relationships['agent-pool']?.data?.id ?? null
-  if (poolId !== null) await requireOrganizationPool(ctx, organization.id, poolId, AGENT_POOL)
+  const poolId = relationships['agent-pool']?.data?.id
+  const pool =
+    poolId === undefined ? undefined : await requireOrganizationPool(ctx, organization.id, poolId, AGENT_POOL)
   const hmacKey = attributes['hmac-key'] || undefined
   const ca = attributes['ca-certificate'] || undefined
   await transact(ctx, async (ctx) => checkTaskQuota(ctx, organization))
-  await checkReceiver(ctx, { organizationName: organization.name }, { url: attributes.url, hmacKey, ca })
+  await checkReceiver(ctx, { organizationName: organization.name }, { url: attributes.url, hmacKey, ca, pool })
 
   const id = ctx.newId('task')
   const now = ctx.now()
@@ -43,7 +44,7 @@ export async function createTask(ctx: Ctx, organizationName: string, { attribute
         hmac_key: sealKey(ctx, id, hmacKey),
         ca_certificates: ca ?? null,
         enabled: attributes.enabled ?? true,
-        agent_pool_id: poolId,
+        agent_pool_id: poolId ?? null,
         ...globalColumns(attributes['global-configuration']),
         created_at: now,
         updated_at: now,

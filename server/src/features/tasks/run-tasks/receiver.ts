@@ -1,9 +1,15 @@
 import type { App } from '../../../app.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
+import type { TaskPool } from '../task-requests/task-request.ts'
 import type { TaskRow } from './store.ts'
 
-/** The HTTP server that a task asks, with the key that signs the requests. */
-export type Receiver = { url: string; hmacKey: string | undefined; ca: string | undefined }
+/** The HTTP server that a task asks, with the key that signs the requests, and the pool whose agents send them. */
+export type Receiver = {
+  url: string
+  hmacKey: string | undefined
+  ca: string | undefined
+  pool: TaskPool | undefined
+}
 
 /** A verification request, and what came of it. */
 export type Verification = {
@@ -14,12 +20,15 @@ export type Verification = {
 
 export function taskReceiver(
   { secrets }: Pick<App, 'secrets'>,
-  task: Pick<TaskRow, 'id' | 'url' | 'hmac_key' | 'ca_certificates'>,
+  task: Pick<TaskRow, 'id' | 'url' | 'hmac_key' | 'ca_certificates' | 'agent_pool_id'> & {
+    agent_pool_name: string | null
+  },
 ): Receiver {
   return {
     url: task.url,
     hmacKey: task.hmac_key === null ? undefined : secrets.openText(task.hmac_key, keyContext(task.id)),
     ca: task.ca_certificates ?? undefined,
+    pool: task.agent_pool_id === null ? undefined : { id: task.agent_pool_id, name: task.agent_pool_name ?? '' },
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { taskRequest, type TaskSubject } from './request.ts'
+import { taskPayload, type TaskSubject } from './request.ts'
 
 const subject: TaskSubject = {
   stage: 'post_plan',
@@ -24,7 +24,7 @@ describe('INTERFACE §2.3 the request payload', () => {
   test('has no URL for a configuration that is not kept any more', () => {
     const run = { ...subject.run, hasConfiguration: false }
 
-    const payload = taskRequest('https://groundstate.example', { ...subject, run })
+    const payload = taskPayload('https://groundstate.example', { ...subject, run })
 
     expect(payload).toMatchObject({
       configuration_version_id: 'cv-1',
@@ -33,7 +33,7 @@ describe('INTERFACE §2.3 the request payload', () => {
   })
 
   test('keeps its URLs whole below the path of a proxy', () => {
-    const payload = taskRequest('https://example.com/groundstate', subject)
+    const payload = taskPayload('https://example.com/groundstate', subject)
 
     const urls = Object.entries(payload).filter(([key, value]) => key.endsWith('_url') && value !== null)
     expect(urls.map(([key]) => key)).toEqual([

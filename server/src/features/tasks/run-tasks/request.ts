@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Stage } from '@groundstate/contract/run-tasks'
 
 /** The payload of a request to a receiver: INTERFACE §2.3. The four fields about version control are always null. */
-export type TaskRequest = {
+export type TaskPayload = {
   payload_version: 1
   stage: Stage
   access_token: string
@@ -34,7 +34,7 @@ export type TaskRequest = {
 export type TaskSubject = {
   stage: Stage
   accessToken: string
-  enforcementLevel: TaskRequest['task_result_enforcement_level']
+  enforcementLevel: TaskPayload['task_result_enforcement_level']
   taskResultId: string
   organizationName: string
   workspace: { id: string; name: string; workingDirectory: string }
@@ -52,7 +52,7 @@ export type TaskSubject = {
 }
 
 /** Every URL in the payload is absolute and on this server. */
-export function taskRequest(baseUrl: string, subject: TaskSubject): TaskRequest {
+export function taskPayload(baseUrl: string, subject: TaskSubject): TaskPayload {
   const { run, workspace, organizationName } = subject
   const api = `${baseUrl}/api/v2`
   const workspaceUrl = `${baseUrl}/app/${encodeURIComponent(organizationName)}/workspaces/${encodeURIComponent(workspace.name)}`
@@ -94,8 +94,8 @@ export const TEST_TOKEN = 'test-token'
  * The verification request: it has every key of a real request, about a run that does not exist. Receivers of the
  * public service recognise it by its token and its enforcement level.
  */
-export function verificationRequest(baseUrl: string, organizationName: string, now: Date): TaskRequest {
-  return taskRequest(baseUrl, {
+export function verificationRequest(baseUrl: string, organizationName: string, now: Date): TaskPayload {
+  return taskPayload(baseUrl, {
     stage: 'post_plan',
     accessToken: TEST_TOKEN,
     enforcementLevel: 'test',

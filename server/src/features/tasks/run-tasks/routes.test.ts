@@ -105,23 +105,6 @@ describe('a task', () => {
     expect(again.json().errors[0].source.pointer).toBe('/data/attributes/name')
   })
 
-  test('takes an agent pool of the organization, and no other', async () => {
-    const setting = await setUp()
-    const pool = await app.request({
-      method: 'POST',
-      url: `/api/v2/organizations/${setting.organization}/agent-pools`,
-      token: setting.user.token,
-      body: { data: { type: 'agent-pools', attributes: { name: 'inside' } } },
-    })
-    const relation = (id: string) => ({ 'agent-pool': { data: { type: 'agent-pools', id } } })
-
-    const known = await postTask(app, setting, { url: setting.receiver.url }, relation(pool.json().data.id))
-    const unknown = await postTask(app, setting, { url: setting.receiver.url }, relation('apool-builtin'))
-
-    expect(known.json().data.relationships['agent-pool'].data.id).toBe(pool.json().data.id)
-    expect(unknown.status).toBe(422)
-  })
-
   test('is verified again when its URL or key changes, and not otherwise', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)

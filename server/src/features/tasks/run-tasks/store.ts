@@ -12,8 +12,9 @@ function selectTasks(db: Db) {
   return db
     .selectFrom('tasks as task')
     .innerJoin('organizations as o', 'o.id', 'task.organization_id')
+    .leftJoin('agent_pools as pool', 'pool.id', 'task.agent_pool_id')
     .selectAll('task')
-    .select(['o.name as organization_name', 'o.plan as organization_plan'])
+    .select(['o.name as organization_name', 'o.plan as organization_plan', 'pool.name as agent_pool_name'])
 }
 
 /** A task, and the facts about its organization for `actor`. */

@@ -13,14 +13,13 @@ import * as store from './store.ts'
 import { refuseTakenTaskName } from './task-name.ts'
 import { checkReceiver, type Suspect } from './verify.ts'
 
-/** Changes a task. A new URL, key or authority is verified first, as on creation. */
+/** Changes a task. A new URL, key, authority or agent pool is verified first, as on creation. */
 export async function updateTask(ctx: Ctx, id: string, { attributes, relationships }: UpdateTask) {
   const task = await requireTask(ctx, id, 'run-tasks:manage')
-  const pool = relationships['agent-pool']
-  if (pool?.data) await requireOrganizationPool(ctx, task.organization_id, pool.data.id, AGENT_POOL)
-
+  const relation = relationships['agent-pool']
   const before = taskReceiver(ctx, task)
-  const receiver = changedReceiver(before, attributes)
+  const pool = relation ? await findPool(ctx, task, relation.data?.id) : before.pool
+  const receiver = { ...changedReceiver(before, attributes), pool }
   const suspect = suspectOf(receiver, before)
   if (suspect) await checkReceiver(ctx, { organizationName: task.organization_name, suspect }, receiver)
 
@@ -31,7 +30,7 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     enabled: attributes.enabled,
     ...(receiver.hmacKey !== before.hmacKey && { hmac_key: sealKey(ctx, id, receiver.hmacKey) }),
     ca_certificates: receiver.ca ?? null,
-    ...(pool && { agent_pool_id: pool.data?.id ?? null }),
+    ...(relation && { agent_pool_id: pool?.id ?? null }),
     ...globalColumns(attributes['global-configuration'], task.global_stages),
     updated_at: ctx.now(),
   }
@@ -57,8 +56,12 @@ async function checkSwitchedOn(ctx: TransactionCtx, task: Task, attributes: Upda
   await checkGlobalQuota(ctx, organization, becomesGlobal ? IS_GLOBAL : IS_ENABLED)
 }
 
+async function findPool(ctx: Ctx, task: Task, id: string | undefined): Promise<Receiver['pool']> {
+  return id === undefined ? undefined : requireOrganizationPool(ctx, task.organization_id, id, AGENT_POOL)
+}
+
 /** An absent attribute stays as it is; null and the empty string take the key or the authority away. */
-function changedReceiver(before: Receiver, attributes: UpdateTask['attributes']): Receiver {
+function changedReceiver(before: Receiver, attributes: UpdateTask['attributes']): Omit<Receiver, 'pool'> {
   return {
     url: attributes.url ?? before.url,
     hmacKey: attributes['hmac-key'] === undefined ? before.hmacKey : attributes['hmac-key'] || undefined,
@@ -66,9 +69,10 @@ function changedReceiver(before: Receiver, attributes: UpdateTask['attributes'])
   }
 }
 
-/** The attribute that a refusal of the changed receiver is blamed on; undefined when nothing has changed. */
+/** What a refusal of the changed receiver is blamed on; undefined when nothing has changed. */
 function suspectOf(receiver: Receiver, before: Receiver): Suspect | undefined {
   if (receiver.url !== before.url) return 'url'
   if (receiver.hmacKey !== before.hmacKey) return 'hmac-key'
-  return receiver.ca === before.ca ? undefined : 'ca-certificate'
+  if (receiver.ca !== before.ca) return 'ca-certificate'
+  return receiver.pool?.id === before.pool?.id ? undefined : 'agent-pool'
 }

@@ -2,7 +2,8 @@ import type { Ctx } from '../../../app.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
-import { taskHeaders, taskRequest, taskSignature } from '../run-tasks/request.ts'
+import { taskHeaders, taskPayload, taskSignature } from '../run-tasks/request.ts'
+import { type Sent, sendThroughPool } from '../task-requests/send.ts'
 import { tokenContext } from './access-token.ts'
 import { backoff } from './backoff.ts'
 import * as store from './deliveries-store.ts'
@@ -12,6 +13,8 @@ import { lockWorkspaceOfRun } from './store.ts'
 
 /** Receivers may do their work before they answer. After this time without an answer an attempt has failed, in ms. */
 const ANSWER_TIMEOUT_MS = 60_000
+/** An attempt has failed that no agent of the task's pool takes for this long, in ms. */
+const CLAIM_MS = 30_000
 
 /**
  * Sends the request of a claim once and records the exchange. 200 means delivered; otherwise the request is sent again
@@ -22,18 +25,19 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   if (task_id === null || taskUrl === null) return giveUp(ctx, claim)
 
   const token = ctx.secrets.openText(claim.access_token, tokenContext(claim.id))
-  const { url, hmacKey, ca } = taskReceiver(ctx, {
-    id: task_id,
-    url: taskUrl,
-    hmac_key: claim.hmac_key,
-    ca_certificates: claim.ca_certificates,
-  })
+  const { url, hmacKey, ca, pool } = taskReceiver(ctx, { ...claim, id: task_id, url: taskUrl })
   // Serialised once: the signature is over the very bytes that are sent.
-  const body = Buffer.from(JSON.stringify(taskRequest(ctx.baseUrl, subject(claim, token))))
+  const body = Buffer.from(JSON.stringify(taskPayload(ctx.baseUrl, subject(claim, token))))
   const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
   const left = claim.deadline_at.getTime() - ctx.now().getTime()
   const timeoutMs = Math.max(1, Math.min(ANSWER_TIMEOUT_MS, left))
-  const exchange = await ctx.outbound.post({ url, headers, body, timeoutMs, ca, signal })
+  const request = { url, headers, body, timeoutMs, ca, signal }
+  const way = pool && { pool, resultId: claim.id, claimMs: Math.max(1, Math.min(CLAIM_MS, left)) }
+  const exchange: Sent = way
+    ? await sendThroughPool(ctx, way, request)
+    : { ...(await ctx.outbound.post(request)), fate: 'taken' }
+  // Another process waits for the agent in the place of this one.
+  if (exchange.fate === 'left') return store.handOver(ctx.db, claim)
 
   const next = nextAttempt(ctx, claim, { exchange, deadline: claim.deadline_at, stopped: signal.aborted })
   const recorded = store.recordDelivery(ctx.db, claim, {
@@ -50,6 +54,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
       response_body: exchange.answer ? redactBytes(exchange.answer.body, token) : null,
       response_truncated: exchange.answer?.truncated ?? false,
       error: deliveryError(exchange),
+      agent_name: exchange.agentName ?? null,
       next_attempt_at: next,
     },
   })
@@ -103,11 +108,12 @@ function deliveryError({ answer, error }: Exchange) {
 function nextAttempt(
   ctx: Ctx,
   { attempt }: store.Claim,
-  { exchange, deadline, stopped }: { exchange: Exchange; deadline: Date; stopped: boolean },
+  { exchange, deadline, stopped }: { exchange: Sent; deadline: Date; stopped: boolean },
 ) {
   if (exchange.answer?.status === 200) return null
-  // Another process takes over from one that was stopped, and sends at once.
-  const pause = stopped && !exchange.answer ? 0 : backoff(attempt, Math.random())
+  // Another process takes over from one that was stopped, and sends at once. A request that no agent took has waited already.
+  const isAtOnce = (stopped && !exchange.answer) || exchange.fate === 'untaken'
+  const pause = isAtOnce ? 0 : backoff(attempt, Math.random())
   const next = new Date(ctx.now().getTime() + pause)
   return next < deadline ? next : null
 }

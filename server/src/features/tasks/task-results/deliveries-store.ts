@@ -32,6 +32,8 @@ export type ClaimedRequest = Claim & {
   url: string | null
   hmac_key: Buffer | null
   ca_certificates: string | null
+  agent_pool_id: string | null
+  agent_pool_name: string | null
 }
 
 /**
@@ -55,7 +57,7 @@ export async function claimDeliveries(
            o.name as organization_name, w.id as workspace_id, w.name as workspace_name, runs.id as run_id,
            runs.created_at as run_created_at, runs.message as run_message, runs.plan_only, runs.working_directory,
            u.username, plan.id as plan_id, cv.id as configuration_version_id, cv.status as configuration_status,
-           t.id as task_id, t.url, t.hmac_key, t.ca_certificates
+           t.id as task_id, t.url, t.hmac_key, t.ca_certificates, t.agent_pool_id, pool.name as agent_pool_name
       from claimed r
       join runs on runs.id = r.run_id
       join workspaces w on w.id = runs.workspace_id
@@ -63,7 +65,8 @@ export async function claimDeliveries(
       join configuration_versions cv on cv.id = runs.configuration_version_id
       join phases plan on plan.run_id = runs.id and plan.kind = 'plan'
       left join users u on u.id = runs.created_by_user_id
-      left join tasks t on t.id = r.task_id`.execute(db)
+      left join tasks t on t.id = r.task_id
+      left join agent_pools pool on pool.id = t.agent_pool_id`.execute(db)
   return rows
 }
 
@@ -95,13 +98,14 @@ export async function recordDelivery(
              delivery_due_at = case when status = 'running' and called_back_at is null and delivered_at is null
                                     then ${row.next_attempt_at}::timestamptz end
        where id = ${claim.id} and attempts = ${claim.attempt}
-      returning delivery_due_at)
+      returning id, delivery_due_at),
+    done as (delete from task_requests where task_result_id in (select id from freed))
     insert into task_deliveries (id, task_result_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
-        response_status, response_headers, response_body, response_truncated, error, next_attempt_at)
+        response_status, response_headers, response_body, response_truncated, error, agent_name, next_attempt_at)
     values (${row.id}, ${claim.id}, ${claim.attempt}, ${row.sent_at}, ${row.duration_ms}, ${row.url},
         ${JSON.stringify(row.request_headers)}::jsonb, ${row.request_body}, ${row.response_status},
         ${row.response_headers && JSON.stringify(row.response_headers)}::jsonb, ${row.response_body},
-        ${row.response_truncated}, ${row.error}, (select delivery_due_at from freed))`.execute(db)
+        ${row.response_truncated}, ${row.error}, ${row.agent_name}, (select delivery_due_at from freed))`.execute(db)
 }
 
 /**
@@ -109,11 +113,20 @@ export async function recordDelivery(
  * taken the request over. `is_asked` says whether the receiver knows the request from an earlier attempt.
  */
 export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
-  const { rows } = await sql<{ is_asked: boolean }>`update task_results
+  const { rows } = await sql<{
+    is_asked: boolean
+  }>`with done as (delete from task_requests where task_result_id = ${id})
+    update task_results
        set lease_expires_at = null, delivery_due_at = null, attempts = attempts - 1
      where id = ${id} and attempts = ${attempt}
     returning delivered_at is not null or called_back_at is not null as is_asked`.execute(tx)
   return rows[0]
+}
+
+/** Lets another process take over a request that an agent has or is to take; it goes on meanwhile as the same attempt. */
+export async function handOver(db: Db, { id, attempt }: Claim) {
+  await sql`update task_results set lease_expires_at = null, attempts = attempts - 1
+     where id = ${id} and attempts = ${attempt}`.execute(db)
 }
 
 /** Makes a request due now; undefined when the result is not open, an attempt is under way, or the task is deleted. */

@@ -10,7 +10,8 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** A lost signal delays a request by at most this time. */
 const POLL_MS = 1000
-const MAX_IN_FLIGHT = 1000
+/** Requests that wait for an agent hold no connection, and do not count. */
+const MAX_CONNECTIONS = 1000
 
 /**
  * Sends the requests of run tasks and ends overdue results until it is disposed. The rows of the results say what is
@@ -29,7 +30,7 @@ export function startTaskDeliveries(ctx: Ctx): AsyncDisposable {
 
 async function work(ctx: Ctx, signal: AbortSignal) {
   using topic = ctx.signals.subscribe(TOPIC)
-  const inFlight = new Map<string, Promise<void>>()
+  const inFlight: InFlight = new Map()
   const renewal = setInterval(() => {
     if (inFlight.size === 0) return
     renewLeases(ctx.db, [...inFlight.keys()], leaseEnd(ctx)).catch((error: unknown) => {
@@ -45,19 +46,23 @@ async function work(ctx: Ctx, signal: AbortSignal) {
       })
       await topic.next({ timeoutMs, signal })
     }
-    await Promise.all(inFlight.values())
+    await Promise.all([...inFlight.values()].map(({ sent }) => sent))
   } finally {
     clearInterval(renewal)
   }
 }
 
+/** What this process waits for, by the ids of the results. */
+type InFlight = Map<string, { sent: Promise<void>; isDirect: boolean }>
+
 /** Does what is due; returns how long to wait for more, in ms. */
-async function doDueWork(ctx: Ctx, inFlight: Map<string, Promise<void>>, signal: AbortSignal) {
+async function doDueWork(ctx: Ctx, inFlight: InFlight, signal: AbortSignal) {
   const now = ctx.now()
+  const connections = [...inFlight.values()].filter(({ isDirect }) => isDirect).length
   const claims = await claimDeliveries(ctx.db, {
     now,
     leaseUntil: leaseEnd(ctx),
-    limit: MAX_IN_FLIGHT - inFlight.size,
+    limit: MAX_CONNECTIONS - connections,
   })
   for (const claim of claims) {
     const sent = deliver(ctx, claim, signal)
@@ -65,8 +70,11 @@ async function doDueWork(ctx: Ctx, inFlight: Map<string, Promise<void>>, signal:
         // The lease expires, and the request is claimed again.
         ctx.log.error({ err: error, result: claim.id }, 'request of a run task')
       })
-      .finally(() => inFlight.delete(claim.id))
-    inFlight.set(claim.id, sent)
+      .finally(() => {
+        // A later attempt may have its place, when this one had lost its lease.
+        if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
+      })
+    inFlight.set(claim.id, { sent, isDirect: claim.agent_pool_id === null })
   }
   await endOverdueResults(ctx)
   const next = await findNextDue(ctx.db)

@@ -93,6 +93,7 @@ export function taskDeliveryResource(row: TaskDeliveryRow): TaskDeliveryResource
               'is-truncated': row.response_truncated,
             },
       error: row.error,
+      'agent-name': row.agent_name,
       'next-attempt-at': row.next_attempt_at,
     },
     relationships: { 'task-result': { data: { id: row.task_result_id, type: 'task-results' } } },

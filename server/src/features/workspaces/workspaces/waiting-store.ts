@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import type { WaitingCause } from './waiting.ts'
+import type { OpenTask, WaitingCause } from './waiting.ts'
 
 /** An agent that has not asked for work for this long counts as offline, in seconds. */
 const AGENT_SILENCE_SECONDS = 60
@@ -11,12 +11,14 @@ export function heardSince(now: Date) {
 }
 
 /** The task stages of a run in their order, with the tasks that are open in them; null for a run without stages. */
-export const stagesColumn = sql<{ ids: string[]; open: { name: string; deadline: string }[] | null } | null>`case
+export const stagesColumn = sql<{ ids: string[]; open: OpenTask[] | null } | null>`case
     when r.stages <> '{}' then jsonb_build_object(
       'ids', (select jsonb_agg(id order by position) from task_stages where run_id = r.id),
       'open', case when r.status like '%\\_running' then (
-        select jsonb_agg(jsonb_build_object('name', task_name, 'deadline', deadline_at))
-          from task_results where run_id = r.id and status = 'running') end)
+        select jsonb_agg(jsonb_build_object('name', t.task_name, 'deadline', t.deadline_at, 'pool', (
+            select p.name from task_requests q join agent_pools p on p.id = q.agent_pool_id
+             where q.task_result_id = t.id and q.status = 'queued')))
+          from task_results t where t.run_id = r.id and t.status = 'running') end)
     end`
 
 /** What a run waits for. It is read only for runs that wait, or that an agent works on. */

@@ -18,8 +18,10 @@ export type WaitingCause = Partial<{
 /** The rest of a lease, in ms, below which its agent has missed a heartbeat. */
 const LEAST_LEASE_MS = 15_000
 
-/** A run task whose result a run waits for. */
-export type WaitingTask = { name: string; deadline: Date }
+/** A run task whose result a run waits for; `pool` is the name of the pool whose agents have not taken its request yet. */
+export type WaitingTask = { name: string; deadline: Date; pool?: string | null }
+/** As `WaitingTask`, as the database returns it. */
+export type OpenTask = Omit<WaitingTask, 'deadline'> & { deadline: string }
 
 /**
  * Why a run waits, in words for people. Null when it does not wait, when its agent is at work, or when an agent is
@@ -47,8 +49,8 @@ export function waitingReason(
 }
 
 /** The tasks that a run waits for, from the column about its task stages. */
-export function openTasks(stages: { open: { name: string; deadline: string }[] | null } | null): WaitingTask[] {
-  return (stages?.open ?? []).map(({ name, deadline }) => ({ name, deadline: new Date(deadline) }))
+export function openTasks(stages: { open: OpenTask[] | null } | null): WaitingTask[] {
+  return (stages?.open ?? []).map((task) => ({ ...task, deadline: new Date(task.deadline) }))
 }
 
 /** How many names are shown; the others are counted. */
@@ -56,9 +58,15 @@ const MAX_NAMES = 5
 
 function tasksReason(tasks: readonly WaitingTask[], now: Date) {
   const sorted = tasks.toSorted((a, b) => a.deadline.getTime() - b.deadline.getTime() || (a.name < b.name ? -1 : 1))
-  const names = sorted.slice(0, MAX_NAMES).map((task) => task.name)
+  const [first] = sorted
+  const left = clock((first?.deadline.getTime() ?? 0) - now.getTime())
+  if (sorted.length === 1 && first?.pool) {
+    return `task ${first.name} waits for an agent of the pool ${first.pool}, ${left} left`
+  }
+  const names = sorted
+    .slice(0, MAX_NAMES)
+    .map(({ name, pool }) => (pool ? `${name} (waits for an agent of the pool ${pool})` : name))
   if (sorted.length > MAX_NAMES) names.push(count(sorted.length - MAX_NAMES, 'other'))
-  const left = clock((sorted[0]?.deadline.getTime() ?? 0) - now.getTime())
   if (names.length === 1) return `task ${names[0]} has not called back, ${left} left`
   return `tasks ${names.slice(0, -1).join(', ')} and ${names.at(-1)} have not called back, ${left} left`
 }

@@ -5,6 +5,7 @@ import { type AuditedChange, change, data, one, type World } from './audit-world
 
 const NOBODY = { token: undefined, by: { id: null, tokenId: null } }
 const AGENTS = 'the protocol of agents: what they report is in the events of the run'
+const TASK_REQUESTS = 'the protocol of agents: what they report is in the deliveries of the task result'
 
 /** A configuration that is not its workspace's own. */
 async function oldConfiguration(w: World) {
@@ -171,4 +172,6 @@ export const WORK: Record<string, AuditedChange | string> = {
   'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': AGENTS,
   'POST /api/agent/v1/jobs/:jobId/finish': AGENTS,
   'POST /api/agent/v1/jobs/:jobId/release': AGENTS,
+  'POST /api/agent/v1/agents/:agentId/claim-task': TASK_REQUESTS,
+  'POST /api/agent/v1/task-requests/:requestId/answer': TASK_REQUESTS,
 }

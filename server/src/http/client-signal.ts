@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { closingSignal } from '../../../http/closing.ts'
+import { closingSignal } from './closing.ts'
 
 /** Aborts when the client disconnects before it is answered, or when the server closes. */
 export function clientSignal(raw: FastifyRequest, reply: FastifyReply) {

@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  answerTaskRequestBody,
+  claimTaskBody,
+  taskRequest,
+  type AnswerTaskRequest,
+  type TaskRequest,
+} from '@groundstate/contract/agent'
+
+/** The part of the protocol server that is about run tasks, in memory. */
+export type TaskQueue = {
+  /** Lets an agent send a request; resolves to what it reports. */
+  submit: (input: Partial<TaskRequest> & { url: string }) => Promise<AnswerTaskRequest>
+  endClaims: () => void
+  /** Claims that wait. */
+  claims: () => number
+  answer: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    given: { id: string; token: string | undefined; body: Buffer },
+  ) => Promise<void>
+}
+
+export function createTaskQueue(): TaskQueue {
+  const queue: TaskRequest[] = []
+  const waiting = new Set<() => void>()
+  const open = new Map<string, { token: string; resolve: (answer: AnswerTaskRequest) => void }>()
+  let sequence = 0
+
+  function wakeAll() {
+    for (const wake of waiting) wake()
+  }
+
+  async function nextRequest(waitMs: number, request: IncomingMessage) {
+    if (queue.length === 0) {
+      await new Promise<void>((resolve) => {
+        const end = () => {
+          clearTimeout(timer)
+          waiting.delete(end)
+          resolve()
+        }
+        const timer = setTimeout(end, waitMs)
+        request.socket.once('close', end)
+        waiting.add(end)
+      })
+    }
+    return request.socket.destroyed ? undefined : queue.shift()
+  }
+
+  return {
+    submit(input) {
+      sequence += 1
+      const id = `taskreq-${sequence}`
+      const request = taskRequest.parse({
+        id,
+        token: `task-token-${sequence}`,
+        leaseMs: 30_000,
+        method: 'POST',
+        headers: {},
+        body: '',
+        timeoutMs: 5_000,
+        ...input,
+      })
+      queue.push(request)
+      wakeAll()
+      return new Promise((resolve) => open.set(id, { token: request.token, resolve }))
+    },
+    endClaims: wakeAll,
+    claims: () => waiting.size,
+    async answer(request, response, { id, token, body }) {
+      const given: unknown = JSON.parse(body.toString())
+      const asked = open.get(id)
+      if (asked) {
+        if (asked.token !== token) return void response.writeHead(401).end()
+        response.writeHead(204).end()
+        return asked.resolve(answerTaskRequestBody.parse(given))
+      }
+      const found = await nextRequest(claimTaskBody.parse(given).waitMs, request)
+      if (found === undefined) return void response.writeHead(204).end()
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found))
+      return undefined
+    },
+  }
+}

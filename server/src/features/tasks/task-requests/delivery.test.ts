@@ -1,0 +1,224 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { hmac } from '../../../testing/receiver.ts'
+import { actOnRun, readRun } from '../../../testing/runs.ts'
+import { callBack, eventually, readResult, runReaches, startDeliveries } from '../../../testing/task-runs.ts'
+import { loggedDeliveries, redeliver } from '../task-results/testing/deliveries.ts'
+import { createPoolAgent, createPoolRun, createPoolSetting, takeTask } from './testing/pool-tasks.ts'
+
+/** Requests of run tasks that an agent of a pool sends, by the protocol alone. */
+
+const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'false' })
+startDeliveries(app)
+
+async function setUp(attributes: Record<string, unknown> = {}) {
+  const setting = await createPoolSetting(app)
+  const agent = await createPoolAgent(app, setting)
+  return { setting, agent, ...(await createPoolRun(app, setting, { agent, ...attributes })) }
+}
+
+test('the agent gets the very request that a receiver verifies, and the verdict decides the run', async () => {
+  const { setting, agent, run, id } = await setUp({ 'hmac-key': 'key' })
+
+  const request = await takeTask(agent)
+  await request.answer()
+  await callBack(app, request.payload, { status: 'passed' })
+
+  await runReaches(app, setting, { run, status: 'plan_queued' })
+  const body = Buffer.from(request.body, 'base64').toString()
+  expect(request).toMatchObject({ method: 'POST', url: 'http://receiver.inside/task' })
+  expect(request.payload).toMatchObject({ task_result_id: id, run_id: run, stage: 'pre_plan' })
+  expect(request.headers['X-TFC-Task-Signature']).toBe(hmac(body, 'key'))
+  expect(request.headers['content-type']).toBe('application/json')
+})
+
+test('the delivery log has the answer and the agent, without the token', async () => {
+  const { setting, agent, id } = await setUp()
+  const request = await takeTask(agent)
+  const echo = Buffer.from(`you sent ${request.payload.access_token}`).toString('base64')
+
+  await request.answer({
+    durationMs: 12,
+    status: 200,
+    headers: { server: 'inside', 'set-cookie': ['a=b'] },
+    body: echo,
+    isTruncated: false,
+  })
+
+  const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
+  expect(row.attributes).toMatchObject({ attempt: 1, 'duration-ms': 12, 'agent-name': 'rack', error: null })
+  expect(row.attributes.response).toMatchObject({
+    status: 200,
+    headers: { server: 'inside' },
+    body: 'you sent [redacted]',
+  })
+  expect(JSON.stringify(row)).not.toContain(request.payload.access_token)
+  expect((await readResult(app, setting, id)).attributes['delivered-at']).not.toBeNull()
+})
+
+test.each([
+  [
+    'an answer other than 200',
+    { durationMs: 1, status: 503, headers: {}, body: '', isTruncated: false },
+    'it was answered with 503: only 200 says that the request has arrived',
+  ],
+  [
+    'a failure, in the words for the same failure of the server',
+    { durationMs: 1, error: 'connect ECONNREFUSED 10.0.0.1:80', code: 'ECONNREFUSED' },
+    'the connection was refused: nothing listens there (ECONNREFUSED)',
+  ],
+])('%s leads to another attempt with the same request', async (_, answer, error) => {
+  const { setting, agent, id } = await setUp()
+  const first = await takeTask(agent)
+
+  await first.answer(answer)
+  const second = await takeTask(agent)
+  await second.answer()
+
+  expect(second.body).toBe(first.body)
+  expect(second.token).not.toBe(first.token)
+  const rows = await loggedDeliveries(app, setting, { id, count: 2 })
+  expect(rows.map(({ attributes }: { attributes: { error: string } }) => attributes.error)).toEqual([null, error])
+})
+
+test('a request that no agent takes fails after thirty seconds, says why, and is sent again', async () => {
+  const { setting, agent, id } = await setUp()
+  await app.request({
+    method: 'POST',
+    url: `/api/agent/v1/agents/${agent.id}/deregister`,
+    token: agent.token,
+  })
+  await eventually(async () => (await queued(id)) === 1)
+
+  app.clock.advance(31_000)
+  const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
+  const other = await createPoolAgent(app, setting, 'spare')
+  const request = await takeTask(other)
+  await request.answer()
+
+  expect(row.attributes.error).toBe(
+    'no agent of the pool cellar took the request within 30 s: none that takes run tasks is online',
+  )
+  const [second] = await loggedDeliveries(app, setting, { id, count: 2 })
+  expect(second.attributes).toMatchObject({ 'agent-name': 'spare', error: null })
+})
+
+test('without an agent the result ends at its deadline, and says why', async () => {
+  const { setting, agent, id, run } = await setUp()
+  await app.request({ method: 'POST', url: `/api/agent/v1/agents/${agent.id}/deregister`, token: agent.token })
+  await eventually(async () => (await queued(id)) === 1)
+  app.clock.advance(31_000)
+  await loggedDeliveries(app, setting, { id, count: 1 })
+
+  app.clock.advance(600_000)
+  await runReaches(app, setting, { run, status: 'errored' })
+
+  expect((await readResult(app, setting, id)).attributes).toMatchObject({
+    status: 'errored',
+    message: expect.stringContaining('no agent of the pool cellar took the request within'),
+  })
+})
+
+test('the request of an agent that died goes to another, and the late answer counts no more', async () => {
+  const { setting, agent, id } = await setUp()
+  const lost = await takeTask(agent)
+
+  app.clock.advance(lost.leaseMs)
+  const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
+  const other = await createPoolAgent(app, setting, 'spare')
+  const again = await takeTask(other)
+
+  expect(row.attributes.error).toContain('the agent rack of the pool cellar took the request, and has not reported')
+  expect(again.payload.task_result_id).toBe(id)
+  expect((await lost.answer()).status).toBe(401)
+  expect((await again.answer()).status).toBe(204)
+})
+
+test('an answer may be reported twice, and the first one counts', async () => {
+  const { setting, agent, id } = await setUp()
+  const request = await takeTask(agent)
+
+  const [one, two] = await Promise.all([request.answer(), request.answer()])
+
+  expect([204, 401]).toContain(two.status)
+  expect(one.status).toBe(204)
+  expect(await loggedDeliveries(app, setting, { id, count: 1 })).toHaveLength(1)
+})
+
+test('a callback may come before the answer', async () => {
+  const { setting, agent, run, id } = await setUp()
+  const request = await takeTask(agent)
+
+  expect((await callBack(app, request.payload, { status: 'passed' })).status).toBe(200)
+  await runReaches(app, setting, { run, status: 'plan_queued' })
+  expect((await request.answer()).status).toBe(204)
+
+  const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
+  expect(row.attributes).toMatchObject({ error: null, 'next-attempt-at': null })
+})
+
+test('the request of a canceled run is given to no agent', async () => {
+  const { setting, agent, run, id } = await setUp()
+  await eventually(async () => (await queued(id)) === 1)
+
+  await actOnRun(app, setting, { run, action: 'cancel' })
+
+  expect(await agent.claimTask()).toBeUndefined()
+  const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
+  expect(row.attributes.error).toBe('the task result had ended before an agent of the pool cellar took the request')
+})
+
+test('a delivered request is redelivered through the pool', async () => {
+  const { setting, agent, id } = await setUp()
+  await (await takeTask(agent)).answer()
+  await loggedDeliveries(app, setting, { id, count: 1 })
+
+  expect((await redeliver(app, setting, id)).status).toBe(200)
+  const again = await takeTask(agent)
+  await again.answer()
+
+  expect(again.payload.task_result_id).toBe(id)
+  expect(await loggedDeliveries(app, setting, { id, count: 2 })).toHaveLength(2)
+})
+
+test('the database holds neither the token nor the address in the clear, and nothing once it is delivered', async () => {
+  const { setting, agent, id } = await setUp()
+  const request = await takeTask(agent)
+  const { rows } = await sql<{ row: string }>`select q::text as row, encode(request, 'escape') as sent
+    from task_requests q where task_result_id = ${id}`.execute(app.db)
+
+  await request.answer()
+  await loggedDeliveries(app, setting, { id, count: 1 })
+
+  expect(rows).toHaveLength(1)
+  expect(JSON.stringify(rows)).not.toContain(request.payload.access_token)
+  expect(JSON.stringify(rows)).not.toContain(request.token)
+  expect(JSON.stringify(rows)).not.toContain('receiver.inside')
+  expect(await open(id)).toBe(0)
+})
+
+test('a run says that its task waits for an agent, until one has taken it', async () => {
+  const { setting, agent, run, id } = await setUp({ name: 'scan' })
+  await eventually(async () => (await queued(id)) === 1)
+  const reason = async () => (await readRun(app, setting, run)).attributes['waiting-reason'] as string
+
+  expect(await reason()).toMatch(/^task scan waits for an agent of the pool cellar, \d+:\d\d left$/)
+  await takeTask(agent)
+
+  expect(await reason()).toMatch(/^task scan has not called back, \d+:\d\d left$/)
+})
+
+async function queued(resultId: string) {
+  return count(resultId, 'queued')
+}
+
+async function open(resultId: string) {
+  return (await count(resultId, 'queued')) + (await count(resultId, 'leased')) + (await count(resultId, 'answered'))
+}
+
+async function count(resultId: string, status: string) {
+  const { rows } = await sql<{ count: number }>`select count(*) from task_requests
+     where task_result_id = ${resultId} and status = ${status}`.execute(app.db)
+  return rows[0]?.count ?? 0
+}

@@ -1,0 +1,48 @@
+import { AGENT_API, answerTaskRequestBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
+import { bearerToken } from '../../../auth/authenticate.ts'
+import { json, noContent } from '../../../http/answers.ts'
+import { clientSignal } from '../../../http/client-signal.ts'
+import type { Routes } from '../../../http/http.ts'
+import { requireClaimingAgent } from '../../agents/agents/access.ts'
+import { recordAnswer } from './record-answer.ts'
+import { releaseTaskRequest } from './release.ts'
+import { waitForTaskRequest } from './wait-for-request.ts'
+
+/** The part of the agent protocol that is about run tasks. */
+export const taskRequestRoutes: Routes = (http) => {
+  http.post(
+    '/agents/:agentId/claim-task',
+    {
+      prefix: AGENT_API,
+      summary: 'Claim a request of a run task',
+      answers: { 200: taskRequest, 204: null },
+      body: claimTaskBody,
+      authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
+    },
+    async (req) => {
+      const signal = clientSignal(req.raw, req.reply)
+      const request = await waitForTaskRequest(req.ctx, req.subject, { ...req.body, signal })
+      if (!request) return noContent()
+      if (signal.aborted) {
+        await releaseTaskRequest(req.ctx, req.subject, request.id)
+        return noContent()
+      }
+      return json(request)
+    },
+  )
+  // A request's own token finds the request. To the HTTP layer this route is public.
+  http.post(
+    '/task-requests/:requestId/answer',
+    {
+      access: 'public',
+      prefix: AGENT_API,
+      summary: 'Report the answer to a request of a run task',
+      answers: { 204: null },
+      body: answerTaskRequestBody,
+    },
+    async (req) => {
+      await recordAnswer(req.ctx, req.params.requestId, { token: bearerToken(req.raw), answer: req.body })
+      return noContent()
+    },
+  )
+}

@@ -1,0 +1,129 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import { lookup } from '../../../db/lookup.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { publishing } from '../../../signals.ts'
+import { answerTopic, queueTopic } from './topics.ts'
+
+type Row = Selectable<Schema['task_requests']>
+export type NewRequest = Insertable<Schema['task_requests']> & { agent_pool_id: string }
+
+/**
+ * Inserts a request and publishes it in one statement; undefined when its result has one already. Deletes those from before
+ * `forgotten`, which processes left behind when they died.
+ */
+export async function insertTaskRequest(db: Db, row: NewRequest, forgotten: Date) {
+  const { rows } = await sql<{ id: string }>`with dead as (
+      delete from task_requests where created_at < ${forgotten}),
+    added as (
+      insert into task_requests (id, agent_pool_id, task_result_id, request, timeout_ms, claim_until, created_at)
+      values (${row.id}, ${row.agent_pool_id}, ${row.task_result_id}, ${row.request}, ${row.timeout_ms}, ${row.claim_until},
+              ${row.created_at})
+      on conflict (task_result_id) do nothing
+      returning id)
+    select id, (${publishing([queueTopic(row.agent_pool_id)])}) from added`.execute(db)
+  return rows[0]
+}
+
+/** Locks the request of a result. */
+export async function lockRequestOf(tx: Tx, resultId: string) {
+  return tx
+    .selectFrom('task_requests')
+    .select(['id', 'agent_pool_id'])
+    .where('task_result_id', '=', resultId)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+export async function deleteTaskRequest(db: Db, id: string) {
+  await db.deleteFrom('task_requests').where('id', '=', id).execute()
+}
+
+/** How far a request is. `is_wanted` is false once its result has ended. */
+export const findProgress = lookup(['id'], (db, { id }) =>
+  db
+    .selectFrom('task_requests as q')
+    .leftJoin('task_results as r', 'r.id', 'q.task_result_id')
+    .select(['q.status', 'q.claim_until', 'q.lease_expires_at', 'q.leased_at', 'q.agent_name', 'q.answer'])
+    .select(sql<boolean>`coalesce(r.status = 'running', true)`.as('is_wanted'))
+    .where('q.id', '=', id),
+)
+export type Progress = NonNullable<Awaited<ReturnType<typeof findProgress>>>
+
+/** Deletes a request, unless it is no longer as far as it was; returns whether it did. */
+export async function withdrawTaskRequest(
+  db: Db,
+  id: string,
+  { status, lease_expires_at }: Pick<Row, 'status' | 'lease_expires_at'>,
+) {
+  const { rows } = await sql<{ id: string }>`delete from task_requests
+     where id = ${id} and status = ${status} and lease_expires_at is not distinct from ${lease_expires_at}
+    returning id`.execute(db)
+  return rows.length > 0
+}
+
+type Lease = { agentName: string; poolId: string; tokenHash: Buffer; now: Date; slackMs: number }
+
+/** Leases the oldest request of the pool to an agent, in one statement. Skips what others have locked. */
+export async function leaseNextRequest(db: Db, { agentName, poolId, tokenHash, now, slackMs }: Lease) {
+  const { rows } = await sql<Pick<Row, 'id' | 'request' | 'timeout_ms'>>`with next as (
+      select id from task_requests q
+       where agent_pool_id = ${poolId} and status = 'queued' and claim_until > ${now}
+         and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')
+       order by seq limit 1 for update skip locked)
+    update task_requests q
+       set status = 'leased', agent_name = ${agentName}, token_hash = ${tokenHash}, leased_at = ${now},
+           lease_expires_at = ${now}::timestamptz + (q.timeout_ms + ${slackMs}::integer) * interval '1 ms'
+      from next where q.id = next.id
+    returning q.id, q.request, q.timeout_ms`.execute(db)
+  return rows[0]
+}
+
+/** Queues a request again, and publishes that. */
+export async function requeueRequest(db: Db, { id, poolId }: { id: string; poolId: string }) {
+  await sql`with freed as (
+      update task_requests
+         set status = 'queued', agent_name = null, token_hash = null, leased_at = null, lease_expires_at = null
+       where id = ${id} and status = 'leased'
+      returning id)
+    select (${publishing([queueTopic(poolId)])}) from freed`.execute(db)
+}
+
+/** A request that an agent has, or has answered, by the hash of its token in hex. */
+export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
+  db
+    .selectFrom('task_requests')
+    .select(['id', 'status'])
+    .where('id', '=', id)
+    .where('token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
+)
+
+/** Keeps the first answer to a request, and publishes that. */
+export async function recordAnswer(db: Db, id: string, answer: Buffer) {
+  await sql`with answered as (
+      update task_requests set status = 'answered', answer = ${answer} where id = ${id} and status = 'leased'
+      returning id)
+    select (${publishing([answerTopic(id)])}) from answered`.execute(db)
+}
+
+/** Notes that the agent asks for requests of run tasks; at most once in the interval. */
+export async function noteClaim(db: Db, agentId: string, { now, intervalMs }: { now: Date; intervalMs: number }) {
+  await sql`insert into task_claims (agent_id, agent_pool_id, claimed_at)
+    select id, agent_pool_id, ${now} from agents where id = ${agentId}
+    on conflict (agent_id) do update set claimed_at = excluded.claimed_at
+     where task_claims.claimed_at <= ${new Date(now.getTime() - intervalMs)}`.execute(db)
+}
+
+/** Whether an agent of the pool has asked for requests of run tasks since then, and has not said goodbye. */
+export async function hasTaskAgent(db: Db, poolId: string, since: Date) {
+  const row = await db
+    .selectFrom('task_claims as c')
+    .innerJoin('agents as a', 'a.id', 'c.agent_id')
+    .select('a.id')
+    .where('c.agent_pool_id', '=', poolId)
+    .where('c.claimed_at', '>', since)
+    .where('a.exited_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,9 @@
+/** Wakes the agents that wait for a request of the pool. */
+export function queueTopic(poolId: string) {
+  return `pool-tasks:${poolId}`
+}
+
+/** Wakes the process that waits for the answer to a request. */
+export function answerTopic(requestId: string) {
+  return `task-request:${requestId}`
+}
