@@ -134,7 +134,7 @@ export const SETTINGS = {
   TLS_KEY: { schema: z.string().optional(), doc: 'private key, a PEM file' },
   ALLOW_PRIVATE_URLS: {
     schema: flag.optional(),
-    doc: 'whether run tasks may call private and loopback addresses',
+    doc: 'whether the server may call private and loopback addresses for run tasks',
     shown: 'on when HOST is a loopback address',
   },
   AUDIT_RETENTION_DAYS: {

@@ -1,8 +1,6 @@
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { expect, inject, test } from 'vitest'
-import { createApp } from '../../../app.ts'
-import { SYSTEM } from '../../../auth/actor.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { databaseUrl } from '../../../testing/database.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
@@ -16,28 +14,14 @@ import {
   runReaches,
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
-import { REACTIONS } from '../../list.ts'
 import { claimDeliveries } from './deliveries-store.ts'
-import { startTaskDeliveries } from './delivery-loop.ts'
+import { startReplica } from './testing/replica.ts'
 
 /** Processes that share nothing but the database: each is an app of its own, with its own loop. */
 
 const app = await createTestApp()
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
 const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
-
-/** Another replica on the same database, at work until it is disposed. */
-async function startReplica(log = pino({ level: 'silent' })) {
-  const options = { databaseUrl: url, baseUrl: app.baseUrl, log, runsJobs: false, reactions: REACTIONS }
-  const replica = await createApp(app.config, options, { now: app.clock.now })
-  const deliveries = startTaskDeliveries({ ...replica, actor: SYSTEM })
-  return {
-    async [Symbol.asyncDispose]() {
-      await deliveries[Symbol.asyncDispose]()
-      await replica[Symbol.asyncDispose]()
-    },
-  }
-}
 
 async function waitingRun() {
   const setting = await createTaskSetting(app)
@@ -54,7 +38,7 @@ test('a request that no process was there to send goes out when one starts', asy
   const { setting, run } = await waitingRun()
   expect(setting.receiver.requests).toHaveLength(0)
 
-  await using _ = await startReplica()
+  await using _ = await startReplica(app, url)
   const { payload } = await setting.receiver.received(1)
   await callBack(app, payload, { status: 'passed' })
 
@@ -66,7 +50,7 @@ test('the request of a process that died is sent by another when its lease has r
   const now = app.clock.now()
   await claimDeliveries(app.db, { now, leaseUntil: new Date(now.getTime() + 10_000), limit: 10 })
 
-  await using _ = await startReplica()
+  await using _ = await startReplica(app, url)
   const other = await waitingRun()
   await other.setting.receiver.received(1)
   expect(setting.receiver.requests).toHaveLength(0)
@@ -84,14 +68,14 @@ test('a process that is stopped hands the request over that it waits for', async
   const { setting, id } = await waitingRun()
   setting.receiver.onRequest = () => {}
   {
-    await using _ = await startReplica()
+    await using _ = await startReplica(app, url)
     await setting.receiver.received(1)
   }
   const [stopped] = await attemptsOf(setting, id)
   expect(stopped.attributes.error).toBe('the server was stopped before an answer came')
   setting.receiver.onRequest = undefined
 
-  await using _ = await startReplica()
+  await using _ = await startReplica(app, url)
   await setting.receiver.received(2)
 
   const attempts = await eventually(async () => {
@@ -106,11 +90,11 @@ test('a restart goes on with the retries, and moves no deadline', async () => {
   setting.receiver.onRequest = (_, response) => response.writeHead(503).end()
   const deadline = (await readResult(app, setting, id)).attributes['deadline-at']
   {
-    await using _ = await startReplica()
+    await using _ = await startReplica(app, url)
     await eventually(async () => (await attemptsOf(setting, id)).length > 0)
   }
 
-  await using _ = await startReplica()
+  await using _ = await startReplica(app, url)
   await setting.receiver.received(2)
 
   expect((await readResult(app, setting, id)).attributes['deadline-at']).toBe(deadline)
@@ -120,7 +104,7 @@ test('a deadline that passed while no process was there is met as soon as one st
   const { setting, run, id } = await waitingRun()
   app.clock.advance(3_600_000)
 
-  await using _ = await startReplica()
+  await using _ = await startReplica(app, url)
   await runReaches(app, setting, { run, status: 'errored' })
 
   expect((await readResult(app, setting, id)).attributes.status).toBe('errored')
@@ -136,8 +120,8 @@ test('two processes send every request once, and none is late at the deadline', 
   const { user, organization } = setting
   const places = await Promise.all(Array.from({ length: 10 }, async () => addWorkspace(app, { user, organization })))
   await using replicas = new AsyncDisposableStack()
-  replicas.use(await startReplica())
-  replicas.use(await startReplica())
+  replicas.use(await startReplica(app, url))
+  replicas.use(await startReplica(app, url))
 
   const runs = await Promise.all(places.map(async (place) => createRun(app, place)))
   await setting.receiver.received(200)
@@ -167,7 +151,7 @@ test('an answer to a request whose workspace is gone is no error', async () => {
     response.end('ok')
   }
 
-  const replica = await startReplica(pino({ level: 'error' }, { write: (line) => lines.push(line) }))
+  const replica = await startReplica(app, url, pino({ level: 'error' }, { write: (line) => lines.push(line) }))
   await setting.receiver.received(1)
   await eventually(async () => deleted.length > 0)
   await replica[Symbol.asyncDispose]()

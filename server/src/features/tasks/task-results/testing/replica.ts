@@ -2,7 +2,13 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
+import { createApp } from '../../../../app.ts'
+import { SYSTEM } from '../../../../auth/actor.ts'
+import type { TestApp } from '../../../../testing/app.ts'
 import { whenFileEnds } from '../../../../testing/cleanup.ts'
+import { REACTIONS } from '../../../list.ts'
+import { startTaskDeliveries } from '../delivery-loop.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../../../bin/groundstate.mjs')
 
@@ -52,4 +58,17 @@ export async function startReplicaProcess(
     child.once('exit', (code) => reject(new Error(`the replica ended with ${code}:\n${output}`)))
   })
   return { url, kill }
+}
+
+/** Another replica in this process on the same database, which delivers requests until it is disposed. */
+export async function startReplica(app: TestApp, databaseUrl: string, log = pino({ level: 'silent' })) {
+  const options = { databaseUrl, baseUrl: app.baseUrl, log, runsJobs: false, reactions: REACTIONS }
+  const replica = await createApp(app.config, options, { now: app.clock.now })
+  const deliveries = startTaskDeliveries({ ...replica, actor: SYSTEM })
+  return {
+    async [Symbol.asyncDispose]() {
+      await deliveries[Symbol.asyncDispose]()
+      await replica[Symbol.asyncDispose]()
+    },
+  }
 }

@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import { expect, inject, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { databaseUrl } from '../../../testing/database.ts'
+import { callBack, eventually, readResult, runReaches } from '../../../testing/task-runs.ts'
+import { loggedDeliveries } from '../task-results/testing/deliveries.ts'
+import { startReplica, startReplicaProcess } from '../task-results/testing/replica.ts'
+import { createPoolAgent, createPoolRun, createPoolSetting, takeTask } from './testing/pool-tasks.ts'
+
+/** Processes that wait for what an agent reports, and end before it does. This one only serves the agent. */
+
+const app = await createTestApp()
+const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
+const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
+const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }
+
+async function setUp() {
+  const setting = await createPoolSetting(app)
+  const agent = await createPoolAgent(app, setting)
+  return { setting, agent, ...(await createPoolRun(app, setting, { agent })) }
+}
+
+test('what an agent reports to a process that has stopped is recorded by another, as the same attempt', async () => {
+  const { setting, agent, id } = await setUp()
+  const replica = await startReplica(app, url)
+  const request = await takeTask(agent)
+
+  await replica[Symbol.asyncDispose]()
+  await request.answer()
+  await using _ = await startReplica(app, url)
+
+  const deliveries = await loggedDeliveries(app, setting, { id, count: 1 })
+  expect(deliveries).toHaveLength(1)
+  expect(deliveries[0].attributes).toMatchObject({ attempt: 1, error: null, 'agent-name': 'rack' })
+  expect(await agent.claimTask()).toBeUndefined()
+})
+
+test('a request that waits for an agent still does after a restart', async () => {
+  const { agent, id } = await setUp()
+  const replica = await startReplica(app, url)
+  await eventually(async () => {
+    const { rows } = await sql`select from task_requests where task_result_id = ${id}`.execute(app.db)
+    return rows.length === 1
+  })
+
+  await replica[Symbol.asyncDispose]()
+  const request = await takeTask(agent)
+
+  expect(request.payload.task_result_id).toBe(id)
+})
+
+test('a process that is killed loses neither the request that an agent has nor its answer', async () => {
+  const { setting, agent, run, id } = await setUp()
+  const first = await startReplicaProcess(url, SETTINGS)
+  const request = await takeTask(agent)
+  const deadline = (await readResult(app, setting, id)).attributes['deadline-at']
+
+  await first.kill()
+  expect((await request.answer()).status).toBe(204)
+  // As long as a lease lasts goes by.
+  await sql`update task_results set lease_expires_at = lease_expires_at - interval '10 s'
+     where lease_expires_at is not null`.execute(app.db)
+  await startReplicaProcess(url, SETTINGS)
+
+  const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
+  expect(row.attributes).toMatchObject({ error: null, response: { status: 200 } })
+  expect(await agent.claimTask()).toBeUndefined()
+  expect((await readResult(app, setting, id)).attributes['deadline-at']).toBe(deadline)
+  await callBack(app, request.payload, { status: 'passed' })
+  await runReaches(app, setting, { run, status: 'plan_queued' })
+}, 60_000)
+
+test('two processes give a request to one of two agents', async () => {
+  const setting = await createPoolSetting(app)
+  const agents = [await createPoolAgent(app, setting), await createPoolAgent(app, setting, 'spare')] as const
+  const { id } = await createPoolRun(app, setting, { agent: agents[0] })
+  await using replicas = new AsyncDisposableStack()
+  replicas.use(await startReplica(app, url))
+  replicas.use(await startReplica(app, url))
+
+  const taken = await Promise.all(agents.map(async (agent) => agent.claimTask({ waitMs: 3_000 })))
+  const requests = taken.filter((request) => request?.payload.task_result_id === id)
+  await requests[0]?.answer()
+
+  expect(requests).toHaveLength(1)
+  expect(await loggedDeliveries(app, setting, { id, count: 1 })).toHaveLength(1)
+})
