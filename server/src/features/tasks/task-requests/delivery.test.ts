@@ -1,3 +1,4 @@
+import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
@@ -133,6 +134,40 @@ test('the request of an agent that died goes to another, and the late answer cou
   expect(again.payload.task_result_id).toBe(id)
   expect((await lost.answer()).status).toBe(401)
   expect((await again.answer()).status).toBe(204)
+})
+
+test('a claim whose connection has gone takes no request', async () => {
+  const setting = await createPoolSetting(app)
+  const agent = await createPoolAgent(app, setting)
+  const serverUrl = await app.listen()
+  const controller = new AbortController()
+  const gone = fetch(`${serverUrl}${AGENT_API}/agents/${agent.id}/claim-task`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
+    body: '{"waitMs":60000}',
+    signal: controller.signal,
+  }).catch(() => 'gone')
+  const connections = () =>
+    new Promise<number>((resolve) => app.server.fastify.server.getConnections((_, found) => resolve(found)))
+  await expect.poll(connections).toBe(1)
+
+  controller.abort()
+  await expect.poll(connections).toBe(0)
+  const { id } = await createPoolRun(app, setting, { agent })
+
+  expect(await gone).toBe('gone')
+  expect((await takeTask(agent)).payload.task_result_id).toBe(id)
+})
+
+test('an organization is deleted with its pool, its task and the request that waits', async () => {
+  const { setting, id } = await setUp()
+  await eventually(async () => (await queued(id)) === 1)
+
+  const url = `/api/v2/organizations/${setting.organization}`
+  const response = await app.request({ method: 'DELETE', url, token: setting.user.token })
+
+  expect(response.status).toBe(204)
+  expect(await open(id)).toBe(0)
 })
 
 test('an answer may be reported twice, and the first one counts', async () => {

@@ -3,7 +3,7 @@ import { transact } from '../../../db/db.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 import { claimedSince } from './online.ts'
 import * as store from './store.ts'
-import { openAnswer, sealRequest, type TaskPool } from './task-request.ts'
+import { openAnswer, sealRequest, SLACK_MS, type TaskPool } from './task-request.ts'
 import { answerTopic } from './topics.ts'
 
 /** A lost signal delays an answer by at most this time, in ms. */
@@ -105,7 +105,7 @@ async function outcome(ctx: Ctx, { id, way, progress, since, timeoutMs }: Look):
   const isOver = !isAlive(progress, now) || (status === 'queued' && !progress.is_wanted)
   if (!isOver || !(await store.withdrawTaskRequest(ctx.db, id, progress))) return undefined
   if (status === 'leased') {
-    const error = `the agent ${agentName} of ${pool} took the request, and has not reported an answer within ${seconds(timeoutMs)}`
+    const error = `the agent ${agentName} of ${pool} took the request, and has not reported an answer within ${seconds(timeoutMs + SLACK_MS)}`
     return { ...failure(since, error), fate: 'taken', agentName: agentName ?? undefined }
   }
   if (!progress.is_wanted) {
