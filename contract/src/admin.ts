@@ -34,6 +34,10 @@ export const adminOrganizationSchema = resource(
       'external-id': z.string(),
       'notification-email': z.string(),
       plan: organizationPlan.describe('our own: what the organization is entitled to'),
+      'run-concurrency': z
+        .int()
+        .nullable()
+        .describe('our own: how many jobs of the organization agents work on at once; null for no limit'),
       'is-disabled': z.boolean().describe('always false'),
       'sso-enabled': z.boolean().describe('always false: sign-on is set up for the whole server'),
       'created-at': timestamp,

@@ -7,6 +7,12 @@ const attributes = z.object({
   name: resourceName('Name'),
   /** Whether every workspace of the organization may use the pool, not only the allowed ones. */
   'organization-scoped': z.boolean().nullish(),
+  'max-concurrent-jobs': z
+    .int()
+    .min(1)
+    .max(100_000)
+    .nullish()
+    .describe('our own: how many jobs the agents of the pool work on at once; null for no limit'),
 })
 const relationships = z.object({
   'allowed-workspaces': toMany('workspaces').optional(),
@@ -41,6 +47,10 @@ export const agentPoolSchema = resource(
         .boolean()
         .describe('whether every workspace of the organization may use the pool, and not only the allowed ones'),
       'agent-count': z.int().describe('agents that are online'),
+      'max-concurrent-jobs': z
+        .int()
+        .nullable()
+        .describe('our own: how many jobs the agents of the pool work on at once; null for no limit'),
     },
     relationships: {
       organization: hasOne('organizations'),

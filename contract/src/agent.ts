@@ -43,6 +43,8 @@ export type RegisterAgent = z.infer<typeof registerAgentBody>
 export const registeredAgent = z.object({ agentId: z.string(), poolId: z.string() })
 export type RegisteredAgent = z.infer<typeof registeredAgent>
 
+export const agentJobKind = z.enum(['plan', 'apply'])
+
 export const claimBody = z.object({
   /** How long the server may hold the request when there is no job, in ms. */
   waitMs: z.int().min(0).max(60_000),
@@ -51,9 +53,9 @@ export const claimBody = z.object({
    * apply is best done by the agent that made the plan.
    */
   warmRunIds: z.array(z.string()).max(100).default([]),
+  /** The jobs that the agent takes; it takes all unless it says so. */
+  accepts: z.array(agentJobKind).default(['plan', 'apply']),
 })
-
-export const agentJobKind = z.enum(['plan', 'apply'])
 
 /** A variable for the engine. The server has resolved precedence, so each (category, key) occurs once. */
 export const jobVariable = z.object({

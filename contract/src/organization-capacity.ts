@@ -8,6 +8,10 @@ export const organizationCapacitySchema = resource(
     attributes: {
       pending: z.int().describe('runs that wait'),
       running: z.int().describe('runs that an agent plans or applies'),
+      'run-concurrency': z
+        .int()
+        .nullable()
+        .describe('our own: how many runs agents work on at once; null for no limit'),
     },
   },
   'OrganizationCapacity',

@@ -159,7 +159,9 @@ export const queuedRunSchema = resource(
       ...runAttributes,
       'position-in-queue': z
         .int()
-        .describe('place among the waiting runs of the organization, counted from 1; 0 for a run that does not wait'),
+        .describe(
+          'place in the queue of the organization, counted from 1 behind the runs that agents work on; 0 for a run that does not wait',
+        ),
     },
   },
   'QueuedRun',

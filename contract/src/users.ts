@@ -71,7 +71,18 @@ export const updateUserBody = plainBody(
 export type UpdateUser = z.infer<typeof updateUserBody>['data']['attributes']
 
 export const organizationPlan = z.enum(['free', 'standard', 'unlimited'])
-export const updateOrganizationPlanBody = plainBody('organizations', z.object({ plan: organizationPlan.optional() }))
+export const updateOrganizationPlanBody = plainBody(
+  'organizations',
+  z.object({
+    plan: organizationPlan.optional(),
+    'run-concurrency': z
+      .int()
+      .min(1)
+      .max(100_000)
+      .nullish()
+      .describe('our own: how many jobs of the organization agents work on at once; null for no limit'),
+  }),
+)
 
 /** Clients send the name of a feature set; each of ours stands for a plan of the organization. */
 export const subscribeBody = z.object({

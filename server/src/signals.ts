@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import type { Db } from './db/db.ts'
 
@@ -17,6 +17,8 @@ export type Signals = {
   wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
   /** Starts to listen for `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
   subscribe(topic: string): Subscription
+  /** Calls `listener` whenever `topic` is published, until it is disposed of. */
+  listen(topic: string, listener: () => void): Disposable
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -26,9 +28,13 @@ export type Subscription = {
   [Symbol.dispose](): void
 }
 
-/** SQL that publishes the topics when the transaction commits, as part of a larger statement. */
-export function publishing(topics: readonly string[]) {
-  return sql`select pg_notify(${CHANNEL}, topic) from unnest(${topics}::text[]) topic`
+/**
+ * SQL that publishes the topics when the transaction commits, as part of a larger statement; also those that the query
+ * `more` selects as `topic`.
+ */
+export function publishing(topics: readonly string[], more?: RawBuilder<{ topic: string }>) {
+  const all = more ? sql`(select unnest(${topics}::text[]) union all ${more})` : sql`unnest(${topics}::text[])`
+  return sql`select pg_notify(${CHANNEL}, topic) from ${all} as published (topic)`
 }
 
 export async function createSignals(url: string): Promise<Signals> {
@@ -103,6 +109,10 @@ export async function createSignals(url: string): Promise<Signals> {
       return await subscription.next(options)
     },
     subscribe,
+    listen(topic, listener) {
+      emitter.on(topic, listener)
+      return { [Symbol.dispose]: () => void emitter.off(topic, listener) }
+    },
     async [Symbol.asyncDispose]() {
       closed = true
       clearTimeout(reconnecting)

@@ -13,6 +13,7 @@ export type Schema = {
     agent_name: string | null
     agent_pool_id: string
     attempt: number
+    class: number
     command: Generated<'continue' | 'cancel' | 'force-cancel'>
     ended_at: Timestamp | null
     id: string
@@ -20,13 +21,17 @@ export type Schema = {
     lease_expires_at: Timestamp | null
     leased_at: Timestamp | null
     log_base: Generated<number>
+    organization_id: string
     phase_id: string
     preferred_agent_id: string | null
     queued_at: Timestamp
+    round: number
     run_id: string
     seq: Generated<number>
     status: 'queued' | 'running' | 'ended'
+    tag: number
     token_hash: Buffer | null
+    workspace_id: string
   }
   agent_pool_projects: {
     agent_pool_id: string
@@ -40,6 +45,7 @@ export type Schema = {
   agent_pools: {
     created_at: Timestamp
     id: string
+    max_concurrent_jobs: number | null
     name: string
     organization_id: string | null
     organization_scoped: Generated<boolean>
@@ -160,6 +166,7 @@ export type Schema = {
     name: string
     owners_team_saml_role_id: string | null
     plan: 'free' | 'standard' | 'unlimited'
+    run_concurrency: number | null
     send_passing_statuses: Generated<boolean>
     session_remember: number | null
     session_timeout: number | null

@@ -13,7 +13,7 @@ export async function createAgentPool(
   organization: { id: string },
   { attributes, relationships }: CreateAgentPool,
 ): Promise<AgentPool> {
-  const { name, 'organization-scoped': scoped } = attributes
+  const { name, 'organization-scoped': scoped, 'max-concurrent-jobs': limit } = attributes
   const pool = { id: ctx.newId('apool'), organizationId: organization.id }
   return withUniqueName(name, () =>
     transact(ctx, async (ctx) => {
@@ -22,6 +22,7 @@ export async function createAgentPool(
         organization_id: pool.organizationId,
         name,
         organization_scoped: scoped ?? true,
+        max_concurrent_jobs: limit ?? null,
         created_at: ctx.now(),
       })
       await replacePoolScope(ctx, pool, relationships)

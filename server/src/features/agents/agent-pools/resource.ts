@@ -14,6 +14,7 @@ export function agentPoolResource(pool: AgentPoolRow): AgentPoolResource {
       'created-at': pool.created_at,
       'organization-scoped': pool.organization_scoped,
       'agent-count': pool.agent_count,
+      'max-concurrent-jobs': pool.max_concurrent_jobs,
     },
     relationships: {
       organization: { data: { id: pool.organization_name, type: 'organizations' } },

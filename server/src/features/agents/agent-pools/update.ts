@@ -13,10 +13,11 @@ export async function updateAgentPool(
   pool: AgentPool,
   { attributes, relationships }: UpdateAgentPool,
 ): Promise<AgentPool> {
-  const { name, 'organization-scoped': scoped } = attributes
+  const { name, 'organization-scoped': scoped, 'max-concurrent-jobs': limit } = attributes
   const changes = {
     ...(name !== undefined && { name }),
     ...(typeof scoped === 'boolean' && { organization_scoped: scoped }),
+    ...(limit !== undefined && { max_concurrent_jobs: limit }),
   }
   const key = { id: pool.id, organizationId: pool.organization_key }
   return withUniqueName(name ?? pool.name, () =>

@@ -2,6 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { conflict, notFound, unauthorized } from '../../../errors.ts'
 import { requireAgentPool } from '../agent-pools/access.ts'
+import { noteAgentPing } from './ping.ts'
 import * as store from './store.ts'
 
 /** The sign of life of an agent is stored at most this often, in ms. */
@@ -37,6 +38,6 @@ export async function requireClaimingAgent(ctx: Ctx, id: string) {
   if (agent.exited_at !== null)
     throw conflict(`the agent ${agent.name} has said goodbye, or was replaced: register it again`)
   const now = ctx.now()
-  if (now.getTime() - agent.last_ping_at.getTime() >= PING_INTERVAL_MS) await store.touchAgent(ctx.db, id, now)
+  if (now.getTime() - agent.last_ping_at.getTime() >= PING_INTERVAL_MS) await noteAgentPing(ctx, id)
   return agent
 }

@@ -1,5 +1,6 @@
 import { type Insertable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { lookup } from '../../../db/lookup.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -18,14 +19,13 @@ export async function findAgent(db: Db, id: string) {
 }
 
 /** The part of an agent of that pool that a claim needs. */
-export async function findClaimingAgent(db: Db, { id, poolId }: { id: string; poolId: string }) {
-  return db
+export const findClaimingAgent = lookup(['id', 'poolId'], (db, { id, poolId }) =>
+  db
     .selectFrom('agents')
     .select(['id', 'name', 'agent_pool_id', 'last_ping_at', 'exited_at'])
     .where('id', '=', id)
-    .where('agent_pool_id', '=', poolId)
-    .executeTakeFirst()
-}
+    .where('agent_pool_id', '=', poolId),
+)
 
 export type AgentSort = { name: 'name' | 'created-at'; descending: boolean }
 
@@ -92,8 +92,12 @@ export async function reviveAgent(db: Db, { id, ...changes }: Omit<Insertable<Sc
     .execute()
 }
 
-export async function touchAgent(db: Db, id: string, now: Date) {
-  await db.updateTable('agents').set({ last_ping_at: now }).where('id', '=', id).execute()
+export async function touchAgents(db: Db, ids: readonly string[], now: Date) {
+  await db
+    .updateTable('agents')
+    .set({ last_ping_at: now })
+    .where(sql<boolean>`id = any(${ids})`)
+    .execute()
 }
 
 export async function markExited(db: Db, id: string, now: Date) {

@@ -2,8 +2,8 @@ import { type AgentJob, agentJob } from '@groundstate/contract/agent'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
+import type { QueuedJob } from './claim-store.ts'
 import { LEASE_MS } from './lease.ts'
-import type { QueuedJob } from './store.ts'
 
 type Parts = {
   queued: QueuedJob

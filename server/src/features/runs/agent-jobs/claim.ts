@@ -9,6 +9,7 @@ import { applyChange } from '../runs/advance.ts'
 import { readLockedRun } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
+import { lockLimits, lockNextJob, type Wish } from './claim-store.ts'
 import { LEASE_MS } from './lease.ts'
 import { insertNotice } from './log-store.ts'
 import * as store from './store.ts'
@@ -22,23 +23,21 @@ type JobRun = LockedRun & { job: LockedJob }
 
 /**
  * Leases the next job of the agent's pool to the agent, and starts its phase, in one transaction. It waits for no lock: a job
- * whose workspace is locked at this moment is left for the next claim. Returns undefined when there is none.
+ * whose workspace is locked at this moment is left for the next claim, and so is one that a
+ * limit holds back. Returns undefined when there is none.
  */
-export async function claimJob(
-  ctx: Ctx,
-  agent: store.ClaimingAgent,
-  warmRunIds: readonly string[],
-): Promise<AgentJob | undefined> {
+export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | undefined> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
-    const queued = await store.lockNextJob(ctx.db, agent, { warmRunIds, preferredUntil })
-    const locked = queued && (await readLockedRun(ctx.db, queued, queued.run_id))
-    if (!queued || !hasJob(locked)) return undefined
+    const queued = await lockNextJob(ctx.db, wish, preferredUntil)
+    if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
+    const locked = await readLockedRun(ctx.db, queued, queued.run_id)
+    if (!hasJob(locked)) return undefined
 
     const token = newTokenText()
     const variables = await openVariables(ctx, locked, queued.project_id)
     if (!variables) return undefined
-    await lease(ctx, locked, { agent, token, jobId: queued.job_id })
+    await lease(ctx, locked, { agent: wish.agent, token, jobId: queued.job_id })
     return agentJobDocument(ctx, { queued, locked, token, variables })
   })
 }

@@ -28,7 +28,8 @@ export const agentJobRoutes: Routes = (http) => {
     },
     async (req) => {
       const signal = clientSignal(req.raw, req.reply)
-      const job = await waitForJob(req.ctx, req.subject, { ...req.body, signal })
+      const { waitMs, ...wish } = req.body
+      const job = await waitForJob(req.ctx, { agent: req.subject, ...wish }, { waitMs, signal })
       if (!job) return noContent()
       if (signal.aborted) {
         await releaseJob(req.ctx, { id: job.id, run_id: job.runId, workspace_id: job.workspaceId })

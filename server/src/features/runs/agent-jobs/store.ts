@@ -2,7 +2,6 @@ import { type Insertable, type OperationNodeSource, type Selectable, sql } from 
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
 
 export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
 
@@ -21,62 +20,6 @@ export const findJob = lookup(['id', 'hash'], (db, { id, hash }) =>
     .where('j.id', '=', id)
     .where('j.token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
-
-/** Whether any job of the pool is queued: a cheap query that spares an empty queue the transaction of a claim. */
-export async function hasQueuedJobs(db: Db, poolId: string) {
-  const row = await db
-    .selectFrom('agent_jobs')
-    .select('id')
-    .where('agent_pool_id', '=', poolId)
-    .where('status', '=', sql.lit('queued' as const))
-    .limit(sql.lit(1))
-    .executeTakeFirst()
-  return row !== undefined
-}
-
-export type QueuedJob = NonNullable<Awaited<ReturnType<typeof lockNextJob>>>
-
-/**
- * Locks the next job for an agent, and its workspace. Skips what others have locked. A job that prefers another agent
- * counts once it was queued before `preferredUntil`.
- */
-export async function lockNextJob(
-  tx: Tx,
-  agent: ClaimingAgent,
-  { warmRunIds, preferredUntil }: { warmRunIds: readonly string[]; preferredUntil: Date },
-) {
-  return tx
-    .selectFrom('agent_jobs as j')
-    .innerJoin('runs as r', 'r.id', 'j.run_id')
-    .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
-    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
-    .innerJoin('projects as p', 'p.id', 'w.project_id')
-    .select(LOCKED_WORKSPACE_COLUMNS.map((column) => `w.${column}` as const))
-    .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
-    .select(['o.name as organization_name', 'p.name as project_name'])
-    .select((eb) =>
-      eb
-        .selectFrom('state_versions as s')
-        .whereRef('s.id', '=', 'w.current_state_version_id')
-        .select('s.size')
-        .as('state_bytes'),
-    )
-    .where('j.agent_pool_id', '=', agent.agent_pool_id)
-    .where('j.status', '=', sql.lit('queued' as const))
-    .where((eb) =>
-      eb.or([
-        eb('j.preferred_agent_id', 'is', null),
-        eb('j.preferred_agent_id', '=', agent.id),
-        eb('j.queued_at', '<', preferredUntil),
-      ]),
-    )
-    .orderBy(sql`j.run_id = any(${warmRunIds})`, 'desc')
-    .orderBy('j.seq')
-    .limit(sql.lit(1))
-    .forNoKeyUpdate(['j', 'w'])
-    .skipLocked()
-    .executeTakeFirst()
-}
 
 type Lease = {
   jobId: string

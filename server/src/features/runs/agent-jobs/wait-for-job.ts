@@ -1,30 +1,47 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import type { Signals } from '../../../signals.ts'
+import { listPoolsWithJobs, listPreferredAgents, type Wish } from './claim-store.ts'
 import { claimJob } from './claim.ts'
 import { releaseJob } from './release.ts'
-import { type ClaimingAgent, hasQueuedJobs } from './store.ts'
 
-/**
- * A claim that waits in this process. One loop serves all claims of a pool, so that a new job costs one query of the queue and
- * not one for every waiting agent.
+/*
+ * Claims that wait in this process. One loop serves all claims of a pool, so that a new job costs one look at the queue and not
+ * one for every waiting agent. One loop for the process polls for all pools at once, so that idle agents cost next to nothing.
  */
-type Waiter = {
-  agent: ClaimingAgent
-  warmRunIds: readonly string[]
+
+type Waiter = Wish & {
   give: (job: AgentJob | undefined) => void
-  /** The queue was found empty for this agent. A claim is not answered before that, however short it may wait. */
+  /** The queue was found to have nothing for this agent. A claim is not answered before that, however short it may wait. */
   hasLooked: boolean
   expired: boolean
 }
-type Pool = { waiters: Set<Waiter>; arrival: AbortController; ctx: Ctx }
 
-const pools = new WeakMap<Signals, Map<string, Pool>>()
+type Pool = {
+  id: string
+  waiters: Set<Waiter>
+  subscription: Disposable
+  /** Ends the pause of the pool's loop. */
+  wake: AbortController
+  isServed: boolean
+  /** When the queue was last found empty, in ms of the process; undefined once there may be a job. */
+  emptyAt: number | undefined
+}
 
-/** A missed signal, or a job that was reserved for another agent, delays a claim by at most this long, in ms. */
+type Desk = { ctx: Ctx; pools: Map<string, Pool>; isPolling: boolean }
+
+const desks = new WeakMap<Signals, Desk>()
+
+/** A missed signal delays a claim by at most this long, in ms. */
 const POLL_MS = 2000
-/** After this long, in ms, the queue is queried again for a job whose workspace was locked. */
+/** An agent whose claim has ended asks again at once: what is known of its pool is kept for as long, in ms. */
+const KEPT_MS = 2 * POLL_MS
+/**
+ * After this long, in ms, the queue is looked at again for a job that could not be taken: its workspace was locked, it is
+ * reserved for another agent, or a limit holds it back. The pause doubles as long as nothing changes.
+ */
 const RETRY_MS = 50
+const LONGEST_RETRY_MS = 1000
 
 /**
  * The next job for the agent, or undefined when none came within `waitMs` or before the abort. A claim whose `signal` has
@@ -32,11 +49,12 @@ const RETRY_MS = 50
  */
 export async function waitForJob(
   ctx: Ctx,
-  agent: ClaimingAgent,
-  { waitMs, warmRunIds, signal }: { waitMs: number; warmRunIds: readonly string[]; signal: AbortSignal },
+  wish: Wish,
+  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
 ): Promise<AgentJob | undefined> {
   if (signal.aborted) return undefined
-  const pool = poolOf(ctx, agent.agent_pool_id)
+  const desk = deskOf(ctx)
+  const pool = poolOf(desk, wish.agent.agent_pool_id)
   return new Promise((resolve) => {
     const end = (job: AgentJob | undefined) => {
       clearTimeout(timer)
@@ -48,65 +66,123 @@ export async function waitForJob(
     const onTimeout = () => {
       waiter.expired = true
       if (waiter.hasLooked) end(undefined)
+      else look(desk, pool)
     }
-    const waiter: Waiter = { agent, warmRunIds, give: end, hasLooked: false, expired: false }
+    const waiter: Waiter = { ...wish, give: end, hasLooked: false, expired: false }
     const timer = setTimeout(onTimeout, waitMs)
     signal.addEventListener('abort', onAbort, { once: true })
     pool.waiters.add(waiter)
-    if (pool.waiters.size === 1) void serve(pool, agent.agent_pool_id)
-    else pool.arrival.abort()
+    // A queue that was empty a moment ago is empty still, or its signal is on the way. The next poll looks for a lost one.
+    const isEmpty = pool.emptyAt !== undefined && performance.now() - pool.emptyAt < KEPT_MS
+    if (!isEmpty || waitMs < POLL_MS) look(desk, pool)
+    void poll(desk)
   })
 }
 
 /** Answers the waiting claims of an agent that takes no more jobs. */
 export function endClaims(ctx: Ctx, agentId: string) {
-  for (const pool of pools.get(ctx.signals)?.values() ?? []) {
+  for (const pool of desks.get(ctx.signals)?.pools.values() ?? []) {
     for (const waiter of pool.waiters) if (waiter.agent.id === agentId) waiter.give(undefined)
   }
 }
 
-function poolOf(ctx: Ctx, id: string) {
-  const known = pools.get(ctx.signals) ?? new Map<string, Pool>()
-  pools.set(ctx.signals, known)
-  const pool = known.get(id) ?? { waiters: new Set(), arrival: new AbortController(), ctx }
-  known.set(id, pool)
+function deskOf(ctx: Ctx): Desk {
+  const desk = desks.get(ctx.signals) ?? { ctx, pools: new Map(), isPolling: false }
+  desks.set(ctx.signals, desk)
+  return desk
+}
+
+function poolOf(desk: Desk, id: string): Pool {
+  const known = desk.pools.get(id)
+  if (known) return known
+  const pool: Pool = {
+    id,
+    waiters: new Set(),
+    subscription: desk.ctx.signals.listen(`pool:${id}`, () => look(desk, pool)),
+    wake: new AbortController(),
+    isServed: false,
+    emptyAt: undefined,
+  }
+  desk.pools.set(id, pool)
   return pool
 }
 
-const serving = new WeakSet<Pool>()
-
-async function serve(pool: Pool, poolId: string) {
-  if (serving.has(pool)) return pool.arrival.abort()
-  serving.add(pool)
-  using signals = pool.ctx.signals.subscribe(`pool:${poolId}`)
-  while (pool.waiters.size > 0) {
-    pool.arrival = new AbortController()
-    const { signal } = pool.arrival
-    const isEmpty = await handOutJobs(pool, poolId).catch((error: unknown) => {
-      pool.ctx.log.error({ err: error }, 'claiming a job')
-      return true
-    })
-    if (pool.waiters.size > 0) await signals.next({ timeoutMs: isEmpty ? POLL_MS : RETRY_MS, signal })
-  }
-  serving.delete(pool)
-  return undefined
+/** Makes the loop of a pool look at the queue now, whatever it is doing. */
+function look(desk: Desk, pool: Pool) {
+  pool.emptyAt = undefined
+  pool.wake.abort()
+  if (pool.isServed || pool.waiters.size === 0) return
+  pool.isServed = true
+  void serve(desk, pool)
 }
 
-/** Hands out jobs until none is left for the agents that wait here. Returns whether the queue is empty. */
-async function handOutJobs(pool: Pool, poolId: string) {
-  const empty = new Set<string>()
-  for (;;) {
-    if (pool.waiters.size === 0) return true
-    if (!(await hasQueuedJobs(pool.ctx.db, poolId))) {
-      for (const idle of pool.waiters) noteEmpty(idle)
-      return true
+/** Looks for jobs for all pools in one statement, every few seconds as long as a claim waits. */
+async function poll(desk: Desk) {
+  if (desk.isPolling) return
+  desk.isPolling = true
+  while ([...desk.pools.values()].some((pool) => pool.waiters.size > 0)) {
+    await pause(POLL_MS)
+    const asked = [...desk.pools.values()].filter((pool) => pool.waiters.size > 0 && !pool.isServed)
+    const ids = asked.map(({ id }) => id)
+    const found = new Set(
+      await listPoolsWithJobs(desk.ctx.db, ids).catch((error: unknown) => {
+        desk.ctx.log.error({ err: error }, 'looking for queued jobs')
+        return ids
+      }),
+    )
+    const now = performance.now()
+    for (const pool of asked) {
+      if (found.has(pool.id)) look(desk, pool)
+      else if (!pool.isServed) noteEmpty(pool, now)
     }
-    const waiter = [...pool.waiters].find(({ agent }) => !empty.has(agent.id))
-    if (!waiter) return false
-    const job = await claimJob(pool.ctx, waiter.agent, waiter.warmRunIds)
+    for (const pool of desk.pools.values()) if (isAbandoned(pool, now)) forget(desk, pool)
+  }
+  desk.isPolling = false
+}
+
+function isAbandoned({ waiters, isServed, emptyAt }: Pool, now: number) {
+  return waiters.size === 0 && !isServed && (emptyAt === undefined || now - emptyAt > KEPT_MS)
+}
+
+function forget(desk: Desk, pool: Pool) {
+  pool.subscription[Symbol.dispose]()
+  desk.pools.delete(pool.id)
+}
+
+/** Hands out the jobs of a pool until its queue is empty or nobody waits for them. */
+async function serve({ ctx }: Desk, pool: Pool) {
+  let retryMs = RETRY_MS
+  while (pool.waiters.size > 0) {
+    pool.wake = new AbortController()
+    const { signal } = pool.wake
+    const outcome = await handOutJobs(ctx, pool).catch((error: unknown) => {
+      ctx.log.error({ err: error }, 'claiming a job')
+      return 'blocked' as const
+    })
+    if (signal.aborted) retryMs = RETRY_MS
+    else if (outcome === 'empty') {
+      noteEmpty(pool, performance.now())
+      break
+    } else if (pool.waiters.size > 0) {
+      await pause(retryMs, signal)
+      retryMs = signal.aborted ? RETRY_MS : Math.min(retryMs * 2, LONGEST_RETRY_MS)
+    }
+  }
+  // In the same step as the last look at the waiters, so that whoever comes next starts the loop again.
+  pool.isServed = false
+}
+
+/** Hands out jobs until none is left that the agents that wait here can take. */
+async function handOutJobs(ctx: Ctx, pool: Pool): Promise<'empty' | 'blocked'> {
+  const turns = new Turns(pool)
+  for (;;) {
+    if ((await listPoolsWithJobs(ctx.db, [pool.id])).length === 0) return 'empty'
+    const waiter = turns.next()
+    if (!waiter) return 'blocked'
+    const job = await claimJob(ctx, waiter)
     if (!job) {
-      empty.add(waiter.agent.id)
-      for (const idle of pool.waiters) if (idle.agent.id === waiter.agent.id) noteEmpty(idle)
+      const others = turns.isKnown ? [] : [...pool.waiters].map(({ agent }) => agent.id)
+      turns.pass(waiter, others.length < 2 ? [] : await listPreferredAgents(ctx.db, pool.id, others))
       continue
     }
     // The claim may have ended in the meantime. Another claim of the same agent then gets the job, or the job goes back.
@@ -114,15 +190,76 @@ async function handOutJobs(pool: Pool, poolId: string) {
       ? waiter
       : [...pool.waiters].find(({ agent }) => agent.id === waiter.agent.id)
     if (taker) taker.give(job)
-    else await handBack(pool.ctx, job)
+    else await handBack(ctx, job)
   }
 }
 
-function noteEmpty(waiter: Waiter) {
+/**
+ * Whose turn it is to look at the queue. Where one agent has found nothing, others that take the same kinds of jobs find
+ * nothing either, except an agent that a job is reserved for.
+ */
+class Turns {
+  readonly pool: Pool
+  readonly passedKinds = new Set<string>()
+  readonly passedAgents = new Set<string>()
+  preferred: ReadonlySet<string> | undefined
+
+  constructor(pool: Pool) {
+    this.pool = pool
+  }
+
+  get isKnown() {
+    return this.preferred !== undefined
+  }
+
+  next(): Waiter | undefined {
+    for (const waiter of this.pool.waiters) {
+      if (this.passedAgents.has(waiter.agent.id)) continue
+      if (!this.passedKinds.has(kindsOf(waiter)) || this.preferred?.has(waiter.agent.id)) return waiter
+    }
+    return undefined
+  }
+
+  /** The waiter has found nothing. */
+  pass(waiter: Waiter, preferred: readonly string[]) {
+    this.preferred ??= new Set(preferred)
+    this.passedKinds.add(kindsOf(waiter))
+    this.passedAgents.add(waiter.agent.id)
+    for (const idle of this.pool.waiters) {
+      const isPassed = this.passedKinds.has(kindsOf(idle)) && !this.preferred.has(idle.agent.id)
+      if (isPassed || this.passedAgents.has(idle.agent.id)) noteLooked(idle)
+    }
+  }
+}
+
+function kindsOf({ accepts }: Waiter) {
+  return accepts.toSorted().join(' ')
+}
+
+function noteEmpty(pool: Pool, now: number) {
+  pool.emptyAt = now
+  for (const idle of pool.waiters) noteLooked(idle)
+}
+
+function noteLooked(waiter: Waiter) {
   waiter.hasLooked = true
   if (waiter.expired) waiter.give(undefined)
 }
 
 async function handBack(ctx: Ctx, job: AgentJob) {
   await releaseJob(ctx, { id: job.id, run_id: job.runId, workspace_id: job.workspaceId })
+}
+
+/** Waits for a time in ms, or until the abort. */
+async function pause(ms: number, signal?: AbortSignal) {
+  if (signal?.aborted) return undefined
+  return new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms).unref()
+    signal?.addEventListener('abort', end)
+  })
 }

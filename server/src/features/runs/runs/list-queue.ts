@@ -5,7 +5,7 @@ import { requireOrganization } from '../../organizations/organizations/access.ts
 import * as store from './queue-store.ts'
 import { runWithFacts } from './run.ts'
 
-/** A page of the unfinished runs of an organization, in the order in which they start. */
+/** A page of the unfinished runs of an organization, in the order of their creation. */
 export async function listQueue(ctx: Ctx, organizationName: string, page: Page) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const list = await store.listQueue(ctx.db, ctx.actor, {
@@ -24,7 +24,7 @@ export async function listQueue(ctx: Ctx, organizationName: string, page: Page) 
   }
 }
 
-/** How many runs of the organization agents work on, and how many wait. */
+/** How many runs of the organization agents work on, how many wait, and the limit of those at work. */
 export async function readCapacity(ctx: Ctx, organizationName: string) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   return { name: organization.name, ...(await store.countQueue(ctx.db, organization.id)) }

@@ -6,6 +6,7 @@ import { writeTogether } from '../../../db/together.ts'
 import { publishing } from '../../../signals.ts'
 import { runEventsInsert } from '../run-events/store.ts'
 import type { LockedRun } from './locked-run.ts'
+import { queuedJobInsert } from './queued-job-store.ts'
 import type { Transition } from './transition.ts'
 
 type NewRunRows = { transition: Transition; event: Insertable<Schema['run_events']>; audit: AuditRow }
@@ -36,7 +37,7 @@ export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, even
       .updateTable('workspaces')
       .set({ ...transition.workspace, run_count: columns.number, latest_run_id: columns.id })
       .where('id', '=', columns.workspace_id),
-    ...(transition.job ? [tx.insertInto('agent_jobs').values(transition.job)] : []),
+    ...(transition.job ? [queuedJobInsert(transition.job)] : []),
   ]
   await writeTogether(tx, writes, publishing(transition.topics))
 }

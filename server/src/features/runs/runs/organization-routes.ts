@@ -36,7 +36,7 @@ export const organizationRunRoutes: Routes = (http) => {
   http.get(
     '/organizations/:organization/runs/queue',
     {
-      summary: 'List the unfinished runs of an organization in the order of their queue',
+      summary: 'List the unfinished runs of an organization in the order of their creation',
       include: runIncludes,
       answers: { 200: pageOf(queuedRunSchema) },
     },
@@ -57,11 +57,11 @@ export const organizationRunRoutes: Routes = (http) => {
       answers: { 200: documentOf(organizationCapacitySchema) },
     },
     async (req) => {
-      const { name, pending, running } = await readCapacity(req.ctx, req.params.organization)
+      const { name, pending, running, limit } = await readCapacity(req.ctx, req.params.organization)
       const capacity: OrganizationCapacityResource = {
         id: name,
         type: 'organization-capacity',
-        attributes: { pending, running },
+        attributes: { pending, running, 'run-concurrency': limit },
       }
       return ok(capacity)
     },

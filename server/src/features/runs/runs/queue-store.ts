@@ -5,16 +5,17 @@ import type { Db } from '../../../db/db.ts'
 import { limited, onPage, type OrganizationList, selectListed } from './list-store.ts'
 
 /** Must stay in the words of the partial index over unfinished runs. */
-const isUnfinishedOf = (alias: 'r' | 'q') =>
-  sql<boolean>`${sql.ref(`${alias}.status`)} not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
+const isUnfinished = sql<boolean>`r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
   'canceled', 'force_canceled', 'errored')`
 
-const isUnfinished = isUnfinishedOf('r')
+const isWaiting = sql<boolean>`(r.waits or r.status in ('plan_queued', 'apply_queued'))`
 
-const isWaiting = (alias: 'r' | 'q') =>
-  sql<boolean>`(${sql.ref(`${alias}.waits`)} or ${sql.ref(`${alias}.status`)} in ('plan_queued', 'apply_queued'))`
+const isAtWork = sql<boolean>`r.status in ('planning', 'applying')`
 
-/** Unfinished runs of an organization in the order in which they start; `position` is 0 for those that do not wait. */
+/**
+ * Unfinished runs of an organization in the order of their creation. `position` counts the runs that agents work on first, as
+ * command lines expect, which subtract their number; it is 0 for runs that do not wait.
+ */
 export async function listQueue(
   db: Db,
   actor: Actor,
@@ -24,28 +25,39 @@ export async function listQueue(
     where r.organization_id = ${organizationId} and ${isUnfinished}
       ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}`
   const ids = sql<string[]>`select r.id ${unfinished} order by r.seq ${limited(page)}`
-  const rows = await selectListed(db, actor, { grants, now })
-    .select(
-      sql<number>`case when ${isWaiting('r')} then (select count(*) from runs q
-          where q.organization_id = r.organization_id and q.seq <= r.seq and ${isUnfinishedOf('q')}
-            and ${isWaiting('q')}) else 0 end`.as('position'),
-    )
-    .where(onPage(ids))
-    .orderBy('r.seq')
-    .execute()
+  const rows = await selectListed(db, actor, { grants, now }).where(onPage(ids)).orderBy('r.seq').execute()
   const count = await sql<{ total: number }>`select count(*) as total ${unfinished}`.execute(db)
-  return { rows, total: count.rows[0]?.total ?? 0 }
+  const positions = await findPositions(
+    db,
+    organizationId,
+    rows.map(({ id }) => id),
+  )
+  return {
+    rows: rows.map((row) => ({ ...row, position: positions.get(row.id) ?? 0 })),
+    total: count.rows[0]?.total ?? 0,
+  }
 }
 
-/** How many runs of the organization agents work on, and how many wait. */
+/** The positions of those of the runs that wait, from one pass over the unfinished runs of the organization. */
+async function findPositions(db: Db, organizationId: string, ids: readonly string[]) {
+  const { rows } = await sql<{ id: string; position: number }>`select id, position from (
+      select r.id, ${isWaiting} as is_waiting,
+             count(*) filter (where ${isAtWork}) over () + count(*) filter (where ${isWaiting}) over (order by r.seq) as position
+        from runs r where r.organization_id = ${organizationId} and ${isUnfinished}) placed
+    where is_waiting and id = any(${ids})`.execute(db)
+  return new Map(rows.map(({ id, position }) => [id, position]))
+}
+
+/** How many runs of the organization agents work on, how many wait, and how many agents may work on at once. */
 export async function countQueue(db: Db, organizationId: string) {
   return db
     .selectFrom('runs as r')
     .where('r.organization_id', '=', organizationId)
     .where(isUnfinished)
     .select([
-      sql<number>`count(*) filter (where ${isWaiting('r')})`.as('pending'),
-      sql<number>`count(*) filter (where r.status in ('planning', 'applying'))`.as('running'),
+      sql<number>`count(*) filter (where ${isWaiting})`.as('pending'),
+      sql<number>`count(*) filter (where ${isAtWork})`.as('running'),
+      sql<number | null>`(select run_concurrency from organizations where id = ${organizationId})`.as('limit'),
     ])
     .executeTakeFirstOrThrow()
 }

@@ -240,10 +240,13 @@ describe('lists', () => {
     expect(runs.meta.pagination).toEqual({ 'current-page': 1, 'page-size': 2, 'prev-page': null, 'next-page': 2 })
     expect(queue.data.map((run: any) => [run.id, run.attributes['position-in-queue']])).toEqual([
       [ids[0], 0],
-      [ids[1], 1],
-      [ids[2], 2],
+      [ids[1], 2],
+      [ids[2], 3],
     ])
-    expect(capacity.data).toMatchObject({ id: setting.organization, attributes: { pending: 2, running: 1 } })
+    expect(capacity.data).toMatchObject({
+      id: setting.organization,
+      attributes: { pending: 2, running: 1, 'run-concurrency': null },
+    })
     await job.finish({ hasChanges: false })
     for (const run of ids.slice(1)) await actOnRun(app, setting, { run, action: 'cancel' })
   })

@@ -3,6 +3,7 @@ import type { Tx } from '../../../db/db.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { publishing } from '../../../signals.ts'
 import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run.ts'
+import { poolsThatMayGoOn, queuedJobInsert } from './queued-job-store.ts'
 import type { RunStatus } from './status.ts'
 import type { Transition } from './transition.ts'
 
@@ -28,10 +29,11 @@ export async function saveTransition(
 
   // A run has at most one job that has not ended: where a new one replaces it, the end must be written first.
   const replaces = job && effects.endsJob && transition.job
-  const start = transition.job && tx.insertInto('agent_jobs').values(transition.job)
+  const start = transition.job && queuedJobInsert(transition.job)
   if (start && !replaces) writes.push(start)
-  await writeTogether(tx, writes, publishing(transition.topics))
-  if (start && replaces) await start.execute()
+  const freed = job && effects.endsJob ? poolsThatMayGoOn(run) : undefined
+  await writeTogether(tx, writes, publishing(transition.topics, freed))
+  if (start && replaces) await start.execute(tx)
 }
 
 /** The statements that end a job and its token. */

@@ -1,10 +1,11 @@
-import type { Insertable, OperationNodeSource, Selectable, Updateable } from 'kysely'
+import type { OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { isPhaseOver, type PhaseStatus } from '../plans/status.ts'
 import type { NewRunEvent } from '../run-events/run-event.ts'
 import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run.ts'
 import { advance, type Effects, effectsOf, type JobOutcome, type MachineRun, type RunFacts } from './machine.ts'
+import { type NewJob, queueClass } from './new-job.ts'
 import type { RunStatus } from './status.ts'
 
 /** What has happened to a run; it is saved together with how far the run then gets. */
@@ -30,7 +31,7 @@ export type Transition = {
   run: Updateable<Schema['runs']>
   plan: Updateable<Schema['phases']> | undefined
   apply: Updateable<Schema['phases']> | undefined
-  job: Insertable<Schema['agent_jobs']> | undefined
+  job: NewJob | undefined
   workspace: WorkspaceChange | undefined
   /** The run goes to the end of the queue, in which it was not before. */
   entersQueue: boolean
@@ -144,11 +145,14 @@ function newJob(
   ctx: TransitionCtx,
   locked: LockedRun,
   { kind, isRepeat }: { kind: 'plan' | 'apply'; isRepeat: boolean },
-): Insertable<Schema['agent_jobs']> {
+): NewJob {
   const { run, plan, apply, job } = locked
   return {
     id: ctx.newId('job'),
     run_id: run.id,
+    organization_id: run.organization_id,
+    workspace_id: run.workspace_id,
+    class: queueClass(kind, run.plan_only),
     phase_id: kind === 'plan' ? plan.id : apply.id,
     kind,
     agent_pool_id: run.agent_pool_id,

@@ -23,7 +23,7 @@ const LIST = {
 const SHOW = { ...ADMIN, summary: 'Show an organization as an administrator', answers: ORGANIZATION }
 const UPDATE = {
   ...ADMIN,
-  summary: 'Change the plan of an organization',
+  summary: 'Change the plan and the limits of an organization',
   body: updateOrganizationPlanBody,
   answers: ORGANIZATION,
 }

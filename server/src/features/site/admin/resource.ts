@@ -43,6 +43,7 @@ export function adminOrganizationResource(row: SiteOrganizationRow): AdminOrgani
       'external-id': row.id,
       'notification-email': row.email,
       plan: row.plan,
+      'run-concurrency': row.run_concurrency,
       'is-disabled': false,
       'sso-enabled': false,
       'created-at': row.created_at,

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
 
 /** The key of an advisory lock that nothing else uses. */
 const SITE_ADMINS_LOCK = 7_077_002
@@ -134,13 +135,8 @@ export async function findSiteOrganization(db: Db, name: string) {
     .executeTakeFirst()
 }
 
-export async function updatePlan(db: Db, id: string, { plan, now }: { plan: Plan; now: Date }) {
-  return db
-    .updateTable('organizations')
-    .set({ plan, updated_at: now })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow()
+export async function updateSiteOrganization(db: Db, id: string, changes: Updateable<Schema['organizations']>) {
+  return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
 export type Plan = SiteOrganizationRow['plan']

@@ -5,9 +5,12 @@ import { requireSiteOrganization } from './access.ts'
 import { FEATURE_SETS } from './feature-sets.ts'
 import * as store from './store.ts'
 
-export async function updateSiteOrganization(ctx: Ctx, name: string, { plan }: { plan?: store.Plan | undefined }) {
+type Changes = { plan?: store.Plan | undefined; 'run-concurrency'?: number | null | undefined }
+
+export async function updateSiteOrganization(ctx: Ctx, name: string, { plan, 'run-concurrency': limit }: Changes) {
   const organization = await requireSiteOrganization(ctx, name)
-  return plan === undefined ? organization : changePlan(ctx, organization.id, plan)
+  const changes = { ...(plan !== undefined && { plan }), ...(limit !== undefined && { 'run-concurrency': limit }) }
+  return Object.keys(changes).length === 0 ? organization : change(ctx, organization.id, changes)
 }
 
 /** Gives an organization the plan of a feature set. */
@@ -15,16 +18,18 @@ export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   const organization = await requireSiteOrganization(ctx, name)
   const set = FEATURE_SETS.find((known) => known.id === featureSetId)
   if (!set) throw invalid(`there is no feature set ${featureSetId}`, '/data/relationships/feature-set/data/id')
-  const updated = await changePlan(ctx, organization.id, set.plan)
+  const updated = await change(ctx, organization.id, { plan: set.plan })
   return { organization: updated, set }
 }
 
-async function changePlan(ctx: Ctx, id: string, plan: store.Plan) {
-  const event = {
-    organizationId: id,
-    action: 'update',
-    resource: { type: 'organization', id },
-    meta: { changes: { plan } },
-  }
-  return audited(ctx, event, (ctx) => store.updatePlan(ctx.db, id, { plan, now: ctx.now() }))
+async function change(ctx: Ctx, id: string, changes: Changes) {
+  const { plan, 'run-concurrency': limit } = changes
+  const event = { organizationId: id, action: 'update', resource: { type: 'organization', id }, meta: { changes } }
+  return audited(ctx, event, (ctx) =>
+    store.updateSiteOrganization(ctx.db, id, {
+      ...(plan !== undefined && { plan }),
+      ...(limit !== undefined && { run_concurrency: limit }),
+      updated_at: ctx.now(),
+    }),
+  )
 }

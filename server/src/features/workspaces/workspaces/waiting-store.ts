@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import type { OpenTask, WaitingCause } from './waiting.ts'
+import { MOST_JOBS_COUNTED, type OpenTask, type WaitingCause } from './waiting.ts'
 
 /** An agent that has not asked for work for this long counts as offline, in seconds. */
 const AGENT_SILENCE_SECONDS = 60
@@ -41,13 +41,21 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
     when r.status in ('plan_queued', 'apply_queued') then (select jsonb_build_object(
         'poolName', p.name,
         'poolIsBuiltIn', p.organization_id is null,
-        'agentsOnline', (select count(*) from agents a
-                          where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}::timestamptz),
-        'jobsBefore', (select count(*) from agent_jobs j
-                       where j.agent_pool_id = p.id and j.status = 'queued'
-                         and j.seq < (select mine.seq from agent_jobs mine
-                                       where mine.run_id = r.id and mine.status = 'queued')))
-      from agent_pools p where p.id = r.agent_pool_id)
+        'agentsOnline', exists (select from agents a
+                          where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}::timestamptz)
+                        or exists (select from agent_jobs j join agents a on a.id = j.agent_id
+                          where j.agent_pool_id = p.id and j.status = 'running' and a.exited_at is null),
+        'poolLimit', case when p.max_concurrent_jobs <= (select count(*) from agent_jobs j
+                             where j.agent_pool_id = p.id and j.status = 'running') then p.max_concurrent_jobs end,
+        'organizationLimit', case when o.run_concurrency <= (select count(*) from agent_jobs j
+                             where j.organization_id = o.id and j.status = 'running') then o.run_concurrency end,
+        'jobsBefore', (select count(*) from (select from agent_jobs j
+                       where j.status = 'queued' and j.agent_pool_id = p.id
+                         and (j.class, j.tag, j.seq) < (mine.class, mine.tag, mine.seq)
+                       limit ${sql.lit(MOST_JOBS_COUNTED + 1)}) before_it))
+      from agent_pools p join organizations o on o.id = r.organization_id
+      left join agent_jobs mine on mine.run_id = r.id and mine.status = 'queued'
+      where p.id = r.agent_pool_id)
     when r.status in ('planning', 'applying') then (select jsonb_build_object(
         'agentName', a.name, 'leaseExpiresAt', j.lease_expires_at)
       from agent_jobs j left join agents a on a.id = j.agent_id

@@ -9,11 +9,17 @@ export type WaitingCause = Partial<{
   previousRunId: string | null
   poolName: string
   poolIsBuiltIn: boolean
-  agentsOnline: number
+  agentsOnline: boolean
+  /** The limit of jobs at once, where it is reached. */
+  poolLimit: number | null
+  organizationLimit: number | null
+  /** The jobs that stand before it in the queue of the pool, counted up to one more than `MOST_JOBS_COUNTED`. */
   jobsBefore: number
   agentName: string | null
   leaseExpiresAt: string | null
 }>
+
+export const MOST_JOBS_COUNTED = 1000
 
 /** The rest of a lease, in ms, below which its agent has missed a heartbeat. */
 const LEAST_LEASE_MS = 15_000
@@ -24,9 +30,8 @@ export type WaitingTask = { name: string; deadline: Date; pool?: string | null }
 export type OpenTask = Omit<WaitingTask, 'deadline'> & { deadline: string }
 
 /**
- * Why a run waits, in words for people. Null when it does not wait, when its agent is at work, or when an agent is
- * about to take it. A lock that a person holds comes before the queue position, since nothing moves until it is
- * released.
+ * Why a run waits, in words for people. Null when it does not wait, or when its agent is at work. A lock that a person holds
+ * comes before the queue position, since nothing moves until it is released.
  */
 export function waitingReason(
   cause: WaitingCause | null,
@@ -36,16 +41,21 @@ export function waitingReason(
   if (!cause) return null
   if (cause.leaseExpiresAt) return silenceReason(cause, new Date(cause.leaseExpiresAt), now)
   if (cause.queuePosition !== undefined) return queueReason(cause, cause.queuePosition)
-  if (cause.agentsOnline === 0) {
-    return cause.poolIsBuiltIn
-      ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool'
-      : `no agent of the pool ${cause.poolName} is online`
-  }
-  if (cause.jobsBefore) {
-    const where = cause.poolIsBuiltIn ? 'of this server' : `of the pool ${cause.poolName}`
-    return `every agent ${where} is busy, ${count(cause.jobsBefore, 'job')} ahead`
-  }
+  if (cause.agentsOnline !== undefined) return agentReason(cause)
   return null
+}
+
+function agentReason({ agentsOnline, poolLimit, organizationLimit, jobsBefore = 0, ...pool }: WaitingCause) {
+  const poolName = pool.poolIsBuiltIn ? 'the pool of this server' : `the pool ${pool.poolName}`
+  if (!agentsOnline) {
+    return pool.poolIsBuiltIn
+      ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool'
+      : `no agent of ${poolName} is online`
+  }
+  if (organizationLimit) return `the organization is at its limit of ${count(organizationLimit, 'run')} at once`
+  if (poolLimit) return `${poolName} is at its limit of ${count(poolLimit, 'job')} at once`
+  if (jobsBefore > MOST_JOBS_COUNTED) return `more than ${MOST_JOBS_COUNTED} jobs before it in ${poolName}`
+  return jobsBefore > 0 ? `${count(jobsBefore, 'job')} before it in ${poolName}` : `starts next in ${poolName}`
 }
 
 /** The tasks that a run waits for, from the column about its task stages. */

@@ -1,0 +1,166 @@
+import { type InferResult, type RawBuilder, sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
+import { QUEUE_CLASS } from '../runs/new-job.ts'
+import type { ClaimingAgent } from './store.ts'
+
+export type JobKind = 'plan' | 'apply'
+
+/** What an agent asks for. */
+export type Wish = { agent: ClaimingAgent; warmRunIds: readonly string[]; accepts: readonly JobKind[] }
+
+/** So many jobs at the head of a queue are tried: others may have locked them, or a limit holds them back. */
+const HEADS = 50
+
+const runningOf = (column: 'organization_id' | 'agent_pool_id', value: RawBuilder<string>) =>
+  sql`(select count(*) from agent_jobs at_work where at_work.status = 'running' and at_work.${sql.ref(column)} = ${value})`
+
+const hasRoom = (limit: RawBuilder<number | null>, running: RawBuilder<unknown>) =>
+  sql<boolean>`(${limit} is null or ${limit} > ${running})`
+
+const organizationHasRoom = (alias: 'o') =>
+  hasRoom(sql.ref(`${alias}.run_concurrency`), runningOf('organization_id', sql.ref(`${alias}.id`)))
+
+const poolHasRoom = (alias: 'p' | 'pool') =>
+  hasRoom(sql.ref(`${alias}.max_concurrent_jobs`), runningOf('agent_pool_id', sql.ref(`${alias}.id`)))
+
+/** Those of the pools in which a job is queued and the limit of the pool leaves room for it. */
+export async function listPoolsWithJobs(db: Db, poolIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select p.id from agent_pools p
+    where p.id = any(${poolIds})
+      and exists (select from agent_jobs j where j.agent_pool_id = p.id and j.status = 'queued')
+      and ${poolHasRoom('p')}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** Those of the agents that a queued job of the pool is reserved for. */
+export async function listPreferredAgents(db: Db, poolId: string, agentIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select asked.id from unnest(${agentIds}::text[]) asked (id)
+    where exists (select from agent_jobs j
+      where j.preferred_agent_id = asked.id and j.status = 'queued' and j.agent_pool_id = ${poolId})`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+export type QueuedJob = InferResult<ReturnType<typeof selectFreeJob>>[number]
+
+/**
+ * Locks the next job for an agent, and its workspace. Skips what others have locked, and what the limit of an organization or
+ * of the pool holds back. A job that prefers another agent counts once it was queued before `preferredUntil`.
+ */
+export async function lockNextJob(tx: Tx, wish: Wish, preferredUntil: Date): Promise<QueuedJob | undefined> {
+  const classes = classesOf(wish.accepts)
+  if (!classes) return undefined
+  const { agent } = wish
+  const isQueued = sql`j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id}
+    and j.class between ${sql.lit(classes.from)} and ${sql.lit(classes.to)}`
+  const isFree = sql`(j.preferred_agent_id is null or j.preferred_agent_id = ${agent.id} or j.queued_at < ${preferredUntil})`
+  const found = await lockFirst(tx, heads(wish, sql`${isQueued} and ${isFree}`))
+  return found ?? lockFirst(tx, headsOfOrganizations({ agent, isQueued, isFree, classes }))
+}
+
+type Condition = RawBuilder<unknown>
+
+/** The head of the queue. Before it stands what the agent has made the plan of, or still has the folder of. */
+function heads({ agent, warmRunIds }: Wish, isClaimable: Condition) {
+  const columns = (order: number) => sql`j.id, ${sql.lit(order)} as place, j.class, j.tag, j.seq`
+  const warm = sql`union all
+    select ${columns(0)} from agent_jobs j where j.run_id = any(${warmRunIds}) and j.status <> 'ended' and ${isClaimable}`
+  return sql`select id from (
+      (select ${columns(0)} from agent_jobs j where j.preferred_agent_id = ${agent.id} and ${isClaimable}
+        order by j.seq limit ${sql.lit(HEADS)})
+      ${warmRunIds.length > 0 ? warm : sql``}
+      union all
+      (select ${columns(1)} from agent_jobs j where ${isClaimable}
+        order by j.class, j.tag, j.seq limit ${sql.lit(HEADS)})) head
+    order by place, class, tag, seq`
+}
+
+type Lanes = {
+  agent: ClaimingAgent
+  isQueued: Condition
+  isFree: Condition
+  classes: { from: number; to: number }
+}
+
+/**
+ * The first jobs of each organization that its limit leaves room for: what holds back thousands of jobs at the head of a
+ * queue costs one look for each organization, and not one for each job.
+ */
+function headsOfOrganizations({ agent, isQueued, isFree, classes }: Lanes) {
+  const lane = sql`class, organization_id`
+  return sql`with recursive lane as (
+      (select ${lane} from agent_jobs j where ${isQueued} order by ${lane} limit 1)
+      union all
+      select next.* from lane cross join lateral (
+        select j.class, j.organization_id from agent_jobs j
+         where j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id} and j.class <= ${sql.lit(classes.to)}
+           and (j.class, j.organization_id) > (lane.class, lane.organization_id)
+         order by j.class, j.organization_id limit 1) next)
+    select head.id from lane join organizations o on o.id = lane.organization_id
+     cross join lateral (select j.id, j.class, j.tag, j.seq from agent_jobs j
+        where ${isQueued} and ${isFree} and j.class = lane.class and j.organization_id = lane.organization_id
+        order by j.round, j.tag, j.seq limit ${sql.lit(HEADS)}) head
+     where ${organizationHasRoom('o')}
+     order by head.class, head.tag, head.seq limit ${sql.lit(HEADS)}`
+}
+
+/** Tries the candidates in their order, one at a time, and locks the first that is free. */
+async function lockFirst(tx: Tx, candidates: RawBuilder<unknown>): Promise<QueuedJob | undefined> {
+  const { rows } = await sql<QueuedJob>`select found.* from (${candidates}) candidate
+    cross join lateral (${selectFreeJob(tx)}) found limit 1`.execute(tx)
+  return rows[0]
+}
+
+/** The job that `candidate` names. It and its workspace are locked if nobody else has locked them. */
+function selectFreeJob(tx: Tx) {
+  return tx
+    .selectFrom('agent_jobs as j')
+    .innerJoin('workspaces as w', 'w.id', 'j.workspace_id')
+    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
+    .innerJoin('projects as p', 'p.id', 'w.project_id')
+    .innerJoin('agent_pools as pool', 'pool.id', 'j.agent_pool_id')
+    .select(LOCKED_WORKSPACE_COLUMNS.map((column) => `w.${column}` as const))
+    .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
+    .select(['o.name as organization_name', 'p.name as project_name'])
+    .select(['j.agent_pool_id', 'o.run_concurrency', 'pool.max_concurrent_jobs'])
+    .select((eb) =>
+      eb
+        .selectFrom('state_versions as s')
+        .whereRef('s.id', '=', 'w.current_state_version_id')
+        .select('s.size')
+        .as('state_bytes'),
+    )
+    .where(sql<boolean>`j.id = candidate.id`)
+    .where('j.status', '=', sql.lit('queued' as const))
+    .where(organizationHasRoom('o'))
+    .where(poolHasRoom('pool'))
+    .forNoKeyUpdate(['j', 'w'])
+    .skipLocked()
+}
+
+/**
+ * Whether the limits still leave room for a job, as seen by one claim at a time. The rows of the limits are locked, and are not
+ * waited for: a claim that finds them locked may try again.
+ */
+export async function lockLimits(
+  tx: Tx,
+  job: Pick<QueuedJob, 'organization_id' | 'agent_pool_id' | 'run_concurrency' | 'max_concurrent_jobs'>,
+): Promise<boolean> {
+  if (job.run_concurrency === null && job.max_concurrent_jobs === null) return true
+  const { rows: locked } =
+    await sql`select o.id from organizations o join agent_pools pool on pool.id = ${job.agent_pool_id}
+    where o.id = ${job.organization_id} for no key update skip locked`.execute(tx)
+  if (locked.length === 0) return false
+  // A statement of its own: it sees what the last holder of the locks has committed.
+  const { rows } = await sql`select from organizations o join agent_pools pool on pool.id = ${job.agent_pool_id}
+    where o.id = ${job.organization_id} and ${organizationHasRoom('o')} and ${poolHasRoom('pool')}`.execute(tx)
+  return rows.length > 0
+}
+
+const CLASSES = { apply: [QUEUE_CLASS.apply], plan: [QUEUE_CLASS.plan, QUEUE_CLASS.planOnly] } as const
+
+/** The range of classes that an agent takes jobs of; undefined for one that takes none. */
+function classesOf(accepts: readonly JobKind[]) {
+  const classes = accepts.flatMap((kind) => CLASSES[kind])
+  return classes.length === 0 ? undefined : { from: Math.min(...classes), to: Math.max(...classes) }
+}

@@ -1,0 +1,52 @@
+import { type RawBuilder, sql } from 'kysely'
+import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
+import type { RunRow } from './locked-run.ts'
+import type { NewJob } from './new-job.ts'
+
+/** Beyond this many jobs, an organization's jobs are lined up one behind the other and no longer counted. */
+const MOST_COUNTED = 1000
+
+/**
+ * The statement that queues a job, for `writeTogether`. It gives the job its place in the queue of its pool and class
+ * (`docs/RUNS.md`, "Which job an agent gets"):
+ *
+ * - `round`: the job is its workspace's k-th among what the organization has queued, counted from the round that is served now.
+ * - `tag`: where the pool is now, plus the organization's queued jobs of this round and those before it. Where the pool is now
+ *   is the lowest tag in the queue or the highest tag at work: a job that comes later is never put before one that has waited
+ *   while the pool went on.
+ *
+ * Each look is the end of an index, but for one count that is bounded.
+ */
+export function queuedJobInsert(job: NewJob): RawBuilder<unknown> {
+  const columns = Object.keys(job) as (keyof NewJob)[]
+  const queued = sql`status = 'queued' and agent_pool_id = own.pool and class = own.class`
+  return sql`insert into agent_jobs (${sql.join(columns.map((column) => sql.ref(column)))}, round, tag)
+    select ${sql.join(columns.map((column) => sql`${job[column]}`))}, own_round.round, own_tag.tag
+      from (select ${job.agent_pool_id}::text as pool, ${job.class}::smallint as class,
+                   ${job.organization_id}::text as organization, ${job.workspace_id}::text as workspace) own
+      cross join lateral (select 1 + greatest(0,
+          (select round from agent_jobs where ${queued} and organization_id = own.organization order by round limit 1),
+          (select round from agent_jobs where ${queued} and workspace_id = own.workspace order by tag desc limit 1))
+        as round) own_round
+      cross join lateral (select 1 + greatest(
+          greatest(0,
+            (select tag from agent_jobs where ${queued} order by tag limit 1),
+            (select tag from agent_jobs where status = 'running' and agent_pool_id = own.pool and class = own.class
+              order by tag desc limit 1))
+          + (select count(*) from (select from agent_jobs
+              where ${queued} and organization_id = own.organization and round <= own_round.round
+              limit ${sql.lit(MOST_COUNTED)}) counted),
+          (select tag from agent_jobs where ${queued} and workspace_id = own.workspace order by tag desc limit 1),
+          (select tag from agent_jobs where ${queued} and organization_id = own.organization and round = own_round.round
+            order by tag desc limit 1))
+        as tag) own_tag`
+}
+
+/** SQL that selects, as topics, the pools where a limit may have held jobs back until a job of this run ended. */
+export function poolsThatMayGoOn(run: Pick<RunRow, 'organization_id' | 'agent_pool_id'>) {
+  return sql<{ topic: string }>`select 'pool:' || p.id as topic
+    from organizations o join agent_pools p
+      on p.organization_id = o.id or p.id in (${BUILT_IN_POOL_ID}, ${run.agent_pool_id})
+   where o.id = ${run.organization_id}
+     and (o.run_concurrency is not null or (p.id = ${run.agent_pool_id} and p.max_concurrent_jobs is not null))`
+}
