@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { queueBenches } from './queue.ts'
 import { readBenches } from './reads.ts'
 import { runBenches } from './runs.ts'
 import { startupBenches } from './startup.ts'
@@ -16,6 +17,7 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   startup: async () => startupBenches(),
   reads: readBenches,
   runs: runBenches,
+  queue: queueBenches,
   states: stateBenches,
   memory: stateMemoryBenches,
   tasks: taskBenches,

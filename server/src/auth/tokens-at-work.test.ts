@@ -1,14 +1,8 @@
-import { sql } from 'kysely'
-import { pino } from 'pino'
-import { describe, expect, inject, test } from 'vitest'
-import { createApp } from '../app.ts'
-import { LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
-import { createServer } from '../http/server.ts'
+import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import { whenFileEnds } from '../testing/cleanup.ts'
-import { databaseUrl } from '../testing/database.ts'
 import { createUser } from '../testing/factories.ts'
 import { createFakeAgent } from '../testing/fake-agent.ts'
+import { createReplica } from '../testing/replica.ts'
 import { createRun, createRunSetting, type RunSetting } from '../testing/runs.ts'
 import { lockedWorkspace, rawState, stateClient, stateVersionBody } from '../testing/state-versions.ts'
 
@@ -141,7 +135,7 @@ test('the last use of a token is written once a minute', async () => {
 
 test('a token that is revoked on one replica is refused by the next request to another', async () => {
   const { token, actor } = await createUser(app)
-  const replica = await createReplica()
+  const replica = await createReplica(app)
   const read = async () =>
     (await replica.fastify.inject({ url: '/api/v2/account/details', headers: { authorization: `Bearer ${token}` } }))
       .statusCode
@@ -151,23 +145,3 @@ test('a token that is revoked on one replica is refused by the next request to a
 
   expect(await read()).toBe(401)
 })
-
-/** Another process on the same database. */
-async function createReplica() {
-  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
-  const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
-  const options = {
-    databaseUrl: url,
-    baseUrl: app.baseUrl,
-    log: pino({ level: 'silent' }),
-    runsJobs: false,
-    reactions: REACTIONS,
-  }
-  const replica = await createApp(app.config, options, { now: app.clock.now })
-  const server = await createServer(replica, { routes: ROUTES, loaders: LOADERS })
-  whenFileEnds(async () => {
-    await server.fastify.close()
-    await replica[Symbol.asyncDispose]()
-  })
-  return server
-}

@@ -9,7 +9,11 @@ export type FakeAgent = {
   id: string
   token: string
   /** The next job; undefined when there is none. */
-  claim: (options?: { waitMs?: number; warmRunIds?: string[] }) => Promise<FakeJob | undefined>
+  claim: (options?: {
+    waitMs?: number
+    warmRunIds?: string[]
+    accepts?: ('plan' | 'apply')[]
+  }) => Promise<FakeJob | undefined>
   /** As `claim`, but throws when there is no job. */
   take: () => Promise<FakeJob>
   /** The next request of a run task; undefined when there is none. */
@@ -43,12 +47,12 @@ export async function createFakeAgent(
   if (registered.status !== 200) throw new Error(`registration failed: ${registered.text}`)
   const { agentId } = registered.json()
 
-  const claim: FakeAgent['claim'] = async ({ waitMs = 0, warmRunIds = [] } = {}) => {
+  const claim: FakeAgent['claim'] = async ({ waitMs = 0, ...hints } = {}) => {
     const response = await app.request({
       method: 'POST',
       url: `${AGENT_API}/agents/${agentId}/claim`,
       token: secret,
-      body: { waitMs, warmRunIds },
+      body: { waitMs, ...hints },
     })
     if (response.status === 204) return undefined
     if (response.status !== 200) throw new Error(`claim failed: ${response.text}`)

@@ -34,7 +34,7 @@ describe('the queue of a workspace', () => {
     expect((await readRun(app, setting, second)).attributes['waiting-reason']).toBe(`1st in line behind ${first}`)
     expect((await readRun(app, setting, third)).attributes['waiting-reason']).toBe(`2nd in line behind ${second}`)
     expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(
-      `${second} waits: 1st in line behind ${first}`,
+      `${first} waits: starts next in the pool of this server`,
     )
 
     await (await agent.take()).finish({ hasChanges: false })

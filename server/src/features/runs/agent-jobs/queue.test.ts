@@ -1,0 +1,325 @@
+import { AGENT_API } from '@groundstate/contract/agent'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
+import { createFakeAgent, type FakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
+import { createReplica } from '../../../testing/replica.ts'
+import { actOnRun, addWorkspace, createRun, createRunSetting, readRun, type RunSetting } from '../../../testing/runs.ts'
+import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
+
+const app = await createTestApp()
+const admin = await createUser(app, { isSiteAdmin: true })
+const agent = await createFakeAgent(app)
+
+/** A workspace whose runs are for a pool of its organization, and an agent of that pool. */
+async function createPoolSetting(attributes: object = {}) {
+  const setting = await createRunSetting(app)
+  const pool = await createPool(app, setting, { attributes })
+  const token = await createPoolToken(app, setting, { poolId: pool.id })
+  const inPool = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+  const join = async () => createFakeAgent(app, { token: token.attributes.token, name: 'rack' })
+  return {
+    setting: await addWorkspace(app, { ...setting, attributes: inPool }),
+    another: async () => addWorkspace(app, { ...setting, attributes: inPool }),
+    poolId: pool.id as string,
+    join,
+  }
+}
+
+async function limit(organization: string, value: number | null) {
+  const body = { data: { type: 'organizations', attributes: { 'run-concurrency': value } } }
+  return app.request({ method: 'PATCH', url: `/api/v2/admin/organizations/${organization}`, token: admin.token, body })
+}
+
+const planOnly = (setting: RunSetting) => createRun(app, setting, { 'plan-only': true })
+
+async function repeat<T>(times: number, work: () => Promise<T>): Promise<T[]> {
+  const results: T[] = []
+  for (let index = 0; index < times; index += 1) results.push(await work())
+  return results
+}
+
+/** Claims and finishes jobs until none is left; returns them in their order. */
+async function drain(by: FakeAgent): Promise<FakeJob[]> {
+  const jobs: FakeJob[] = []
+  for (;;) {
+    const job = await by.claim()
+    if (!job) return jobs
+    jobs.push(job)
+    await job.finish({ hasChanges: false })
+  }
+}
+
+const waitingReason = async (setting: RunSetting, run: string) =>
+  (await readRun(app, setting, run)).attributes['waiting-reason']
+
+afterEach(async () => {
+  // A test that fails leaves nothing to the next one.
+  await drain(agent)
+})
+
+describe('the order of the queue', () => {
+  test('has applies before plans, and plans before those that are plan-only', async () => {
+    const setting = await createRunSetting(app)
+    const toApply = await createRun(app, setting)
+    await (await agent.take()).finish()
+    const speculative = await planOnly(setting)
+    const plan = await createRun(app, await addWorkspace(app, setting))
+    await actOnRun(app, setting, { run: toApply, action: 'apply' })
+
+    const jobs = await drain(agent)
+
+    expect(jobs.map(({ runId, kind }) => [runId, kind])).toEqual([
+      [toApply, 'apply'],
+      [plan, 'plan'],
+      [speculative, 'plan'],
+    ])
+  })
+
+  test('gives organizations with 100, 10 and 1 jobs their turns', async () => {
+    const [many, some, one] = [await createRunSetting(app), await createRunSetting(app), await createRunSetting(app)]
+    await repeat(100, () => planOnly(many))
+    await repeat(10, () => planOnly(some))
+    await planOnly(one)
+
+    const order = (await drain(agent)).map(({ organizationName }) => organizationName)
+
+    expect(order).toHaveLength(111)
+    expect(order.indexOf(one.organization)).toBeLessThan(6)
+    // While the second organization has jobs, it gets every other one.
+    expect(order.slice(0, 24).filter((name) => name === some.organization)).toHaveLength(10)
+  })
+
+  test('gives the workspaces of an organization their turns', async () => {
+    const first = await createRunSetting(app)
+    const second = await addWorkspace(app, first)
+    await repeat(20, () => planOnly(first))
+    await repeat(3, () => planOnly(second))
+
+    const order = (await drain(agent)).map(({ workspaceId }) => workspaceId)
+
+    expect(order.lastIndexOf(second.workspaceId)).toBeLessThan(12)
+  })
+
+  test('keeps the order of the jobs of one workspace', async () => {
+    const setting = await createRunSetting(app)
+    const first = await repeat(5, () => planOnly(setting))
+    const begun = [await agent.take(), await agent.take()]
+    const second = await repeat(3, () => planOnly(setting))
+
+    const jobs = [...begun, ...(await drain(agent))]
+
+    expect(jobs.map(({ runId }) => runId)).toEqual([...first, ...second])
+    await Promise.all(begun.map((job) => job.finish({ hasChanges: false })))
+  })
+
+  test('lets nobody wait for ever behind organizations that come back again and again', async () => {
+    const patient = await createRunSetting(app)
+    const others = [await createRunSetting(app), await createRunSetting(app)]
+    const waiting = await repeat(3, () => planOnly(patient))
+    await Promise.all(others.map(planOnly))
+
+    const seen: string[] = []
+    for (let round = 0; round < 16; round += 1) {
+      const job = await agent.take()
+      seen.push(job.runId)
+      await job.finish({ hasChanges: false })
+      const back = others.find(({ organization }) => organization === job.organizationName)
+      if (back) await planOnly(back)
+    }
+
+    for (const run of waiting) expect(seen).toContain(run)
+  })
+
+  test('goes on with other workspaces while one is locked by a transaction', async () => {
+    const busy = await createRunSetting(app)
+    const free = await addWorkspace(app, busy)
+    await repeat(2, () => planOnly(busy))
+    const run = await planOnly(free)
+
+    const job = await app.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('workspaces').select('id').where('id', '=', busy.workspaceId).forUpdate().execute()
+      return agent.take()
+    })
+
+    expect(job.runId).toBe(run)
+    await job.finish({ hasChanges: false })
+  })
+})
+
+describe('an agent that takes some kinds of jobs', () => {
+  test('leaves the others to other agents', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+
+    expect(await agent.claim({ accepts: ['apply'] })).toBeUndefined()
+    expect(await agent.claim({ accepts: [] })).toBeUndefined()
+    const plan = await agent.claim({ accepts: ['plan'] })
+    expect(plan?.runId).toBe(run)
+    await plan?.finish()
+    await actOnRun(app, setting, { run, action: 'apply' })
+    expect(await agent.claim({ accepts: ['plan'] })).toBeUndefined()
+    const apply = await agent.claim({ accepts: ['apply'] })
+    expect(apply?.kind).toBe('apply')
+    await apply?.finish()
+  })
+
+  test('does not keep an agent from its jobs that waits in the same pool', async () => {
+    const setting = await createRunSetting(app)
+    const other = await createFakeAgent(app, { name: 'applies' })
+    const applies = other.claim({ waitMs: 3000, accepts: ['apply'] })
+    const plans = agent.claim({ waitMs: 3000, accepts: ['plan'] })
+
+    const run = await createRun(app, setting)
+
+    const plan = await plans
+    expect(plan?.runId).toBe(run)
+    await plan?.finish()
+    await actOnRun(app, setting, { run, action: 'apply' })
+    const apply = await applies
+    expect(apply?.kind).toBe('apply')
+    await apply?.finish()
+  })
+
+  test.each([[['destroy']], ['plan'], [[1]]])('refuses the kinds %j', async (accepts) => {
+    const url = `${AGENT_API}/agents/${agent.id}/claim`
+
+    const response = await app.request({ method: 'POST', url, token: agent.token, body: { waitMs: 0, accepts } })
+
+    expect(response.status).toBe(422)
+  })
+})
+
+describe('the limit of an organization', () => {
+  test('holds its jobs back while so many are at work, and lets others pass', async () => {
+    const setting = await createRunSetting(app)
+    const other = await createRunSetting(app)
+    await limit(setting.organization, 1)
+    const [first, second] = await repeat(2, () => planOnly(setting))
+    const passing = await planOnly(other)
+
+    const job = await agent.take()
+    expect(job.runId).toBe(first)
+    expect((await agent.take()).runId).toBe(passing)
+    expect(await agent.claim()).toBeUndefined()
+    expect(await waitingReason(setting, second ?? '')).toBe('the organization is at its limit of 1 run at once')
+
+    const next = agent.claim({ waitMs: 5000 })
+    await job.finish({ hasChanges: false })
+    expect((await next)?.runId).toBe(second)
+  })
+
+  test('lets others pass however many jobs it holds back at the head of the queue', async () => {
+    const setting = await createRunSetting(app)
+    const other = await createRunSetting(app)
+    await limit(setting.organization, 1)
+    await repeat(60, () => planOnly(setting))
+    const job = await agent.take()
+    const passing = await repeat(3, () => planOnly(other))
+
+    const jobs = await repeat(3, () => agent.take())
+
+    expect(jobs.map(({ runId }) => runId)).toEqual(passing)
+    expect(await agent.claim()).toBeUndefined()
+    await Promise.all([job, ...jobs].map((one) => one.finish({ hasChanges: false })))
+  })
+
+  test('is kept when two servers hand out jobs at once', async () => {
+    const setting = await createRunSetting(app)
+    await limit(setting.organization, 3)
+    await repeat(12, () => planOnly(setting))
+    const replica = await createReplica(app)
+    const claimThere = async () => {
+      const response = await replica.fastify.inject({
+        method: 'POST',
+        url: `${AGENT_API}/agents/${agent.id}/claim`,
+        headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
+        payload: JSON.stringify({ waitMs: 300 }),
+      })
+      return response.statusCode
+    }
+
+    const here = await Promise.all(Array.from({ length: 6 }, () => agent.claim({ waitMs: 300 })))
+    const both = await Promise.all([
+      ...Array.from({ length: 6 }, claimThere),
+      ...Array.from({ length: 6 }, async () => ((await agent.claim({ waitMs: 300 })) ? 200 : 204)),
+    ])
+
+    const taken = here.filter((job) => job !== undefined).length
+    expect(taken + both.filter((status) => status === 200).length).toBe(3)
+    await limit(setting.organization, null)
+  })
+
+  test('is shown beside the load, and set by site administrators only', async () => {
+    const setting = await createRunSetting(app)
+    const url = `/api/v2/organizations/${setting.organization}/capacity`
+
+    expect((await limit(setting.organization, 7)).json().data.attributes['run-concurrency']).toBe(7)
+    expect((await app.request({ url, token: setting.user.token })).json().data.attributes).toEqual({
+      pending: 0,
+      running: 0,
+      'run-concurrency': 7,
+    })
+    expect((await limit(setting.organization, 0)).status).toBe(422)
+    expect((await limit(setting.organization, 1.5)).status).toBe(422)
+    expect((await limit(setting.organization, null)).json().data.attributes['run-concurrency']).toBeNull()
+  })
+})
+
+describe('the limit of a pool', () => {
+  test('holds jobs back while so many are at work in the pool', async () => {
+    const { setting, another, join } = await createPoolSetting({ 'max-concurrent-jobs': 1 })
+    const rack = await join()
+    const first = await createRun(app, setting)
+    const other = await another()
+    const second = await createRun(app, other)
+
+    const job = await rack.take()
+    expect(job.runId).toBe(first)
+    expect(await rack.claim()).toBeUndefined()
+    expect(await waitingReason(other, second)).toBe('the pool pool is at its limit of 1 job at once')
+
+    const next = rack.claim({ waitMs: 5000 })
+    await job.finish({ hasChanges: false })
+    expect((await next)?.runId).toBe(second)
+  })
+
+  test('is changed and lifted by whoever manages the pool', async () => {
+    const { setting, poolId } = await createPoolSetting()
+    const send = (value: unknown) =>
+      app.request({
+        method: 'PATCH',
+        url: `/api/v2/agent-pools/${poolId}`,
+        token: setting.user.token,
+        body: { data: { type: 'agent-pools', attributes: { 'max-concurrent-jobs': value } } },
+      })
+
+    expect((await send(4)).json().data.attributes['max-concurrent-jobs']).toBe(4)
+    expect((await send(null)).json().data.attributes['max-concurrent-jobs']).toBeNull()
+    for (const value of [0, -1, 1.5, '3', 1e9]) expect((await send(value)).status).toBe(422)
+  })
+})
+
+describe('a run that waits for an agent', () => {
+  test('says how many jobs stand before it, and whether it is next', async () => {
+    const { setting, join } = await createPoolSetting()
+    const rack = await join()
+    const [first, second, third] = await repeat(3, () => planOnly(setting))
+
+    expect(await waitingReason(setting, first ?? '')).toBe('starts next in the pool pool')
+    expect(await waitingReason(setting, second ?? '')).toBe('1 job before it in the pool pool')
+    expect(await waitingReason(setting, third ?? '')).toBe('2 jobs before it in the pool pool')
+    await drain(rack)
+  })
+
+  test('does not call a pool empty whose agents are all at work', async () => {
+    const { setting, join } = await createPoolSetting()
+    const rack = await join()
+    const [, second] = await repeat(2, () => planOnly(setting))
+    const job = await rack.take()
+    app.clock.advance(61_000)
+
+    expect(await waitingReason(setting, second ?? '')).toBe('starts next in the pool pool')
+    await job.finish({ hasChanges: false })
+  })
+})

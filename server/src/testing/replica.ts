@@ -1,0 +1,29 @@
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { inject } from 'vitest'
+import { createApp } from '../app.ts'
+import { LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
+import { createServer, type Server } from '../http/server.ts'
+import type { TestApp } from './app.ts'
+import { whenFileEnds } from './cleanup.ts'
+import { databaseUrl } from './database.ts'
+
+/** Another server on the database of the app, with its clock, as a process of its own would be. */
+export async function createReplica(app: TestApp): Promise<Server> {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
+  const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
+  const options = {
+    databaseUrl: url,
+    baseUrl: app.baseUrl,
+    log: pino({ level: 'silent' }),
+    runsJobs: false,
+    reactions: REACTIONS,
+  }
+  const replica = await createApp(app.config, options, { now: app.clock.now })
+  const server = await createServer(replica, { routes: ROUTES, loaders: LOADERS })
+  whenFileEnds(async () => {
+    await server.fastify.close()
+    await replica[Symbol.asyncDispose]()
+  })
+  return server
+}
