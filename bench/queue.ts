@@ -43,7 +43,7 @@ export async function queueBenches(target: Target): Promise<BenchRow[]> {
 }
 
 async function startReplica({ dataDir }: Target, databaseUrl: string) {
-  const target = await startTarget({ GROUNDSTATE_DATABASE_URL: databaseUrl }, dataDir)
+  const target = await startTarget({ GROUNDSTATE_DATABASE_URL: databaseUrl, GROUNDSTATE_AGENTS: '0' }, dataDir)
   let stopped: Promise<void> | undefined
   const stop = async () => (stopped ??= target.stop())
   return { target, stop, [Symbol.asyncDispose]: stop }
@@ -280,7 +280,7 @@ async function idleAgents(target: Target, database: pg.Client): Promise<BenchRow
     await delay((index / IDLE_AGENTS) * CLAIM_MS)
     while (performance.now() < end) await claim(target, agent, CLAIM_MS)
   })
-  await delay(CLAIM_MS)
+  await delay(CLAIM_MS + 2000)
   const busy = await costOf(target, database)
   const memory = (await memoryMb(target.pid, { alone: true })) - memoryBefore
   await Promise.all(waiting)

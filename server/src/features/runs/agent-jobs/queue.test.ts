@@ -1,4 +1,5 @@
 import { AGENT_API } from '@groundstate/contract/agent'
+import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
@@ -188,6 +189,21 @@ describe('an agent that takes some kinds of jobs', () => {
 
     expect(response.status).toBe(422)
   })
+})
+
+test('a job whose signal is lost reaches an agent that waits within seconds', async () => {
+  const setting = await createRunSetting(app)
+  const waiting = agent.claim({ waitMs: 20_000 })
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'groundstate-signals' and datname = current_database()`.execute(app.db)
+
+  const run = await planOnly(setting)
+  const started = performance.now()
+  const job = await waiting
+
+  expect(job?.runId).toBe(run)
+  expect(performance.now() - started).toBeLessThan(6000)
+  await job?.finish({ hasChanges: false })
 })
 
 describe('the limit of an organization', () => {

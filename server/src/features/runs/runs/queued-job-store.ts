@@ -35,7 +35,7 @@ export function queuedJobInsert(job: NewJob): RawBuilder<unknown> {
               order by tag desc limit 1))
           + (select count(*) from (select from agent_jobs
               where ${queued} and organization_id = own.organization and round <= own_round.round
-              limit ${sql.lit(MOST_COUNTED)}) counted),
+              order by round limit ${sql.lit(MOST_COUNTED)}) counted),
           (select tag from agent_jobs where ${queued} and workspace_id = own.workspace order by tag desc limit 1),
           (select tag from agent_jobs where ${queued} and organization_id = own.organization and round = own_round.round
             order by tag desc limit 1))
