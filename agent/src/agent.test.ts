@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile } from 'node:fs/promises'
+import { chmod, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -156,7 +156,10 @@ describeWithTerraform('an agent', () => {
   test('does not lose a job when the server restarts', async () => {
     const server = await startServer()
     const agent = await startAgent(server)
-    const release = join(await temporaryFolder(), 'release')
+    const signs = await temporaryFolder()
+    // The user of the run is to see it.
+    await chmod(signs, 0o711)
+    const release = join(signs, 'release')
     const archive = configuration(`resource "terraform_data" "a" {
       provisioner "local-exec" { command = "echo waiting$((0)); until test -e ${release}; do sleep 0.05; done; echo released" }
     }`)

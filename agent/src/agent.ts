@@ -1,15 +1,14 @@
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getCACertificates } from 'node:tls'
 import manifest from '../package.json' with { type: 'json' }
 import { claim, deregister, jobClient, openConnection, Refused, register, type Connection } from './client.ts'
+import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
 import { findEngine } from './engine.ts'
-import { createInitGate } from './init-gate.ts'
 import { runJob, type JobSettings } from './job.ts'
-import { createLauncher, type Launcher } from './launcher.ts'
 import type { AgentLog } from './log.ts'
 import { openRunFolders } from './run-folder.ts'
 import { serveTaskRequests } from './task-requests.ts'
@@ -25,7 +24,7 @@ const AFTER_ERROR_MS = 1_000
 const MENTION_MS = 10_000
 const SWEEP_MS = 10 * 60_000
 
-export type AgentOptions = {
+export type AgentOptions = ConfinementOptions & {
   /** Base URL of the server, such as `https://groundstate.example.com`. */
   serverUrl: string
   /** Base of the public API as engines call it; by default `api/v2/` below the server. */
@@ -65,14 +64,17 @@ export type AgentOptions = {
  */
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { token, log, signal } = options
-  const workDir = resolve(options.workDir)
-  await mkdir(workDir, { recursive: true, mode: 0o700 })
+  await mkdir(options.workDir, { recursive: true, mode: 0o700 })
+  const workDir = await realpath(options.workDir)
   using stack = new DisposableStack()
   const claimed = stack.use(await claimWorkDir(workDir, signal))
   if (claimed === undefined) return
   const watchdog = stack.use(startWatchdog((error) => log.error({ error }, 'the watchdog could not be started')))
-  const launcher = stack.use(createLauncher())
   const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)
+  const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
+  if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
+  const site = { workDir, enginePath: options.enginePath, log, certificates }
+  const confinement = stack.use(await openConfinement(options, site))
   const connection = openConnection(options.serverUrl, authorities, mentionRetries(log))
 
   /** Aborts the claims that are left when the goodbye was not answered in time. */
@@ -81,7 +83,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const stopping = AbortSignal.any([signal, failed.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
-  const settings = await prepare(options, { workDir, connection, launcher, watchdog, authorities, forceful })
+  const settings = await prepare(options, { workDir, connection, confinement, watchdog, certificates, forceful })
   const sweeping = setInterval(() => void settings.agent.folders.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
   try {
@@ -168,37 +170,32 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 type Parts = {
   workDir: string
   connection: Connection
-  launcher: Launcher
+  confinement: Confinement
   watchdog: Watchdog
-  authorities: string | undefined
+  certificates: string | undefined
   forceful: AbortSignal
 }
 
 async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings> {
-  const { workDir, connection, launcher, watchdog, authorities, forceful } = parts
-  const pluginCache = join(workDir, 'plugins')
+  const { workDir, connection, confinement, watchdog, certificates, forceful } = parts
   const schemaCache = join(workDir, 'schemas')
-  for (const folder of [pluginCache, schemaCache]) await mkdir(folder, { recursive: true, mode: 0o700 })
-  const folders = await openRunFolders(workDir, {
-    keepMs: options.keepFoldersMs ?? 24 * 3_600_000,
-    keepCount: options.keepFolders ?? 50,
-  })
+  await mkdir(schemaCache, { recursive: true, mode: 0o700 })
+  const limits = { keepMs: options.keepFoldersMs ?? 24 * 3_600_000, keepCount: options.keepFolders ?? 50 }
+  const folders = await openRunFolders(workDir, limits, confinement)
   const search = { enginePath: options.enginePath, strict: options.strictEngineVersion ?? false }
   // Asks the engine for its version now, so that the first job need not wait for the answer.
   void findEngine({ product: 'terraform', version: 'latest' }, search).catch(() => {})
   const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
-  const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
-  if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
   return {
     agent: {
       apiUrl,
       folders,
-      launcher,
+      launcher: confinement.launcher,
       watchdog,
-      pluginCache,
+      confinement,
+      hooks: options.hooks,
       schemaCache,
       certificates,
-      initGate: createInitGate(),
     },
     workDir,
     search,

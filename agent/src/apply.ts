@@ -1,10 +1,12 @@
-import { copyFile, mkdir, stat } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { readApplySummary } from './apply-summary.ts'
-import { uploadFile, downloadArtifact } from './artifacts.ts'
+import { uploadResult, downloadArtifact } from './artifacts.ts'
+import { openConfined } from './confined-file.ts'
 import type { EngineContext } from './context.ts'
 import { readDeclaredVariables } from './declared-variables.ts'
+import { HookFailed, runHook } from './hooks.ts'
 import { lockFile } from './lock-file.ts'
 import { runEngine } from './run-engine.ts'
 import { writeVariables } from './variables.ts'
@@ -26,9 +28,10 @@ export async function prepareColdApply(context: EngineContext) {
 /** Applies the plan file. The engine itself stores the state. */
 export async function runApply(
   context: EngineContext,
-  keepErroredState: (path: string) => Promise<void>,
+  keepErroredState: (state: Buffer) => Promise<void>,
 ): Promise<FinishJob> {
   const { folder, job, log, workingFolder } = context
+  await runHook(context, 'pre-apply')
   let counts: FinishJob['counts']
   const args = [
     'apply',
@@ -45,39 +48,46 @@ export async function runApply(
         return log.write(lines)
       },
     })
+    if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)
     return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts }
   } finally {
     await saveErroredState(context, join(workingFolder, ERRORED_STATE), keepErroredState)
+  }
+
+  /** The apply has happened, whatever the hook thinks of it. */
+  async function warn(error: unknown) {
+    if (!(error instanceof HookFailed)) throw error
+    await log.write(`\nWarning: ${error.message}. The apply itself has succeeded.\n`)
   }
 }
 
 /** A plan file holds the values of all variables but the ephemeral ones, which are given again. */
 async function ephemeralVariables({ folder, job, workingFolder }: EngineContext): Promise<string[]> {
-  const declared = await readDeclaredVariables(workingFolder)
+  const declared = await readDeclaredVariables(workingFolder, folder)
   const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))
-  return writeVariables(folder.variables, job.variables, ephemeral)
+  return writeVariables(folder, job.variables, ephemeral)
 }
 
 async function saveErroredState(
   context: EngineContext,
   path: string,
-  keepErroredState: (path: string) => Promise<void>,
+  keepErroredState: (state: Buffer) => Promise<void>,
 ) {
-  const facts = await stat(path).catch(() => undefined)
-  if (facts === undefined) return
+  await using file = await openConfined(path, context.folder)
+  if (file === undefined) return
   try {
-    await uploadFile(context, 'errored-state', path)
+    await uploadResult(context, 'errored-state', path)
   } catch {
     // The server is gone. The state must not be removed with the folder.
-    await keepErroredState(path)
+    await keepErroredState(await file.handle.readFile())
   }
 }
 
-/** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */
-export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
+/** Keeps the only copy of a state in a place that no clean-up reaches, and returns its path. */
+export async function storeErroredState(workDir: string, runId: string, state: Buffer): Promise<string> {
   const folder = join(workDir, 'errored-states')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const kept = join(folder, `${runId}.tfstate`)
-  await copyFile(path, kept)
+  await writeFile(kept, state, { mode: 0o600 })
   return kept
 }

@@ -11,11 +11,13 @@ export class ArchiveRefused extends Error {
   override name = 'ArchiveRefused'
 }
 
+type Owner = { uid: number; gid: number }
+
 /**
- * Unpacks a tar, compressed or not, into a folder and answers how many entries it had. Throws `ArchiveRefused` for what the
+ * Unpacks a tar, compressed or not, into a folder, for `owner` if it is another user, and answers how many entries it had. Throws `ArchiveRefused` for what the
  * archive is to blame for; errors of the stream that brings it pass through.
  */
-export async function unpackArchive(archive: Readable, folder: string): Promise<number> {
+export async function unpackArchive(archive: Readable, folder: string, owner?: Owner): Promise<number> {
   const seen = newSeenEntries()
   let problem: string | undefined
   let damage: string | undefined
@@ -24,7 +26,7 @@ export async function unpackArchive(archive: Readable, folder: string): Promise<
   const unpack = new Unpack({
     cwd: folder,
     // As root, tar would hand the files to the user ids in the archive.
-    preserveOwner: false,
+    ...(owner ?? { preserveOwner: false }),
     filter(_path, entry) {
       problem ??= problemOf(entry as ReadEntry)
       return problem === undefined

@@ -2,12 +2,26 @@ import { createWriteStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
+import { openConfined } from './confined-file.ts'
 import type { JobContext, EngineContext } from './context.ts'
+import { handOver } from './run-folder.ts'
 
 /** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
 const SMALL_FILE = 1024 * 1024
 
-/** Uploads a file if it exists; returns whether it does. */
+/** Uploads a file that the run has made, if it exists; returns whether it does. */
+export async function uploadResult(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
+  await using file = await openConfined(path, context.folder)
+  if (file === undefined) return false
+  const { handle, facts } = file
+  // By its descriptor: whatever becomes of the path, this is the file that was looked at.
+  const large = { file: process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path, size: facts.size }
+  const body = facts.size < SMALL_FILE ? await handle.readFile() : large
+  await context.client.putArtifact(kind, body, context.alive)
+  return true
+}
+
+/** Uploads a file of the agent's own if it exists; returns whether it does. */
 export async function uploadFile(jobContext: JobContext, kind: ArtifactKind, path: string): Promise<boolean> {
   const facts = await stat(path).catch(() => undefined)
   if (facts === undefined) return false
@@ -21,6 +35,7 @@ export async function downloadArtifact(context: EngineContext, kind: ArtifactKin
   const signal = AbortSignal.any([context.alive, context.stop.interrupt])
   const received = await context.client.getArtifact(kind, signal, async (body) => {
     await pipeline(body, createWriteStream(path, { mode: 0o600 }))
+    await handOver(path, context.folder)
     return true
   })
   return received ?? false

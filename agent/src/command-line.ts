@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import manifest from '../package.json' with { type: 'json' }
 import { runAgent } from './agent.ts'
+import { cpuLimit, memoryLimit } from './limit-settings.ts'
 import { createAgentLog, type AgentLog } from './log.ts'
 
 const HELP = `groundstate-agent ${manifest.version}: takes runs from a Groundstate server and runs Terraform or OpenTofu for them.
@@ -13,10 +14,18 @@ Settings are environment variables:
   GROUNDSTATE_AGENT_TOKEN         a token of the agent pool (required)
   GROUNDSTATE_NAME                name of this agent (the host's name)
   GROUNDSTATE_CONCURRENCY         runs side by side (half of the cores, at least 1)
-  GROUNDSTATE_WORK_DIR            working folders and caches, one agent each (~/.groundstate-agent)
+  GROUNDSTATE_WORK_DIR            working folders and caches, one agent each (~/.groundstate-agent, or
+                                  /var/lib/groundstate-agent as root)
   GROUNDSTATE_ENGINE_PATH         a terraform or tofu binary, or a folder of them (PATH)
   GROUNDSTATE_STRICT_ENGINE       1: refuse a run whose exact engine version is not here
   GROUNDSTATE_CA_FILE             a PEM file of the authority behind the server's certificate
+  GROUNDSTATE_ISOLATION           user: each run as a user of its own; off: as the agent's; auto: where it can be (auto)
+  GROUNDSTATE_FIRST_RUN_USER      first of the 65536 user ids that agents of this machine share out (1900000000)
+  GROUNDSTATE_SANDBOX             1: runs in a sandbox of bubblewrap, which must be installed
+  GROUNDSTATE_MEMORY_LIMIT        memory that a program of a run may take, such as 2g
+  GROUNDSTATE_CPU_LIMIT           processors that a program of a run may take, such as 1.5
+  GROUNDSTATE_PIDS_LIMIT          processes and threads of a run (4096 where runs have users of their own)
+  GROUNDSTATE_HOOKS               a folder of programs to run: pre-plan, post-plan, pre-apply, post-apply
   GROUNDSTATE_DRAIN_SECONDS       what runs get to finish after SIGTERM (600)
 
 SIGTERM or SIGINT ends it: it takes no more runs and lets those under way finish. A second signal, or the end of the drain
@@ -25,15 +34,30 @@ time, hands plans back and interrupts applies.
 
 const wholeNumber = z.coerce.number().int().min(0)
 
+/** The users of runs can't enter root's home. */
+function defaultWorkDir() {
+  return process.geteuid?.() === 0 ? '/var/lib/groundstate-agent' : join(homedir(), '.groundstate-agent')
+}
+
 const environment = z.object({
   GROUNDSTATE_URL: z.url({ protocol: /^https?$/ }),
   GROUNDSTATE_AGENT_TOKEN: z.string().min(1),
   GROUNDSTATE_NAME: z.string().min(1).max(255).default(hostname()),
   GROUNDSTATE_CONCURRENCY: wholeNumber.min(1).default(Math.max(1, Math.floor(availableParallelism() / 2))),
-  GROUNDSTATE_WORK_DIR: z.string().min(1).default(join(homedir(), '.groundstate-agent')),
+  GROUNDSTATE_WORK_DIR: z.string().min(1).default(defaultWorkDir),
   GROUNDSTATE_ENGINE_PATH: z.string().min(1).optional(),
   GROUNDSTATE_STRICT_ENGINE: z.enum(['0', '1']).default('0'),
   GROUNDSTATE_CA_FILE: z.string().min(1).optional(),
+  GROUNDSTATE_ISOLATION: z.enum(['auto', 'user', 'off']).default('auto'),
+  GROUNDSTATE_FIRST_RUN_USER: wholeNumber
+    .min(1_000)
+    .max(2 ** 31 - 65_537)
+    .optional(),
+  GROUNDSTATE_SANDBOX: z.enum(['0', '1']).default('0'),
+  GROUNDSTATE_MEMORY_LIMIT: memoryLimit.optional(),
+  GROUNDSTATE_CPU_LIMIT: cpuLimit.optional(),
+  GROUNDSTATE_PIDS_LIMIT: wholeNumber.min(64).optional(),
+  GROUNDSTATE_HOOKS: z.string().min(1).optional(),
   GROUNDSTATE_DRAIN_SECONDS: wholeNumber.default(600),
 })
 
@@ -72,6 +96,15 @@ export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Pr
       strictEngineVersion: settings.data.GROUNDSTATE_STRICT_ENGINE === '1',
       caFile: settings.data.GROUNDSTATE_CA_FILE,
       drainTimeoutMs: settings.data.GROUNDSTATE_DRAIN_SECONDS * 1_000,
+      isolation: settings.data.GROUNDSTATE_ISOLATION,
+      firstRunUser: settings.data.GROUNDSTATE_FIRST_RUN_USER,
+      sandbox: settings.data.GROUNDSTATE_SANDBOX === '1',
+      limits: {
+        memory: settings.data.GROUNDSTATE_MEMORY_LIMIT,
+        cpu: settings.data.GROUNDSTATE_CPU_LIMIT,
+        pids: settings.data.GROUNDSTATE_PIDS_LIMIT,
+      },
+      hooks: settings.data.GROUNDSTATE_HOOKS,
       log: jsonLog(),
       signal: drain.signal,
       forcefulSignal: forceful.signal,

@@ -1,12 +1,12 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { JobClient } from './client.ts'
+import type { Confinement } from './confinement.ts'
 import type { Engine } from './engine.ts'
 import type { EngineEnvironment } from './environment.ts'
-import type { InitGate } from './init-gate.ts'
 import type { Launcher } from './launcher.ts'
 import type { LogStream } from './log-stream.ts'
 import type { StopSignals } from './process.ts'
-import type { RunFolder, RunFolders } from './run-folder.ts'
+import type { RunFolders, Workplace } from './run-folder.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** What all jobs of an agent share. */
@@ -14,10 +14,11 @@ export type AgentContext = {
   /** Base of the public API, as the engine is to call it. */
   apiUrl: string
   folders: RunFolders
-  initGate: InitGate
   launcher: Launcher
   watchdog: Watchdog
-  pluginCache: string
+  confinement: Confinement
+  /** A folder of programs that the operator has run around plans and applies. */
+  hooks: string | undefined
   schemaCache: string
   /** A PEM file of the authorities that engines trust, when those of the system are not enough. */
   certificates: string | undefined
@@ -36,4 +37,4 @@ export type JobContext = {
 }
 
 /** A job whose folder is ready for the engine. */
-export type EngineContext = JobContext & { folder: RunFolder; workingFolder: string; environment: EngineEnvironment }
+export type EngineContext = JobContext & Workplace & { environment: EngineEnvironment }

@@ -1,6 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { readConfined } from './confined-file.ts'
+import type { RunFolder } from './run-folder.ts'
 
 /** The variables that a configuration declares, by name. */
 export type DeclaredVariables = Map<string, { ephemeral: boolean }>
@@ -9,11 +11,16 @@ export type DeclaredVariables = Map<string, { ephemeral: boolean }>
  * The variables of the root module in a folder. A quick reading that knows strings, comments and heredocs, no full parser: a
  * file that is not valid adds nothing, and the engine will say what is wrong with it.
  */
-export async function readDeclaredVariables(folder: string): Promise<DeclaredVariables> {
-  const names = (await readdir(folder)).filter((name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'))
+export async function readDeclaredVariables(
+  workingFolder: string,
+  bounds: Pick<RunFolder, 'root' | 'user'>,
+): Promise<DeclaredVariables> {
+  const names = (await readdir(workingFolder)).filter(
+    (name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'),
+  )
   const files = await Promise.all(
     names.map(async (name) => {
-      const text = await readFile(join(folder, name), 'utf8')
+      const text = (await readConfined(join(workingFolder, name), bounds))?.toString() ?? ''
       return name.endsWith('.json') ? declaredInJson(text) : declaredInHcl(text)
     }),
   )

@@ -29,7 +29,7 @@ const TUNING = /^TF_(CLI_ARGS$|LOG)/
  */
 export const SMALL_HEAP = { GOGC: '400' }
 
-type Shared = { pluginCache: string; certificates: string | undefined }
+type Shared = { certificates: string | undefined }
 
 export type EngineEnvironment = {
   /** For init, plan and apply. */
@@ -60,7 +60,7 @@ export function engineEnvironment(job: AgentJob, folder: RunFolder, agent: Share
     TF_CLI_CONFIG_FILE: folder.cliConfig,
     TF_IN_AUTOMATION: '1',
     TF_INPUT: '0',
-    TF_PLUGIN_CACHE_DIR: agent.pluginCache,
+    TF_PLUGIN_CACHE_DIR: folder.cache.path,
     // Without it a configuration that brings no lock file would download its providers again for every run.
     TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: '1',
     CHECKPOINT_DISABLE: '1',

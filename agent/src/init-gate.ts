@@ -14,15 +14,18 @@ export function createInitGate() {
   let last: Promise<void> = Promise.resolve()
 
   return {
-    /** Runs `init` when it may; `providers` names what it will install. Rejects when the signal aborts while it waits. */
-    async pass<T>(providers: string, signal: AbortSignal, init: () => Promise<T>): Promise<T> {
-      if (installed.has(providers)) return init()
+    /**
+     * Runs `init` when it may; `providers` names what it will install, and `init` hears whether it is alone with that. Rejects
+     * when the signal aborts while it waits.
+     */
+    async pass<T>(providers: string, signal: AbortSignal, init: (alone: boolean) => Promise<T>): Promise<T> {
+      if (installed.has(providers)) return init(false)
       const previous = last
       const turn = Promise.withResolvers<void>()
       last = turn.promise
       try {
         await waitFor(previous, signal)
-        const result = await init()
+        const result = await init(true)
         if (installed.size >= REMEMBERED) installed.clear()
         installed.add(providers)
         return result

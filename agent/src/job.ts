@@ -91,8 +91,8 @@ async function runPhase(context: EngineContext, warm: boolean, { workDir, log }:
   const { job } = context
   if (job.kind === 'plan') return runPlan(context)
   if (!warm) await prepareColdApply(context)
-  return runApply(context, async (path) => {
-    const kept = await storeErroredState(workDir, job.runId, path)
+  return runApply(context, async (state) => {
+    const kept = await storeErroredState(workDir, job.runId, state)
     log.error({ runId: job.runId, kept }, 'the state could not be stored; it is kept on this agent')
   })
 }

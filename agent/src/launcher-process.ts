@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
+import { endProcessesOf } from './user-processes.ts'
 
 /** The program of the launcher, see `launcher.ts`. It imports next to nothing: its size is what each start of an engine costs. */
 
@@ -11,9 +12,16 @@ export type LaunchSpec = {
   env: Record<string, string>
   /** A file that gets standard output in place of the agent. */
   stdoutFile?: string
+  /** Numeric ids to run as, without any other group. */
+  user?: { uid: number; gid: number }
+  cgroup?: CgroupSpec
 }
-/** How a process ended: one of the two is null. */
-export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+
+/** A cgroup of its own for a process: a folder to make, its settings, and the `cgroup.procs` to come back to. */
+export type CgroupSpec = { folder: string; home: string; settings: Record<string, string> }
+
+/** How a process ended: one of code and signal is null. */
+export type Exit = { code: number | null; signal: NodeJS.Signals | null; outOfMemory?: true }
 
 export type StreamName = 'stdout' | 'stderr'
 
@@ -21,6 +29,8 @@ export type ToLauncher =
   | { id: number; action: 'launch'; spec: LaunchSpec }
   /** Holds a stream back, and the process that writes to it, until it is wanted again. */
   | { id: number; action: 'pause' | 'resume'; stream: StreamName }
+  /** Ends all processes of a user. */
+  | { id: number; action: 'clear'; uid: number }
 
 /** In this order: started, output and ends, closed; an exit comes at any time after the start. */
 export type FromLauncher =
@@ -30,8 +40,10 @@ export type FromLauncher =
   | { id: number; event: 'end'; stream: StreamName }
   | { id: number; event: 'exit'; exit: Exit }
   | { id: number; event: 'closed' }
+  | { id: number; event: 'cleared'; left: number[] }
 
 const children = new Map<number, ChildProcess>()
+const cgroups = new Map<number, CgroupSpec>()
 
 // What a terminal sends to everything at once is the agent's to decide about.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
@@ -39,20 +51,26 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.on('message', (message) => {
   const request = message as ToLauncher // its only sender is launcher.ts
   if (request.action === 'launch') return launch(request.id, request.spec)
+  if (request.action === 'clear') return void clear(request.id, request.uid)
   children.get(request.id)?.[request.stream]?.[request.action]()
 })
 
 // The agent is gone, however it ended: what it started must not go on behind the server's back.
 process.on('disconnect', () => {
   for (const { pid } of children.values()) if (pid !== undefined) killGroup(pid)
+  for (const cgroup of cgroups.values()) endCgroup(cgroup)
   process.exit()
 })
 
-function launch(id: number, { file, args, cwd, env, stdoutFile }: LaunchSpec) {
+async function clear(id: number, uid: number) {
+  send({ id, event: 'cleared', left: await endProcessesOf([uid]) })
+}
+
+function launch(id: number, spec: LaunchSpec) {
   try {
-    const output = stdoutFile === undefined ? undefined : openSync(stdoutFile, 'w', 0o600)
+    const output = spec.stdoutFile === undefined ? undefined : openSync(spec.stdoutFile, 'w', 0o600)
     try {
-      follow(id, spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', output ?? 'pipe', 'pipe'] }))
+      follow(id, start(spec, output), spec.cgroup)
     } finally {
       if (output !== undefined) closeSync(output)
     }
@@ -61,18 +79,72 @@ function launch(id: number, { file, args, cwd, env, stdoutFile }: LaunchSpec) {
   }
 }
 
-function follow(id: number, child: ChildProcess) {
+/**
+ * A process starts in the cgroup of its parent, so this one goes there for the moment of the start. The limits come
+ * afterwards: they are not meant for it.
+ */
+function start({ file, args, cwd, env, user, cgroup }: LaunchSpec, output: number | undefined): ChildProcess {
+  const run = () =>
+    spawn(file, args, { cwd, env, ...user, detached: true, stdio: ['ignore', output ?? 'pipe', 'pipe'] })
+  if (cgroup === undefined) return run()
+  mkdirSync(cgroup.folder)
+  try {
+    writeFileSync(`${cgroup.folder}/cgroup.procs`, '0')
+    const child = run()
+    writeFileSync(cgroup.home, '0')
+    for (const [name, value] of Object.entries(cgroup.settings)) writeFileSync(`${cgroup.folder}/${name}`, value)
+    return child
+  } catch (error) {
+    writeFileSync(cgroup.home, '0')
+    endCgroup(cgroup)
+    removeCgroup(cgroup)
+    throw error
+  }
+}
+
+function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined) {
   child.once('error', (error) => sendFailure(id, error))
   if (child.pid === undefined) return
   children.set(id, child)
+  if (cgroup !== undefined) cgroups.set(id, cgroup)
   send({ id, event: 'started', pid: child.pid })
   forward(id, 'stdout', child.stdout)
   forward(id, 'stderr', child.stderr)
-  child.once('exit', (code, signal) => send({ id, event: 'exit', exit: { code, signal } }))
+  child.once('exit', (code, signal) => {
+    const outOfMemory = cgroup !== undefined && endCgroup(cgroup)
+    send({ id, event: 'exit', exit: { code, signal, ...(outOfMemory && { outOfMemory }) } })
+  })
   child.once('close', () => {
     children.delete(id)
+    cgroups.delete(id)
+    if (cgroup !== undefined) removeCgroup(cgroup)
     send({ id, event: 'closed' })
   })
+}
+
+/** Kills what is left in a cgroup; answers whether the kernel has killed in it for want of memory. */
+function endCgroup({ folder }: CgroupSpec): boolean {
+  let outOfMemory = false
+  try {
+    outOfMemory = /^oom_kill [1-9]/m.test(readFileSync(`${folder}/memory.events`, 'utf8'))
+  } catch {
+    // Without the memory controller there is no such file.
+  }
+  try {
+    writeFileSync(`${folder}/cgroup.kill`, '1')
+  } catch {
+    // Linux before 5.14 has no such file; the agent kills the process group all the same.
+  }
+  return outOfMemory
+}
+
+/** What was killed leaves its cgroup a moment later. */
+function removeCgroup(cgroup: CgroupSpec, attempts = 50) {
+  try {
+    rmdirSync(cgroup.folder)
+  } catch {
+    if (attempts > 0) setTimeout(removeCgroup, 20, cgroup, attempts - 1)
+  }
 }
 
 function forward(id: number, stream: StreamName, output: Readable | null) {
@@ -87,7 +159,8 @@ function sendFailure(id: number, error: unknown) {
 }
 
 function send(message: FromLauncher) {
-  if (process.connected) process.send?.(message)
+  // The agent may be going at this very moment, which the end of the channel tells.
+  if (process.connected) process.send?.(message, () => {})
 }
 
 function killGroup(pid: number) {

@@ -22,9 +22,12 @@ export type Launched = {
 export type Launcher = Disposable & {
   /** Starts a process in a group of its own. Rejects when it can't be started. */
   launch: (spec: LaunchSpec) => Promise<Launched>
+  /** Ends all processes of a user, those that have left their group too. Rejects when some are left. */
+  clear: (uid: number) => Promise<void>
 }
 
-export function createLauncher(): Launcher {
+/** `wrapper` is a command that starts the launcher's own process, and with it all others, under limits. */
+export function createLauncher(wrapper: readonly string[] = []): Launcher {
   let current: Opened | undefined
   let lastId = 0
   let idle: NodeJS.Timeout | undefined
@@ -34,28 +37,35 @@ export function createLauncher(): Launcher {
     current = undefined
   }
 
+  function opened(): Opened {
+    clearTimeout(idle)
+    current ??= open(wrapper, {
+      onIdle() {
+        clearTimeout(idle)
+        idle = setTimeout(end, IDLE_MS).unref()
+      },
+      onGone(gone) {
+        if (current === gone) current = undefined
+      },
+    })
+    return current
+  }
+
+  function ask(request: (id: number) => ToLauncher): Running {
+    const { child, running } = opened()
+    lastId += 1
+    const id = lastId
+    const process = follow((action, stream) => child.send({ id, action, stream } satisfies ToLauncher, () => {}))
+    running.set(id, process)
+    child.send(request(id), (error) => {
+      if (error) process.fail(error)
+    })
+    return process
+  }
+
   return {
-    launch(spec) {
-      clearTimeout(idle)
-      current ??= open({
-        onIdle() {
-          clearTimeout(idle)
-          idle = setTimeout(end, IDLE_MS).unref()
-        },
-        onGone(gone) {
-          if (current === gone) current = undefined
-        },
-      })
-      const { child, running } = current
-      lastId += 1
-      const id = lastId
-      const process = follow((action, stream) => child.send({ id, action, stream } satisfies ToLauncher, () => {}))
-      running.set(id, process)
-      child.send({ id, action: 'launch', spec } satisfies ToLauncher, (error) => {
-        if (error) process.fail(error)
-      })
-      return process.started
-    },
+    launch: (spec) => ask((id) => ({ id, action: 'launch', spec })).started,
+    clear: (uid) => ask((id) => ({ id, action: 'clear', uid })).cleared,
     [Symbol.dispose]() {
       clearTimeout(idle)
       end()
@@ -65,14 +75,18 @@ export function createLauncher(): Launcher {
 
 type Opened = { child: ChildProcess; running: Map<number, Running> }
 
-function open({ onIdle, onGone }: { onIdle: () => void; onGone: (gone: Opened) => void }): Opened {
+function open(
+  wrapper: readonly string[],
+  { onIdle, onGone }: { onIdle: () => void; onGone: (gone: Opened) => void },
+): Opened {
   // A published package holds the program as a bundled script beside this one.
   const script = import.meta.url.endsWith('.ts') ? './launcher-process.ts' : './launcher-process.js'
+  const [command, ...args] = wrapper
   const child = fork(new URL(script, import.meta.url), {
     cwd: '/',
     detached: true,
     env: {},
-    execArgv: [],
+    ...(command === undefined ? { execArgv: [] } : { execPath: command, execArgv: [...args, process.execPath] }),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
@@ -90,25 +104,32 @@ function open({ onIdle, onGone }: { onIdle: () => void; onGone: (gone: Opened) =
   child.on('message', (message) => {
     const report = message as FromLauncher // its only sender is launcher-process.ts
     running.get(report.id)?.receive(report)
-    if (report.event !== 'closed' && report.event !== 'failed') return
+    if (!['closed', 'failed', 'cleared'].includes(report.event)) return
     running.delete(report.id)
     if (running.size === 0) onIdle()
   })
   return opened
 }
 
-type Running = { started: Promise<Launched>; receive: (report: FromLauncher) => void; fail: (error: Error) => void }
+type Running = {
+  started: Promise<Launched>
+  cleared: Promise<void>
+  receive: (report: FromLauncher) => void
+  fail: (error: Error) => void
+}
 
 function follow(control: (action: 'pause' | 'resume', stream: StreamName) => void): Running {
   const started = Promise.withResolvers<Launched>()
   const exited = Promise.withResolvers<Exit>()
   const closed = Promise.withResolvers<void>()
+  const cleared = Promise.withResolvers<void>()
   // Whoever waits for one of them need not wait for the others.
-  for (const { promise } of [started, exited, closed]) promise.catch(() => {})
+  for (const { promise } of [started, exited, closed, cleared]) promise.catch(() => {})
   const streams = { stdout: received('stdout', control), stderr: received('stderr', control) }
 
   return {
     started: started.promise,
+    cleared: cleared.promise,
     receive(report) {
       switch (report.event) {
         case 'started':
@@ -129,10 +150,13 @@ function follow(control: (action: 'pause' | 'resume', stream: StreamName) => voi
           return exited.resolve(report.exit)
         case 'closed':
           return closed.resolve()
+        case 'cleared':
+          if (report.left.length === 0) return cleared.resolve()
+          return cleared.reject(new Error(`the processes ${report.left.join(', ')} can't be ended`))
       }
     },
     fail(error) {
-      for (const { reject } of [started, exited, closed]) reject(error)
+      for (const { reject } of [started, exited, closed, cleared]) reject(error)
       for (const { readable } of Object.values(streams)) {
         // Nobody may be reading it.
         readable.once('error', () => {})

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readConfined } from './confined-file.ts'
 import type { EngineContext } from './context.ts'
 
 const LOCK_FILE = '.terraform.lock.hcl'
@@ -10,7 +10,9 @@ export function lockFile({ workingFolder }: Pick<EngineContext, 'workingFolder'>
 }
 
 /** Names the providers that a folder's lock file pins. */
-export async function lockFileDigest(workingFolder: string): Promise<string> {
-  const lock = await readFile(lockFile({ workingFolder })).catch(() => Buffer.alloc(0))
-  return createHash('sha256').update(lock).digest('hex')
+export async function lockFileDigest(context: Pick<EngineContext, 'workingFolder' | 'folder'>): Promise<string> {
+  const lock = await readConfined(lockFile(context), context.folder)
+  return createHash('sha256')
+    .update(lock ?? '')
+    .digest('hex')
 }

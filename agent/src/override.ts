@@ -7,15 +7,17 @@ const FILE = 'zzzz_groundstate_override.tf.json'
 
 /**
  * Points the configuration at its workspace on this server. A `cloud` block in an override file replaces whatever `cloud` or
- * `backend` block the configuration has, and does no harm to one that has none.
+ * `backend` block the configuration has, and does no harm to one that has none. Answers the path of the file.
  */
 export async function writeOverride(workingFolder: string, workspace: { organization: string; name: string }) {
+  const path = join(workingFolder, FILE)
   const cloud = {
     hostname: ENGINE_HOST,
     organization: workspace.organization,
     workspaces: { name: workspace.name },
   }
-  await writeFile(join(workingFolder, FILE), JSON.stringify({ terraform: { cloud } }))
+  await writeFile(path, JSON.stringify({ terraform: { cloud } }))
+  return path
 }
 
 /** State of the local backend, state and choices of an earlier init. */

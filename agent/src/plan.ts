@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
-import { uploadFile } from './artifacts.ts'
+import { uploadFile, uploadResult } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { readDeclaredVariables } from './declared-variables.ts'
+import { runHook } from './hooks.ts'
 import { lockFile } from './lock-file.ts'
 import { readPlan } from './plan-document.ts'
 import { fetchSchemas, schemaFile } from './provider-schemas.ts'
@@ -14,8 +15,9 @@ import { runInit } from './working-folder.ts'
 /** Plans in a prepared folder and uploads the results. Throws `EngineFailed` when init or the plan fails. */
 export async function runPlan(context: EngineContext): Promise<FinishJob> {
   const { folder, job, log, workingFolder } = context
-  const declared = await readDeclaredVariables(workingFolder)
-  const [variables] = await Promise.all([writeVariables(folder.variables, job.variables, declared), runInit(context)])
+  await runHook(context, 'pre-plan')
+  const declared = await readDeclaredVariables(workingFolder, folder)
+  const [variables] = await Promise.all([writeVariables(folder, job.variables, declared), runInit(context)])
   const generated = freeName(workingFolder)
   // Cached as a rule; where it is not, the engine can be asked while it plans.
   const schemas = await schemaFile(context)
@@ -29,10 +31,11 @@ export async function runPlan(context: EngineContext): Promise<FinishJob> {
     await uploadGenerated()
     throw new EngineFailed('plan', exitCode)
   }
+  await runHook(context, 'post-plan')
 
   const uploads = Promise.all([
-    uploadFile(context, 'plan-file', folder.planFile),
-    uploadFile(context, 'lock-file', lockFile(context)),
+    uploadResult(context, 'plan-file', folder.planFile),
+    uploadResult(context, 'lock-file', lockFile(context)),
     uploadGenerated(),
   ])
   const [document] = await Promise.all([showPlan(), uploads])
@@ -45,7 +48,7 @@ export async function runPlan(context: EngineContext): Promise<FinishJob> {
   }
 
   async function uploadGenerated() {
-    if (generatedConfiguration) await uploadFile(context, 'generated-configuration', join(workingFolder, generated))
+    if (generatedConfiguration) await uploadResult(context, 'generated-configuration', join(workingFolder, generated))
   }
 
   async function showPlan() {

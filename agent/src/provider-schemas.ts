@@ -5,9 +5,13 @@ import type { EngineContext } from './context.ts'
 import { lockFileDigest } from './lock-file.ts'
 import { runToFile } from './run-engine.ts'
 
-/** The file under which the schemas of the pinned providers are cached; they depend on nothing else. */
-export async function schemaFile({ engine, workingFolder, agent }: EngineContext): Promise<string> {
-  const key = `${engine.product} ${engine.version} ${await lockFileDigest(workingFolder)}`
+/**
+ * The file under which the schemas of the pinned providers are cached; they depend on nothing else. What is sensitive stands in
+ * them, so that no organization gets those that another one's run has told.
+ */
+export async function schemaFile(context: EngineContext): Promise<string> {
+  const { engine, agent, job } = context
+  const key = `${job.organizationId} ${engine.product} ${engine.version} ${await lockFileDigest(context)}`
   return join(agent.schemaCache, `${createHash('sha256').update(key).digest('hex')}.json`)
 }
 

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { EngineContext } from './context.ts'
 import { SMALL_HEAP } from './environment.ts'
+import type { Exit } from './launcher-process.ts'
 import { lockFile } from './lock-file.ts'
 import { runProcess, type ProcessSpec } from './process.ts'
 
@@ -34,16 +35,27 @@ export async function runEngine(
   args: string[],
   { quiet, ...output }: EngineRun,
 ): Promise<number | null> {
-  const { engine, workingFolder, environment, stop, agent } = context
+  const { engine, environment, stop } = context
   const given = quiet === true ? environment.quiet : environment.run
   const env = (await needsLittleMemory(context, args)) ? { ...SMALL_HEAP, ...given } : given
-  const spec = { file: engine.path, args, cwd: workingFolder, env, ...output }
-  const { code, signal } = await runProcess(spec, stop, agent)
+  const { code, signal } = await runConfined(context, { file: engine.path, args, env, ...output })
   if (signal !== null && !stop.interrupt.aborted && !stop.kill.aborted) {
     const hint = signal === 'SIGKILL' ? ' (out of memory?)' : ''
     throw new Error(`${engine.product} ${args[0]} was ended by the signal ${signal}${hint}`)
   }
   return code
+}
+
+/**
+ * Runs a program in the working folder as the run's user, within the limits and the sandbox of the agent. Throws when the
+ * kernel ended it because it took more memory than it may.
+ */
+export async function runConfined(context: EngineContext, spec: Omit<ProcessSpec, 'cwd'>): Promise<Exit> {
+  const { agent, stop } = context
+  const { confine, exitOf, memoryMessage } = agent.confinement
+  const exit = await runProcess(confine(spec, context), stop, agent)
+  if (exit.outOfMemory === true) throw new Error(memoryMessage(spec.file))
+  return exitOf(exit)
 }
 
 /**

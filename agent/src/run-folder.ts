@@ -1,8 +1,10 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
+import type { PluginCache, PluginCaches } from './plugin-caches.ts'
+import type { RunUser, createIdPool } from './run-users.ts'
 
 /** Plugins listen on unix sockets in TMPDIR, whose whole path may have 107 bytes; their names take about 20. */
 const LONGEST_TMP = 80
@@ -14,11 +16,18 @@ const keptFacts = z.object({
   engineVersion: z.string(),
   keptAt: z.number(),
   tmp: z.string(),
+  organizationId: z.string(),
+  uid: z.number().optional(),
 })
 
-/** Where one run works: all of it below `root`, which only the agent's user can enter. */
+/**
+ * Where one run works: all of it below `root`. With a user of its own the run may write `configuration`, `home`, `tmp` and
+ * `output` only. What the agent writes lies beside them, where no link of the run can stand in the way of it.
+ */
 export type RunFolder = {
   root: string
+  user: RunUser | undefined
+  cache: PluginCache
   /** The unpacked archive. */
   configuration: string
   /** HOME of the engine. */
@@ -26,10 +35,15 @@ export type RunFolder = {
   tmp: string
   /** Variable files; they hold secrets and go when a phase ends. */
   variables: string
+  /** Of the engine: the plan. */
+  output: string
   planFile: string
   planJson: string
   cliConfig: string
 }
+
+/** Where a program of a run starts: a run may work in a folder of its configuration. */
+export type Workplace = { folder: RunFolder; workingFolder: string }
 
 type Kept = { folder: RunFolder; jobId: string; engineVersion: string; keptAt: number }
 
@@ -40,20 +54,33 @@ export type FolderLimits = {
   keepCount: number
 }
 
+/** Who may work in the folders; without `users` it is the agent's own user. */
+export type FolderOwners = {
+  caches: PluginCaches
+  users: (ReturnType<typeof createIdPool> & { clear: (uid: number) => Promise<void> }) | undefined
+}
+
 /**
  * The working folders of an agent. The folder of a plan is kept for its apply, which then needs no download and no init; it
  * goes after the apply, or when it has waited too long. Kept ones survive a restart of the agent, all others are removed by it.
  */
 export type RunFolders = Awaited<ReturnType<typeof openRunFolders>>
 
-export async function openRunFolders(workDir: string, { keepMs, keepCount }: FolderLimits) {
+export async function openRunFolders(workDir: string, { keepMs, keepCount }: FolderLimits, owners: FolderOwners) {
+  const { caches, users } = owners
   const parent = join(workDir, 'runs')
   await mkdir(parent, { recursive: true, mode: 0o700 })
-  const kept = await readKept(parent)
+  await chmod(parent, users === undefined ? 0o700 : 0o711)
+  const kept = await readKept(parent, owners)
 
   async function remove(folder: RunFolder) {
-    await rm(folder.root, { recursive: true, force: true })
-    if (!folder.tmp.startsWith(folder.root)) await rm(folder.tmp, { recursive: true, force: true })
+    const { user, root, tmp, cache } = folder
+    // A process that has left its group would go on in a folder, and under an id, that others get next.
+    if (user !== undefined) await users?.clear(user.uid)
+    await rm(root, { recursive: true, force: true })
+    if (!tmp.startsWith(root)) await rm(tmp, { recursive: true, force: true })
+    if (user !== undefined) users?.free(user.uid)
+    caches.leave(cache.organizationId)
   }
 
   async function sweep() {
@@ -70,13 +97,17 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
     warmRunIds: () => [...kept.keys()].slice(-100),
 
     async create(job: AgentJob): Promise<RunFolder> {
+      const cache = await caches.enter(job.organizationId)
+      const user = users && { uid: users.take(), gid: cache.gid ?? 0 }
       const root = await mkdtemp(join(parent, `${job.runId}-`))
       const short = Buffer.byteLength(join(root, 'tmp')) <= LONGEST_TMP
       const tmp = short ? join(root, 'tmp') : await mkdtemp(join(tmpdir(), 'groundstate-'))
-      const folder = folderAt(root, tmp)
-      for (const path of new Set([folder.configuration, folder.home, folder.variables, tmp])) {
+      const folder = folderAt(root, { tmp, user, cache })
+      for (const path of [folder.configuration, folder.home, folder.output, tmp]) {
         await mkdir(path, { recursive: true, mode: 0o700 })
+        if (user !== undefined) await chown(path, user.uid, user.gid)
       }
+      await open(folder)
       return folder
     },
 
@@ -91,7 +122,7 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       // Without its mark the folder goes when the agent starts again: it may be half way through an apply.
       await rm(join(found.folder.root, KEPT), { force: true })
       if (found.jobId === plan.jobId && found.engineVersion === plan.engineVersion) {
-        await mkdir(found.folder.variables, { recursive: true, mode: 0o700 })
+        await open(found.folder)
         return found.folder
       }
       await remove(found.folder)
@@ -100,7 +131,12 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
 
     async keep(folder: RunFolder, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
       const { id: jobId, runId } = job
-      const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: folder.tmp }
+      const { organizationId } = folder.cache
+      const uid = folder.user?.uid
+      if (uid !== undefined) await users?.clear(uid)
+      // Whoever gets a user id later must not get in here with it.
+      await chmod(folder.root, 0o700)
+      const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: folder.tmp, organizationId, uid }
       await rm(folder.variables, { recursive: true, force: true })
       await rm(folder.cliConfig, { force: true })
       await writeFile(join(folder.root, KEPT), JSON.stringify(facts))
@@ -112,15 +148,33 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
   }
 }
 
-async function readKept(parent: string): Promise<Map<string, Kept>> {
+/** Lets the user of a run, and of what is its own, into the folder. */
+async function open({ root, variables, user }: RunFolder) {
+  await mkdir(variables, { recursive: true, mode: 0o700 })
+  if (user === undefined) return
+  await chmod(variables, 0o711)
+  await chmod(root, 0o711)
+}
+
+/** Gives a file that the agent has written for a run to the run's user. */
+export async function handOver(path: string, { user }: Pick<RunFolder, 'user'>) {
+  if (user !== undefined) await chown(path, user.uid, user.gid)
+}
+
+async function readKept(parent: string, { caches, users }: FolderOwners): Promise<Map<string, Kept>> {
   const kept = new Map<string, Kept>()
   for (const name of await readdir(parent)) {
     const root = join(parent, name)
     const text = await readFile(join(root, KEPT), 'utf8').catch(() => '{}')
     const facts = keptFacts.safeParse(parseJson(text))
-    if (facts.success) {
-      const { runId, tmp, ...rest } = facts.data
-      kept.set(runId, { folder: folderAt(root, tmp), ...rest })
+    const { uid } = facts.data ?? {}
+    // The files of a run belong to its user: no other one, and the agent's own, can go on with them.
+    const usable = users === undefined ? uid === undefined : uid !== undefined && users.reserve(uid)
+    if (facts.success && usable) {
+      const { runId, tmp, organizationId, jobId, engineVersion, keptAt } = facts.data
+      const cache = await caches.enter(organizationId)
+      const user = uid === undefined ? undefined : { uid, gid: cache.gid ?? 0 }
+      kept.set(runId, { folder: folderAt(root, { tmp, user, cache }), jobId, engineVersion, keptAt })
     } else await rm(root, { recursive: true, force: true })
   }
   return kept
@@ -135,14 +189,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-function folderAt(root: string, tmp: string): RunFolder {
+function folderAt(root: string, { tmp, user, cache }: Pick<RunFolder, 'tmp' | 'user' | 'cache'>): RunFolder {
+  const output = join(root, 'output')
   return {
     root,
     tmp,
+    user,
+    cache,
+    output,
     configuration: join(root, 'configuration'),
     home: join(root, 'home'),
     variables: join(root, 'variables'),
-    planFile: join(root, 'run.tfplan'),
+    planFile: join(output, 'run.tfplan'),
     planJson: join(root, 'plan.json'),
     cliConfig: join(root, 'cli.tfrc'),
   }

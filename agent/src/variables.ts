@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { DeclaredVariables } from './declared-variables.ts'
+import { handOver, type RunFolder } from './run-folder.ts'
 
 /**
  * Writes a job's terraform variables as files and answers the arguments that make the engine read them. A `-var-file` beats
@@ -10,7 +11,11 @@ import type { DeclaredVariables } from './declared-variables.ts'
  * Strings of a JSON variable file are no templates, so that a literal value reaches the engine unchanged. What the
  * configuration does not declare is left out, as the engine itself does with `TF_VAR_` variables.
  */
-export async function writeVariables(folder: string, variables: AgentJob['variables'], declared: DeclaredVariables) {
+export async function writeVariables(
+  folder: Pick<RunFolder, 'variables' | 'user'>,
+  variables: AgentJob['variables'],
+  declared: DeclaredVariables,
+) {
   const wanted = variables.filter(({ category, key }) => category === 'terraform' && declared.has(key))
   const literals = wanted.filter(({ hcl }) => !hcl).map(({ key, value }) => [key, value])
   const expressions = wanted.filter(({ hcl }) => hcl).map(({ key, value }) => `${key} = ${value}\n`)
@@ -24,8 +29,9 @@ export async function writeVariables(folder: string, variables: AgentJob['variab
   ]
   return Promise.all(
     files.map(async ({ name, text }) => {
-      const path = join(folder, name)
+      const path = join(folder.variables, name)
       await writeFile(path, text, { mode: 0o600 })
+      await handOver(path, folder)
       return `-var-file=${path}`
     }),
   )

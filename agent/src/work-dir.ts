@@ -19,7 +19,11 @@ const held = new Set<string>()
  * Each claim is a file with the next number, which only one can make, and the highest one counts. It is never removed, only
  * succeeded: of two that find its process dead, the slower one would remove the claim of the other.
  */
-export async function claimWorkDir(workDir: string, signal: AbortSignal): Promise<Disposable | undefined> {
+export async function claimWorkDir(
+  workDir: string,
+  signal: AbortSignal,
+  patienceMs = PATIENCE_MS,
+): Promise<Disposable | undefined> {
   const inUse = () => new Error(`the working folder ${workDir} is used by another agent`)
   if (held.has(workDir)) throw inUse()
   held.add(workDir)
@@ -29,7 +33,7 @@ export async function claimWorkDir(workDir: string, signal: AbortSignal): Promis
     },
   }
   try {
-    for (const end = performance.now() + PATIENCE_MS; !signal.aborted;) {
+    for (const end = performance.now() + patienceMs; !signal.aborted;) {
       const number = await latestClaim(workDir)
       if (!(await isHeld(claimFile(workDir, number)))) {
         if (await makeClaim(workDir, number + 1)) return claim
@@ -53,6 +57,11 @@ async function listClaims(workDir: string): Promise<number[]> {
 
 async function latestClaim(workDir: string): Promise<number> {
   return Math.max(-1, ...(await listClaims(workDir)))
+}
+
+/** Whether a live process has the folder. */
+export async function isClaimed(workDir: string): Promise<boolean> {
+  return held.has(workDir) || isHeld(claimFile(workDir, await latestClaim(workDir)))
 }
 
 /** Whether another process, and a live one, has made the claim. */

@@ -1,14 +1,17 @@
+import { existsSync } from 'node:fs'
 import { mkdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { unpackArchive } from './archive.ts'
 import { writeCliConfig } from './cli-config.ts'
 import type { JobContext, EngineContext } from './context.ts'
 import { engineEnvironment } from './environment.ts'
-import { lockFileDigest } from './lock-file.ts'
+import { lockFile, lockFileDigest } from './lock-file.ts'
 import { forgetEarlierState, writeOverride } from './override.ts'
+import { whileFilling } from './plugin-caches.ts'
 import { EngineFailed, runEngine } from './run-engine.ts'
-import type { RunFolder } from './run-folder.ts'
+import { handOver, type RunFolder } from './run-folder.ts'
+import { shareProviders } from './shared-cache.ts'
 
 /** Prepares a new folder with the job's configuration and all that the engine needs, short of `init`. */
 export async function prepareFolder(jobContext: JobContext, folder: RunFolder): Promise<EngineContext> {
@@ -17,13 +20,15 @@ export async function prepareFolder(jobContext: JobContext, folder: RunFolder): 
   const entries = await client.getConfiguration(signal, async (archive) => {
     // A download that broke off has left files here.
     await rm(folder.configuration, { recursive: true })
-    await mkdir(folder.configuration)
-    return unpackArchive(archive, folder.configuration)
+    await mkdir(folder.configuration, { mode: 0o700 })
+    await handOver(folder.configuration, folder)
+    return unpackArchive(archive, folder.configuration, folder.user)
   })
   const context = await enterFolder(jobContext, folder)
   await requireWorkingFolder(context, entries)
   await forgetEarlierState(context.workingFolder)
-  await writeOverride(context.workingFolder, { organization: job.organizationName, name: job.workspaceName })
+  const override = { organization: job.organizationName, name: job.workspaceName }
+  await handOver(await writeOverride(context.workingFolder, override), folder)
   return context
 }
 
@@ -37,28 +42,42 @@ export async function enterFolder(jobContext: JobContext, folder: RunFolder): Pr
     token: job.token,
     hostNames: job.hostNames,
   })
+  await handOver(folder.cliConfig, folder)
+  await agent.confinement.prepare(folder)
   const environment = engineEnvironment(job, folder, agent)
   return { ...jobContext, folder, environment, workingFolder: join(folder.configuration, job.workingDirectory) }
 }
 
-async function requireWorkingFolder({ workingFolder, job }: EngineContext, entries: number) {
+async function requireWorkingFolder({ folder, workingFolder, job }: EngineContext, entries: number) {
   const facts = await stat(workingFolder).catch(() => undefined)
   if (facts?.isDirectory() === true) return
   // A destroy may come with an empty configuration, which has no folders either.
   if (entries > 1)
     throw new Error(`the configuration has no folder "${job.workingDirectory}", the workspace's working directory`)
   await mkdir(workingFolder, { recursive: true })
+  for (let path = workingFolder; path !== folder.configuration; path = dirname(path)) await handOver(path, folder)
 }
 
 /** Runs `init`. Its output is logged only when it fails or the run is debugged. Throws `EngineFailed`. */
 export async function runInit(context: EngineContext) {
-  const { job, log, agent, stop, workingFolder } = context
+  const { job, log, stop, folder } = context
   const said: Buffer[] = []
   const onOutput = (lines: Buffer) => (job.options.debug ? log.write(lines) : void said.push(lines))
-  const providers = `${job.workspaceId} ${await lockFileDigest(workingFolder)}`
-  const code = await agent.initGate.pass(providers, stop.interrupt, () =>
-    runEngine(context, ['init', '-input=false'], { onOutput }),
-  )
+  const init = async () => runEngine(context, ['init', '-input=false'], { onOutput })
+  const initAndShare = async () => {
+    try {
+      return await init()
+    } finally {
+      await shareProviders(context)
+    }
+  }
+  const pinned = existsSync(lockFile(context))
+  const providers = `${job.workspaceId} ${await lockFileDigest(context)}`
+  const code = await folder.cache.initGate.pass(providers, stop.interrupt, (alone) => {
+    if (alone) return whileFilling(folder.cache, initAndShare)
+    // Without a lock file a version may have come out that the cache has not.
+    return pinned ? init() : initAndShare()
+  })
   if (code === 0) return
   await log.write(Buffer.concat(said))
   throw new EngineFailed('init', code)

@@ -90,6 +90,8 @@ export const agentJob = z.object({
    * it.
    */
   pageUrl: z.string().optional(),
+  /** Runs of one organization share their providers; those of others must not see them. */
+  organizationId: z.string(),
   organizationName: z.string(),
   /**
    * Host names without scheme by which configurations may refer to this server, in `terraform_remote_state` and module

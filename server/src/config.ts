@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { cpuLimit, memoryLimit } from '@groundstate/agent/limit-settings'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { SECRET_FORM, secretBytes } from './secrets/secret-form.ts'
@@ -84,6 +85,40 @@ export const SETTINGS = {
     schema: z.string().optional(),
     doc: 'terraform or tofu binary, or a folder of them, for the built-in agent',
     shown: 'found on the PATH',
+  },
+  ISOLATION: {
+    schema: z.enum(['auto', 'user', 'off']).default('auto'),
+    doc: 'whether each run executes as a user of its own: `auto` where it can be, `user` in any case, or `off`',
+  },
+  FIRST_RUN_USER: {
+    schema: integer(1_000, 2 ** 31 - 65_537).optional(),
+    doc: 'first of the 65536 user and group ids that agents of this machine share out to runs',
+    shown: '1900000000',
+  },
+  SANDBOX: {
+    schema: flag.default(false),
+    doc: 'whether runs execute in a sandbox of bubblewrap, which must be installed',
+    shown: 'off',
+  },
+  MEMORY_LIMIT: {
+    schema: memoryLimit.optional(),
+    doc: 'memory that a program of a run may take, such as `2g`',
+    shown: 'none',
+  },
+  CPU_LIMIT: {
+    schema: cpuLimit.optional(),
+    doc: 'processors that a program of a run may take, such as `1.5`',
+    shown: 'none',
+  },
+  PIDS_LIMIT: {
+    schema: integer(64, 4_194_304).optional(),
+    doc: 'processes and threads that a run may have',
+    shown: '4096 where runs have users of their own, none otherwise',
+  },
+  HOOKS: {
+    schema: z.string().optional(),
+    doc: 'folder of programs that the built-in agent runs around plans and applies: pre-plan, post-plan, pre-apply, post-apply',
+    shown: 'none',
   },
   ADMIN_TOKEN: {
     schema: z.string().min(16, 'it must have at least 16 characters').optional(),

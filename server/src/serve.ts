@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import { runAgent } from '@groundstate/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
+import { openAgentFolder } from './agent-folder.ts'
 import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
@@ -10,7 +10,6 @@ import { JOBS, LOADERS, REACTIONS, ROUTES } from './features/list.ts'
 import { startLeaseReaper } from './features/runs/agent-jobs/reap-leases.ts'
 import { ensureAdmin } from './features/site/admin/ensure-admin.ts'
 import { startTaskDeliveries } from './features/tasks/task-results/delivery-loop.ts'
-import { makeFolder } from './folder.ts'
 import { createServer } from './http/server.ts'
 import { createLog } from './log.ts'
 import { readPointer } from './postgres/folders.ts'
@@ -67,8 +66,6 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
     stack.use(startTaskDeliveries(ctx))
   }
 
-  const agentFolder = join(config.dataDir, 'agent')
-  if (config.agents > 0 && runsJobs) await makeFolder(agentFolder, 0o700)
   const agentStops = new AbortController()
   const agent =
     config.agents > 0 && runsJobs
@@ -80,9 +77,10 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           // A run task names a pool of its organization, which the built-in one is not.
           accepts: ['plan', 'apply'],
           logLimitBytes: config.logLimit,
-          workDir: agentFolder,
+          workDir: await openAgentFolder(config),
           enginePath: config.enginePath,
           log: createAgentLog(log),
+          ...confinementOptions(config),
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
@@ -99,6 +97,12 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   agentStops.abort()
   await agent
   if (runsJobs) await app.jobs.stop(5000)
+}
+
+function confinementOptions(config: Config) {
+  const { isolation, firstRunUser, sandbox, hooks, memoryLimit, cpuLimit, pidsLimit } = config
+  const limits = { memory: memoryLimit, cpu: cpuLimit, pids: pidsLimit }
+  return { isolation, firstRunUser, sandbox, hooks, limits, hiddenFolders: [config.dataDir] }
 }
 
 const LISTEN_ADVICE: Record<string, string> = {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { runAgent, type AgentOptions } from '../agent.ts'
 import { archiveOf } from './archive.ts'
 import { AGENT_TOKEN, startProtocolServer, type ProtocolServer } from './protocol-server.ts'
@@ -69,3 +69,36 @@ export const ONE_RESOURCE = `
 resource "terraform_data" "one" { input = "hello" }
 output "greeting" { value = terraform_data.one.output }
 `
+
+/** A configuration whose apply runs a script of the shell. */
+export function scripted(script: string): Buffer {
+  const main = `resource "terraform_data" "script" {
+  provisioner "local-exec" { command = "sh \${path.module}/script.sh" }
+}
+`
+  return configuration(main, { 'script.sh': script })
+}
+
+/** Plans and applies on an agent that runs already; answers the apply's job. */
+export async function applied(server: ProtocolServer, archive: Buffer, more: object = {}) {
+  const plan = server.submit({ configuration: archive, ...more })
+  expect(await plan.finished).toMatchObject({ status: 'finished' })
+  const apply = server.submit({
+    kind: 'apply',
+    runId: plan.runId,
+    configuration: archive,
+    artifacts: plan.artifacts,
+    ...more,
+  })
+  return { apply, outcome: await apply.finished }
+}
+
+/** A folder of hooks, as shell scripts. */
+export async function hooksFolder(hooks: Record<string, string>) {
+  const folder = join(await temporaryFolder(), 'hooks')
+  await mkdir(folder)
+  await chmod(join(folder, '..'), 0o755)
+  for (const [name, text] of Object.entries(hooks))
+    await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  return folder
+}

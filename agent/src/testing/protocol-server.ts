@@ -163,6 +163,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       token: `job-token-${sequence}`,
       leaseMs: 30_000,
       runId: `run-${sequence}`,
+      organizationId: 'org-acme',
       organizationName: 'acme',
       hostNames: [],
       workspaceId: 'ws-acme-net',

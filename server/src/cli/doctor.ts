@@ -5,7 +5,9 @@ import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { isolationProblem } from '@groundstate/agent/confinement'
 import { MIGRATIONS } from '../../migrations/list.ts'
+import { agentFolder } from '../agent-folder.ts'
 import type { Config } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { makeFolder } from '../folder.ts'
@@ -23,6 +25,7 @@ const MAX_CLOCK_SKEW_MS = 2000
 const CHECKS: readonly Check[] = [
   { name: 'node', run: async () => checkNode() },
   { name: 'engine', run: checkEngine },
+  { name: 'isolation', run: checkIsolation },
   { name: 'data folder', run: checkDataFolder },
   { name: 'database', run: checkDatabase },
   { name: 'port', run: checkPort },
@@ -78,6 +81,21 @@ async function checkEngine(config: Config): Promise<Verdict> {
     ok: false,
     found: `neither terraform nor tofu ${where}`,
     advice: 'install one of them, or name it in GROUNDSTATE_ENGINE_PATH; without it runs wait for an agent elsewhere',
+  }
+}
+
+async function checkIsolation(config: Config): Promise<Verdict> {
+  if (config.agents === 0) return { ok: true, found: 'no run executes here' }
+  const { isolation, enginePath, firstRunUser } = config
+  const problem =
+    isolation === 'off'
+      ? 'it is turned off'
+      : await isolationProblem({ workDir: await agentFolder(config), enginePath, firstRunUser })
+  if (problem === undefined) return { ok: true, found: 'each run executes as a user of its own' }
+  return {
+    ok: isolation !== 'user',
+    found: `runs execute as the user of the server: ${problem}`,
+    advice: 'see "Decide who may run code here" in docs/OPERATIONS.md',
   }
 }
 

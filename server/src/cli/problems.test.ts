@@ -123,3 +123,23 @@ test('doctor says what to do about TLS files that are not there, and about a dat
   expect(out).toMatch(/✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file\n +→ name a PEM file/)
   expect(out).toMatch(/✗ database +.*PostgreSQL 9.*\n +→ \S/)
 })
+
+test('doctor says as whom runs execute, and where to read about it', async () => {
+  const where = ['--data-dir', folder, '--port', '0', '--database-url', empty.url]
+
+  const { out } = await groundstate('doctor', ...where, '--isolation', 'off')
+
+  expect(out).toContain('✓ isolation    runs execute as the user of the server: it is turned off\n')
+  expect(out).toContain('→ see "Decide who may run code here" in docs/OPERATIONS.md')
+})
+
+test('doctor fails when runs must have users of their own and can not', async () => {
+  const where = ['--data-dir', folder, '--port', '0', '--database-url', empty.url]
+  const closed = join(folder, 'closed')
+  await mkdir(closed, { mode: 0o700 })
+
+  const { code, out } = await groundstate('doctor', ...where, '--isolation', 'user', '--engine-path', closed)
+
+  expect(code).toBe(1)
+  expect(out).toContain('✗ isolation    runs execute as the user of the server: ')
+})

@@ -26,6 +26,7 @@ export function agentJobDocument(
     leaseMs: LEASE_MS,
     runId: run.id,
     ...pageUrl(baseUrl, queued, run),
+    organizationId: locked.workspace.organization_id,
     organizationName: queued.organization_name,
     hostNames: hostNames(baseUrl),
     projectName: queued.project_name,

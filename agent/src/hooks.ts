@@ -1,0 +1,39 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { EngineContext } from './context.ts'
+import { runConfined } from './run-engine.ts'
+
+export type HookName = 'pre-plan' | 'post-plan' | 'pre-apply' | 'post-apply'
+
+/** A hook of the agent's operator that refused, or could not be run. */
+export class HookFailed extends Error {
+  override name = 'HookFailed'
+}
+
+/**
+ * Runs the program of that name in the hooks folder, if there is one: where the engine runs, with its environment, as its
+ * user. Its output goes to the log. Throws `HookFailed` when it does not end with 0.
+ */
+export async function runHook(context: EngineContext, name: HookName): Promise<void> {
+  const { agent, job, log, environment, workingFolder } = context
+  if (agent.hooks === undefined) return
+  const file = join(agent.hooks, name)
+  if ((await stat(file).catch(() => undefined)) === undefined) return
+  const mayRun = await access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  if (!mayRun) throw new HookFailed(`the hook ${name} is not executable: ${file}`)
+  const env = {
+    ...environment.run,
+    GROUNDSTATE_HOOK: name,
+    GROUNDSTATE_RUN_ID: job.runId,
+    GROUNDSTATE_ORGANIZATION: job.organizationName,
+    GROUNDSTATE_WORKSPACE: job.workspaceName,
+    GROUNDSTATE_WORKING_FOLDER: workingFolder,
+  }
+  const spec = { file, args: [], env, onOutput: (lines: Buffer) => log.write(lines) }
+  const { code, signal } = await runConfined(context, spec)
+  if (code === 0) return
+  throw new HookFailed(`the hook ${name} ended with ${code === null ? `the signal ${signal}` : `exit code ${code}`}`)
+}

@@ -1,0 +1,100 @@
+import { chmod, chown, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInitGate, type InitGate } from './init-gate.ts'
+import type { createIdPool } from './run-users.ts'
+
+/** Runs of an organization share its providers; the members of its group may write them. */
+export type PluginCache = { organizationId: string; path: string; gid: number | undefined; initGate: InitGate }
+
+/** Beside the folder while an init may be writing there: what it left is not known to be whole. */
+const FILLING = '.filling'
+
+/**
+ * The plugin caches of an agent, one for each organization. `groups` holds their group ids when runs have users of their own.
+ * A cache goes when it belongs to an id of another agent, or when its group is needed and no run has it.
+ */
+export async function openPluginCaches(workDir: string, groups: ReturnType<typeof createIdPool> | undefined) {
+  const parent = join(workDir, 'plugins')
+  await mkdir(parent, { recursive: true })
+  await chmod(parent, groups === undefined ? 0o700 : 0o711)
+  const caches = new Map<string, PluginCache>()
+  const users = new Map<string, number>()
+
+  const names = await readdir(parent)
+  for (const name of names) {
+    const path = join(parent, name)
+    const { gid } = await stat(path)
+    const known = isOrganization(name) && !names.includes(`${name}${FILLING}`)
+    if (known && (groups === undefined ? gid === process.getegid?.() : groups.reserve(gid))) add(name, gid)
+    else await rm(path, { recursive: true, force: true })
+  }
+
+  function add(organizationId: string, gid: number): PluginCache {
+    const path = join(parent, organizationId)
+    const cache = { organizationId, path, gid: groups && gid, initGate: createInitGate() }
+    caches.set(organizationId, cache)
+    return cache
+  }
+
+  function takeGroup(): number {
+    if (groups === undefined) return process.getegid?.() ?? 0
+    try {
+      return groups.take()
+    } catch (error) {
+      const idle = [...caches.values()].find(({ organizationId }) => !users.has(organizationId))
+      if (idle?.gid === undefined) throw error
+      caches.delete(idle.organizationId)
+      groups.free(idle.gid)
+      return groups.take()
+    }
+  }
+
+  /** Nothing awaits between the look and the entry, so that two runs get the same one. */
+  function find(organizationId: string): PluginCache {
+    if (!isOrganization(organizationId)) throw new Error(`"${organizationId}" is no id of an organization`)
+    const cache = caches.get(organizationId) ?? add(organizationId, takeGroup())
+    // The last one used is the last one to go.
+    caches.delete(organizationId)
+    caches.set(organizationId, cache)
+    return cache
+  }
+
+  return {
+    /** The cache of an organization, which stays until as many calls of `leave`. */
+    async enter(organizationId: string): Promise<PluginCache> {
+      const cache = find(organizationId)
+      users.set(organizationId, (users.get(organizationId) ?? 0) + 1)
+      const { path, gid } = cache
+      const facts = await stat(path).catch(() => undefined)
+      if (facts !== undefined && gid !== undefined && facts.gid !== gid)
+        await rm(path, { recursive: true, force: true })
+      await mkdir(path, { recursive: true, mode: 0o700 })
+      if (gid !== undefined) {
+        await chown(path, 0, gid)
+        // New folders below inherit the group.
+        await chmod(path, 0o2770)
+      }
+      return cache
+    },
+    leave(organizationId: string) {
+      const count = (users.get(organizationId) ?? 1) - 1
+      if (count === 0) users.delete(organizationId)
+      else users.set(organizationId, count)
+    },
+  }
+}
+
+export type PluginCaches = Awaited<ReturnType<typeof openPluginCaches>>
+
+/** Marks a cache as half written for the time of an init. */
+export async function whileFilling<T>({ path }: PluginCache, init: () => Promise<T>): Promise<T> {
+  const mark = `${path}${FILLING}`
+  await writeFile(mark, '')
+  const result = await init()
+  await rm(mark, { force: true })
+  return result
+}
+
+function isOrganization(name: string): boolean {
+  return /^[\w-]{1,100}$/.test(name)
+}

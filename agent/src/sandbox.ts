@@ -1,0 +1,123 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { constants, homedir, tmpdir } from 'node:os'
+import { delimiter, join, sep } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import type { Exit } from './launcher-process.ts'
+import type { Launcher } from './launcher.ts'
+import type { RunFolder, Workplace } from './run-folder.ts'
+import type { RunUser } from './run-users.ts'
+
+/** A program as it is to be started. */
+type Command = { file: string; args: string[] }
+
+/**
+ * A sandbox of bubblewrap around a program: the files of the machine read-only, its own /tmp, /dev, /proc and processes, and of
+ * what agents write only the folder of its run and the plugin cache of its organization. The network stays.
+ */
+export type Sandbox = {
+  wrap: (command: Command, context: Workplace) => Command
+  /** Writes what the sandbox of a run shows in place of the machine's own. */
+  prepare: (folder: RunFolder) => Promise<void>
+}
+
+export type SandboxOptions = {
+  /** Folders that no run may look into. */
+  hidden: readonly string[]
+  /** Files and folders that runs need all the same. */
+  shown: readonly string[]
+}
+
+/**
+ * The monitor of bubblewrap would die of the interrupt that goes to the whole group, and the engine with it; so it ignores
+ * interrupts, and the engine gets the usual behaviour back.
+ */
+const OUTSIDE = ['/bin/sh', '-c', `trap '' INT; exec "$@"`, 'sh']
+const INSIDE = ['env', '--default-signal=INT']
+
+const TEMPORARY = ['/tmp', '/var/tmp']
+
+/** Tries the sandbox out, as the user of a run; throws when it does not work here. */
+export async function openSandbox(options: SandboxOptions, launcher: Launcher, user: RunUser | undefined) {
+  const advice = 'install bubblewrap 0.8 or later, and allow user namespaces; or turn the sandbox off'
+  const bwrap = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'bwrap'))
+    .find((path) => existsSync(path))
+  if (bwrap === undefined) throw new Error(`the sandbox needs the program bwrap, which is not on the PATH: ${advice}`)
+  const sandbox = createSandbox(bwrap, options)
+  const { file, args } = sandbox.base(['true'])
+  const spec = { file, args, cwd: '/', env: { PATH: '/usr/bin:/bin' }, ...(user !== undefined && { user }) }
+  const trial = await launcher.launch(spec)
+  trial.stdout.resume()
+  const [said] = await Promise.all([buffer(trial.stderr), trial.closed])
+  const { code } = await trial.exited
+  if (code !== 0) throw new Error(`the sandbox does not work here: ${said.toString().trim()}: ${advice}`)
+  return sandbox
+}
+
+function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
+  const known = [homedir(), ...hidden].filter((path) => existsSync(path)).map((path) => realpathSync(path))
+  const folders = [...new Set(known)].filter((path) => path !== '/')
+  const covered = [...new Set([...TEMPORARY, tmpdir()])]
+  const isCovered = (path: string) => [...covered, ...folders].some((folder) => path.startsWith(folder + sep))
+  const machine = [
+    '--die-with-parent',
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--unshare-cgroup-try',
+    ...readable('/'),
+    '--dev',
+    '/dev',
+    '--proc',
+    '/proc',
+    ...[...covered, ...folders].flatMap((path) => ['--tmpfs', path]),
+    ...shown.filter(isCovered).flatMap(readable),
+  ]
+
+  function base(command: string[], binds: string[] = []): Command {
+    const [file = '', ...args] = [...OUTSIDE, bwrap, ...machine, ...binds, '--', ...INSIDE, ...command]
+    return { file, args }
+  }
+
+  return {
+    base,
+    wrap({ file, args }: Command, { folder, workingFolder }: Workplace) {
+      const { configuration, home, tmp, output, variables, cliConfig, cache, user } = folder
+      return base(
+        [file, ...args],
+        [
+          ...(isCovered(file) ? readable(file) : []),
+          ...[configuration, home, tmp, output, cache.path].flatMap((path) => ['--bind', path, path]),
+          ...[variables, cliConfig].flatMap(readable),
+          ...(user === undefined ? [] : ['--ro-bind', passwdFile(folder), '/etc/passwd']),
+          '--chdir',
+          workingFolder,
+        ],
+      )
+    },
+    async prepare(folder: RunFolder) {
+      const { user, home } = folder
+      if (user === undefined) return
+      // Programs such as ssh refuse a user without a name.
+      const others = await readFile('/etc/passwd', 'utf8').catch(() => '')
+      const own = `groundstate-run:x:${user.uid}:${user.gid}::${home}:/bin/sh\n`
+      await writeFile(passwdFile(folder), others + own, { mode: 0o644 })
+    },
+  }
+}
+
+/** How a program in the sandbox ended: its monitor ends with 128 and the number of the signal. */
+export function exitInSandbox(exit: Exit): Exit {
+  const { code } = exit
+  const signal = Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0]
+  return signal === undefined ? exit : { ...exit, code: null, signal: signal as NodeJS.Signals }
+}
+
+function readable(path: string): string[] {
+  return ['--ro-bind', path, path]
+}
+
+function passwdFile({ root }: RunFolder): string {
+  return join(root, 'passwd')
+}
