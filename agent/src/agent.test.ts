@@ -227,7 +227,7 @@ describeWithTerraform('an agent', () => {
 
     await server.submit({ kind: 'apply', runId: 'run-a', configuration: archive }).finished
 
-    expect(texts.filter((text) => text.includes('job-token'))).toEqual([])
+    expect(texts.filter((text) => /(job|engine)-token/.test(text))).toEqual([])
     expect(kept.filter((path) => path.includes('tfvars'))).toEqual([])
     await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
   })

@@ -9,7 +9,9 @@ import { claim, deregister, jobClient, openConnection, Refused, register, type C
 import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
 import { findEngine } from './engine.ts'
 import { runJob, type JobSettings } from './job.ts'
+import { type Journal, readJournals } from './journal.ts'
 import type { AgentLog } from './log.ts'
+import { recoverJob } from './recover.ts'
 import { openRunFolders } from './run-folder.ts'
 import { serveTaskRequests } from './task-requests.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
@@ -73,7 +75,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)
   const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
   if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
-  const site = { workDir, enginePath: options.enginePath, log, certificates }
+  const journals = await readJournals(workDir)
+  const sparedUsers = new Set(journals.flatMap((journal) => journal.facts().folder?.uid ?? []))
+  const site = { workDir, enginePath: options.enginePath, log, certificates, sparedUsers }
   const confinement = stack.use(await openConfinement(options, site))
   const connection = openConnection(options.serverUrl, authorities, mentionRetries(log))
 
@@ -83,18 +87,42 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const stopping = AbortSignal.any([signal, failed.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
-  const settings = await prepare(options, { workDir, connection, confinement, watchdog, certificates, forceful })
+  const settings = await prepare(options, {
+    workDir,
+    connection,
+    confinement,
+    watchdog,
+    certificates,
+    forceful,
+    journals,
+  })
   const sweeping = setInterval(() => void settings.agent.folders.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
   try {
+    const recovering = recoverAll(journals)
     let registration = announce()
     const loops = Array.from({ length: options.concurrency }, () => claimLoop().catch(fail))
     if (options.accepts?.includes('task') ?? true) loops.push(taskLoop().catch(fail))
+    signal.addEventListener('abort', startDraining, { once: true })
+    stack.defer(() => signal.removeEventListener('abort', startDraining))
+    if (signal.aborted) startDraining()
     const goodbye = sayGoodbye()
     await Promise.all(loops)
+    await recovering
     gone.abort()
     await goodbye
     failed.signal.throwIfAborted()
+
+    /** What is not finished when the agent ends is left for its next start. */
+    async function recoverAll(left: readonly Journal[]) {
+      const ending = new AbortController()
+      const onStop = () => setTimeout(() => ending.abort(), GOODBYE_MS).unref()
+      stopping.addEventListener('abort', onStop)
+      if (stopping.aborted) onStop()
+      const recovery = { workDir, folders: settings.agent.folders, log, signal: ending.signal }
+      await Promise.all(left.map((journal) => recoverJob(connection, journal, recovery)))
+      stopping.removeEventListener('abort', onStop)
+    }
 
     function announce() {
       const answer = register(connection, token, identity(options.name), stopping)
@@ -123,7 +151,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     }
 
     function fail(error: unknown) {
-      if (!stopping.aborted) failed.abort(error)
+      const isRefused = error instanceof Refused && [401, 403].includes(error.status)
+      if (!stopping.aborted) failed.abort(isRefused ? tokenRefused(error) : error)
     }
 
     async function claimLoop() {
@@ -146,12 +175,15 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       }
     }
 
+    /** Only who asks the agent to end sets its jobs a deadline: with a token that was revoked they come to their own end. */
+    function startDraining() {
+      if (options.drainTimeoutMs === undefined) return
+      const deadline = setTimeout(() => drained.abort(), options.drainTimeoutMs)
+      stack.defer(() => clearTimeout(deadline))
+    }
+
     async function sayGoodbye() {
       await aborted(stopping)
-      if (options.drainTimeoutMs !== undefined) {
-        const deadline = setTimeout(() => drained.abort(), options.drainTimeoutMs)
-        stack.defer(() => clearTimeout(deadline))
-      }
       const registered = await registration.catch(() => undefined)
       if (registered === undefined) return gone.abort()
       const { agentId } = registered
@@ -174,14 +206,16 @@ type Parts = {
   watchdog: Watchdog
   certificates: string | undefined
   forceful: AbortSignal
+  journals: readonly Journal[]
 }
 
 async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings> {
-  const { workDir, connection, confinement, watchdog, certificates, forceful } = parts
+  const { workDir, connection, confinement, watchdog, certificates, forceful, journals } = parts
   const schemaCache = join(workDir, 'schemas')
   await mkdir(schemaCache, { recursive: true, mode: 0o700 })
   const limits = { keepMs: options.keepFoldersMs ?? 24 * 3_600_000, keepCount: options.keepFolders ?? 50 }
-  const folders = await openRunFolders(workDir, limits, confinement)
+  const roots = journals.map((journal) => journal.facts().folder?.root).filter((root) => root !== undefined)
+  const folders = await openRunFolders(workDir, limits, { ...confinement, inUse: new Set(roots) })
   const search = { enginePath: options.enginePath, strict: options.strictEngineVersion ?? false }
   // Asks the engine for its version now, so that the first job need not wait for the answer.
   void findEngine({ product: 'terraform', version: 'latest' }, search).catch(() => {})
@@ -219,6 +253,11 @@ function mentionRetries(log: AgentLog) {
     mentionedAt = performance.now()
     log.warn({ reason }, 'request is sent again')
   }
+}
+
+function tokenRefused(error: Refused) {
+  const why = 'the server does not accept the agent token: it is wrong, was revoked, or its pool was deleted'
+  return new Error(`${why} (${error.message})`, { cause: error })
 }
 
 function identity(name: string) {

@@ -63,7 +63,12 @@ test('the kernel says of a program that it was killed for want of memory', async
 })
 
 test('a run is told how much memory it may have', async () => {
-  const site = { workDir: await temporaryFolder(), enginePath: undefined, certificates: undefined }
+  const site = {
+    workDir: await temporaryFolder(),
+    enginePath: undefined,
+    certificates: undefined,
+    sparedUsers: new Set<number>(),
+  }
   const warn = (_: object, message: string) => void warned.push(message)
   const warned: string[] = []
   const log = { debug: () => {}, info: () => {}, warn, error: warn }

@@ -5,7 +5,7 @@ export const ENGINE_HOST = 'groundstate.internal'
 
 /**
  * Writes the command line configuration of one run. Its `host` blocks name the services, so that the engine makes no
- * discovery request, which would insist on https; the job's token is good under every name that the server has.
+ * discovery request, which would insist on https; the engine's token is good under every name that the server has.
  */
 export async function writeCliConfig(
   path: string,

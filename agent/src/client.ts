@@ -22,9 +22,15 @@ const LONGEST_WAIT_MS = 2_000
 /** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
 const ANSWER_MS = 30_000
 
-/** The server no longer knows this job as ours: its lease ran out, or its token is gone. */
+/** The server no longer knows this job as ours: its lease ran out, or the job and its token are gone. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost'
+  isGone: boolean
+
+  constructor(what: string, status: 401 | 409) {
+    super(`the server answered ${status} to ${what}`)
+    this.isGone = status === 401
+  }
 }
 
 /** The server answered with a status that sending again will not change. */
@@ -45,6 +51,8 @@ type Call = {
   body?: string | Uint8Array | { file: string; size: number }
   /** For how long the server was asked to hold the request, in ms. */
   holdMs?: number
+  /** What it may take to answer beyond that, in ms. */
+  answerMs?: number
   signal: AbortSignal
 }
 
@@ -83,7 +91,7 @@ async function attempt(connection: Connection, call: Call): Promise<Dispatcher.R
       method: call.method,
       headers: { authorization: `Bearer ${call.token}`, ...contentHeaders(call.body) },
       body: isFile(call.body) ? createReadStream(call.body.file) : (call.body ?? null),
-      headersTimeout: (call.holdMs ?? 0) + ANSWER_MS,
+      headersTimeout: (call.holdMs ?? 0) + (call.answerMs ?? ANSWER_MS),
       signal: call.signal,
     })
     if (response.statusCode < 500 && response.statusCode !== 429) return response
@@ -187,7 +195,7 @@ function isTransportError(error: unknown): boolean {
 export type JobClient = ReturnType<typeof jobClient>
 
 /** The calls of one job. Each rejects with `LeaseLost` once the server has given the job up. */
-export function jobClient(connection: Connection, job: AgentJob) {
+export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'token'>) {
   const { token } = job
 
   async function sendForJob(call: Omit<Call, 'token'>, wanted: readonly number[]) {
@@ -195,7 +203,7 @@ export function jobClient(connection: Connection, job: AgentJob) {
     const response = await send(connection, full)
     if (response.statusCode === 409 || response.statusCode === 401) {
       await response.body.dump()
-      throw new LeaseLost(`the server answered ${response.statusCode} to ${call.method} ${full.path}`)
+      throw new LeaseLost(`${call.method} ${full.path}`, response.statusCode)
     }
     await requireStatus(full, response, wanted)
     return response
@@ -221,9 +229,16 @@ export function jobClient(connection: Connection, job: AgentJob) {
   }
 
   return {
-    async heartbeat(waitMs: number, seen: JobCommand, signal: AbortSignal): Promise<JobCommand> {
+    async heartbeat(
+      waitMs: number,
+      seen: JobCommand,
+      { answerMs, signal }: { answerMs: number; signal: AbortSignal },
+    ): Promise<JobCommand> {
       const body = JSON.stringify({ waitMs, seen })
-      const response = await sendForJob({ method: 'POST', path: '/heartbeat', body, holdMs: waitMs, signal }, [200])
+      const response = await sendForJob(
+        { method: 'POST', path: '/heartbeat', body, holdMs: waitMs, answerMs, signal },
+        [200],
+      )
       return heartbeatAnswer.parse(await response.body.json()).command
     },
     async appendLog(offset: number, bytes: Uint8Array, signal: AbortSignal): Promise<number> {

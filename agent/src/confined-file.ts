@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { open, readlink, realpath, type FileHandle } from 'node:fs/promises'
 import { sep } from 'node:path'
-import type { RunFolder } from './run-folder.ts'
+import type { RunUser } from './run-users.ts'
 
 /** More than this is no text that an agent reads whole, in bytes. */
 const LARGEST_TEXT = 64 * 1024 * 1024
@@ -9,7 +9,8 @@ const LARGEST_TEXT = 64 * 1024 * 1024
 const O_PATH = 0o10000000
 
 export type ConfinedFile = AsyncDisposable & { handle: FileHandle; facts: Stats }
-type Bounds = Pick<RunFolder, 'root' | 'user'>
+/** The folder of a run, and whose files are its own. */
+export type Bounds = { root: string; user: Pick<RunUser, 'uid'> | undefined }
 
 /**
  * Opens a file in a folder that a run may write, for reading; undefined when it is not there. A link that leaves the folder is

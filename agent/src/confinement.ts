@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { access, chmod, constants, realpath, stat } from 'node:fs/promises'
+import { access, chmod, constants, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { openCgroups, type Cgroups, type ResourceLimits } from './cgroup.ts'
@@ -28,6 +28,9 @@ export type ConfinementOptions = {
   hooks?: string | undefined
 }
 
+/** The first of the user ids that the agent had last. */
+const LAST_USERS = 'run-users'
+
 /** Processes that a run may have where nothing else is said. */
 const DEFAULT_PIDS = 4_096
 
@@ -46,7 +49,14 @@ export type Confinement = Disposable & {
   memoryMessage: (file: string) => string
 }
 
-type Site = { workDir: string; enginePath: string | undefined; log: AgentLog; certificates: string | undefined }
+type Site = {
+  workDir: string
+  enginePath: string | undefined
+  log: AgentLog
+  certificates: string | undefined
+  /** Users whose processes go on: engines that an earlier agent has left, and that store their state. */
+  sparedUsers: ReadonlySet<number>
+}
 
 /** Prepares what the options ask for. Throws when something that was asked for can't be had here. */
 export async function openConfinement(options: ConfinementOptions, site: Site): Promise<Confinement> {
@@ -68,7 +78,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
   return {
     launcher,
     caches,
-    users: block && { ...createIdPool(block), clear: (uid) => launcher.clear(uid) },
+    users: block && { ...createIdPool(block, site.sparedUsers), clear: (uid) => launcher.clear(uid) },
     confine: (spec, context) => confined(spec, context, { sandbox, cgroups }),
     prepare: async (folder) => sandbox?.prepare(folder),
     exitOf: sandbox === undefined ? (exit) => exit : exitInSandbox,
@@ -97,15 +107,19 @@ async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBl
   const { isolation = 'auto', firstRunUser } = options
   if (isolation === 'off') return undefined
   const problem = await isolationProblem({ ...site, firstRunUser })
-  const block = problem ?? (await claimIds(firstRunUser))
+  const note = join(site.workDir, LAST_USERS)
+  const last = Number(await readFile(note, 'utf8').catch(() => 'NaN'))
+  const block = problem ?? (await claimIds(firstRunUser, { last }))
   if (typeof block !== 'string') {
+    await writeFile(note, String(block.first), { mode: 0o600 })
     // Whatever an agent that was killed has left under these ids.
-    await endProcessesOf(Array.from({ length: block.size }, (_, index) => block.first + index))
+    const ids = Array.from({ length: block.size }, (_, index) => block.first + index)
+    await endProcessesOf(ids.filter((id) => !site.sparedUsers.has(id)))
     return block
   }
   if (isolation === 'user') throw new Error(`runs can't have users of their own: ${block}`)
-  const note = `runs execute as the agent's own user and can read what it can: ${block}`
-  site.log[process.geteuid?.() === 0 ? 'warn' : 'info']({}, note)
+  const message = `runs execute as the agent's own user and can read what it can: ${block}`
+  site.log[process.geteuid?.() === 0 ? 'warn' : 'info']({}, message)
   return undefined
 }
 

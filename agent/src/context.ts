@@ -3,6 +3,7 @@ import type { JobClient } from './client.ts'
 import type { Confinement } from './confinement.ts'
 import type { Engine } from './engine.ts'
 import type { EngineEnvironment } from './environment.ts'
+import type { Journal } from './journal.ts'
 import type { Launcher } from './launcher.ts'
 import type { LogStream } from './log-stream.ts'
 import type { StopSignals } from './process.ts'
@@ -32,7 +33,8 @@ export type JobContext = {
   log: LogStream
   engine: Engine
   stop: StopSignals
-  /** Aborts when the lease is lost: the server then takes nothing more of this job. */
+  journal: Journal
+  /** Aborts when nothing more of this job can be reported. */
   alive: AbortSignal
 }
 

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -94,7 +95,7 @@ describeAsRoot('a run whose agent root has started', () => {
     const server = await startServer()
     const firstRunUser = 1_800_000_000
     const { stop, ended, workDir } = await startAgent(server, { firstRunUser })
-    const { spawn } = await import('node:child_process')
+    await expect.poll(() => existsSync(join(workDir, 'run-users'))).toBe(true)
     stop()
     await ended
     const left = spawn('sleep', ['1000'], { uid: firstRunUser + 7, gid: firstRunUser, stdio: 'ignore' })
@@ -234,8 +235,8 @@ resource "${type}_thing" "one" {}
 describe.skipIf(!asRoot)('the ids of an agent', () => {
   test('are not those of another agent of the machine', async () => {
     const registry = await temporaryFolder()
-    using first = (await claimIds(undefined, registry)) as Disposable & { first: number }
-    using second = (await claimIds(undefined, registry)) as Disposable & { first: number }
+    using first = (await claimIds(undefined, { registry })) as Disposable & { first: number }
+    using second = (await claimIds(undefined, { registry })) as Disposable & { first: number }
 
     expect(second.first).not.toBe(first.first)
   })

@@ -2,7 +2,9 @@ import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { prepareColdApply, runApply, storeErroredState } from './apply.ts'
 import { jobClient, LeaseLost, type Connection } from './client.ts'
 import type { JobContext, EngineContext, AgentContext } from './context.ts'
+import { sendErroredState } from './deliver.ts'
 import { engineName, findEngine, type EngineSearch } from './engine.ts'
+import { createJournal } from './journal.ts'
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
 import type { AgentLog } from './log.ts'
@@ -26,7 +28,8 @@ export type JobSettings = {
 
 /**
  * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
- * apply or removed. Does not reject: a failure is the outcome of the job.
+ * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that could not be reported
+ * before the agent had to end stays in the journal, for its next start.
  */
 export async function runJob(connection: Connection, job: AgentJob, settings: JobSettings): Promise<void> {
   const { log } = settings
@@ -35,14 +38,22 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   const stop = stack.use(createStop(job, settings.forceful))
   const events = {
     onCommand: (command: 'cancel' | 'force-cancel') => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
-    onLost: (reason: Stopped) => stop.lose(reason),
+    onCutOff: (why: string) => stop.lose(why),
+    onLost: (why: string, isGone: boolean) => stop.lose(why, isGone),
   }
   const lease = stack.use(holdLease(client, job, events))
-  const logStream = openLogStream({
-    append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
-    limitBytes: settings.logLimitBytes,
+  const journal = await createJournal(settings.workDir, job).catch(async (error: unknown) => {
+    await client.finish(failedOutcome(error), stop.alive)
+    throw error
   })
-  stop.onStop((reason) => void logStream.write(`\n${reason.message}\n`))
+  const logStream = stack.use(
+    openLogStream({
+      append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
+      file: journal.log,
+      limitBytes: settings.logLimitBytes,
+    }),
+  )
+  stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
 
   let folder: RunFolder | undefined
   let outcome: FinishJob
@@ -50,51 +61,74 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   try {
     const found = await findEngine(job.engine, settings.search)
     const { engine, warning } = found
-    await logStream.write(header(job, found))
-    if (warning !== undefined) await logStream.write(`${warning}\n`)
-    const jobContext: JobContext = { ...stop.signals, agent: settings.agent, job, client, log: logStream, engine }
+    logStream.write(header(job, found))
+    if (warning !== undefined) logStream.write(`${warning}\n`)
+    const jobContext: JobContext = {
+      ...stop.signals,
+      agent: settings.agent,
+      job,
+      client,
+      journal,
+      log: logStream,
+      engine,
+    }
     const left = { jobId: job.planJobId, engineVersion: engine.version }
     const warm = job.kind === 'apply' ? await settings.agent.folders.take(job.runId, left) : undefined
     folder = warm ?? (await settings.agent.folders.create(job))
     const context = await (warm === undefined ? prepareFolder(jobContext, folder) : enterFolder(jobContext, folder))
     await warnOfRefused(context)
-    outcome = { ...(await runPhase(context, warm !== undefined, settings)), engineVersion: engine.version }
+    outcome = { ...(await runPhase(context, warm !== undefined)), engineVersion: engine.version }
     keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
     if (keep) await settings.agent.folders.keep(folder, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
       log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
-      await logStream.write(`\nError: ${outcome.message}\n`)
+      logStream.write(`\nError: ${outcome.message}\n`)
     }
   }
 
   try {
     await conclude(outcome)
+    await journal.remove()
   } catch (error) {
-    log.warn({ jobId: job.id, runId: job.runId, error }, 'job dropped: its outcome did not reach the server')
+    await drop(error)
   }
   if (folder !== undefined && !keep) await settings.agent.folders.remove(folder)
 
   async function conclude(reached: FinishJob) {
     const stopped = reached.status === 'finished' ? undefined : stop.reason()
     if (stopped?.kind === 'lease-lost') throw stopped
+    const told = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
+    if (job.kind === 'apply') await journal.note({ outcome: told })
     await logStream.close()
+    if (job.kind === 'apply') await sendErroredState(client, journal, stop.alive)
     lease.concluding()
     if (stopped?.kind === 'agent-stopped' && job.kind === 'plan') await client.release(stop.alive)
-    else await client.finish(stopped === undefined ? reached : stoppedOutcome(reached, stopped), stop.alive)
+    else await client.finish(told, stop.alive)
     log.info({ jobId: job.id, runId: job.runId, status: reached.status }, 'job ended')
+  }
+
+  async function drop(why: unknown) {
+    const facts = { jobId: job.id, runId: job.runId, error: why }
+    const isCutShort = stop.reason()?.kind === 'agent-stopped' && stop.alive.aborted
+    if (isCutShort && job.kind === 'apply') {
+      log.error(facts, 'the server could not be told how an apply ended: it is told when this agent starts again')
+      return
+    }
+    const kept = await storeErroredState(settings.workDir, job.runId, journal.erroredState).catch(() => undefined)
+    log.warn({ ...facts, kept }, 'job dropped: its outcome did not reach the server')
+    // When the server is back it need not wait for the lease of a plan to run out.
+    if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
+    await journal.remove()
   }
 }
 
-async function runPhase(context: EngineContext, warm: boolean, { workDir, log }: JobSettings): Promise<FinishJob> {
+async function runPhase(context: EngineContext, warm: boolean): Promise<FinishJob> {
   const { job } = context
   if (job.kind === 'plan') return runPlan(context)
   if (!warm) await prepareColdApply(context)
-  return runApply(context, async (state) => {
-    const kept = await storeErroredState(workDir, job.runId, state)
-    log.error({ runId: job.runId, kept }, 'the state could not be stored; it is kept on this agent')
-  })
+  return runApply(context)
 }
 
 /** For an apply exactly three lines: the command line cuts as many off its log (see its `cloud` back end). */
@@ -108,7 +142,7 @@ function header(
 
 async function warnOfRefused({ environment, log }: EngineContext) {
   for (const key of environment.refused) {
-    await log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
+    log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { endProcessesOf } from './user-processes.ts'
 
@@ -15,10 +15,25 @@ export type LaunchSpec = {
   /** Numeric ids to run as, without any other group. */
   user?: { uid: number; gid: number }
   cgroup?: CgroupSpec
+  /** For an engine that changes things: it is interrupted, not killed, when the agent dies. */
+  orphan?: OrphanSpec
 }
 
 /** A cgroup of its own for a process: a folder to make, its settings, and the `cgroup.procs` to come back to. */
 export type CgroupSpec = { folder: string; home: string; settings: Record<string, string> }
+
+export type OrphanSpec = {
+  /** For the agent that comes next: the process id, the rest of the output, and the exit. */
+  pidFile: string
+  logFile: string
+  exitFile: string
+  /** It is there once the agent itself has interrupted the engine. */
+  interruptedFile: string
+  graceMs: number
+}
+
+/** After the end of an engine its pipes are waited for so long, in ms. */
+const LAST_OUTPUT_MS = 2_000
 
 /** How a process ended: one of code and signal is null. */
 export type Exit = { code: number | null; signal: NodeJS.Signals | null; outOfMemory?: true }
@@ -44,6 +59,7 @@ export type FromLauncher =
 
 const children = new Map<number, ChildProcess>()
 const cgroups = new Map<number, CgroupSpec>()
+const orphans = new Map<number, OrphanSpec>()
 
 // What a terminal sends to everything at once is the agent's to decide about.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
@@ -57,10 +73,57 @@ process.on('message', (message) => {
 
 // The agent is gone, however it ended: what it started must not go on behind the server's back.
 process.on('disconnect', () => {
-  for (const { pid } of children.values()) if (pid !== undefined) killGroup(pid)
-  for (const cgroup of cgroups.values()) endCgroup(cgroup)
-  process.exit()
+  for (const [id, child] of children) {
+    const orphan = orphans.get(id)
+    if (child.pid === undefined) children.delete(id)
+    else if (orphan !== undefined) interrupt(child, child.pid, orphan)
+    else {
+      signalGroup(child.pid, 'SIGKILL')
+      const cgroup = cgroups.get(id)
+      if (cgroup !== undefined) endCgroup(cgroup)
+    }
+  }
+  exitWhenIdle()
 })
+
+/** Lets an engine end what it is at and store its state. What it says is kept: on a broken pipe it would die. */
+function interrupt(child: ChildProcess, pid: number, { logFile, exitFile, interruptedFile, graceMs }: OrphanSpec) {
+  const log = openSync(logFile, 'a', 0o600)
+  for (const output of [child.stdout, child.stderr]) {
+    output?.removeAllListeners('data')
+    output?.on('data', (bytes: Buffer) => keep(log, bytes))
+    output?.resume()
+  }
+  const onExit = () => {
+    signalGroup(pid, 'SIGKILL')
+    // What has left its group may hold the pipes open.
+    setTimeout(onClose, LAST_OUTPUT_MS)
+  }
+  const onClose = () => {
+    writeFileSync(exitFile, JSON.stringify({ code: child.exitCode }), { mode: 0o600 })
+    children.forEach((other, id) => other === child && children.delete(id))
+    exitWhenIdle()
+  }
+  child.once('close', onClose)
+  if (child.exitCode !== null || child.signalCode !== null) return onExit()
+  child.once('exit', onExit)
+  // At a second interrupt the engine drops its state.
+  if (!existsSync(interruptedFile)) signalGroup(pid, 'SIGINT')
+  setTimeout(signalGroup, graceMs, pid, 'SIGKILL')
+}
+
+function keep(log: number, bytes: Buffer) {
+  try {
+    writeSync(log, bytes)
+  } catch {
+    // The disk is full. The engine goes on all the same.
+  }
+}
+
+function exitWhenIdle() {
+  for (const id of children.keys()) if (orphans.has(id)) return
+  process.exit()
+}
 
 async function clear(id: number, uid: number) {
   send({ id, event: 'cleared', left: await endProcessesOf([uid]) })
@@ -70,6 +133,7 @@ function launch(id: number, spec: LaunchSpec) {
   try {
     const output = spec.stdoutFile === undefined ? undefined : openSync(spec.stdoutFile, 'w', 0o600)
     try {
+      if (spec.orphan !== undefined) orphans.set(id, spec.orphan)
       follow(id, start(spec, output), spec.cgroup)
     } finally {
       if (output !== undefined) closeSync(output)
@@ -107,6 +171,8 @@ function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined)
   if (child.pid === undefined) return
   children.set(id, child)
   if (cgroup !== undefined) cgroups.set(id, cgroup)
+  const orphan = orphans.get(id)
+  if (orphan !== undefined) writeFileSync(orphan.pidFile, String(child.pid), { mode: 0o600 })
   send({ id, event: 'started', pid: child.pid })
   forward(id, 'stdout', child.stdout)
   forward(id, 'stderr', child.stderr)
@@ -116,6 +182,7 @@ function follow(id: number, child: ChildProcess, cgroup: CgroupSpec | undefined)
   })
   child.once('close', () => {
     children.delete(id)
+    orphans.delete(id)
     cgroups.delete(id)
     if (cgroup !== undefined) removeCgroup(cgroup)
     send({ id, event: 'closed' })
@@ -159,13 +226,14 @@ function sendFailure(id: number, error: unknown) {
 }
 
 function send(message: FromLauncher) {
-  // The agent may be going at this very moment, which the end of the channel tells.
-  if (process.connected) process.send?.(message, () => {})
+  // The agent may be going at this very moment, which the end of the channel tells. Without a callback a message that it is no
+  // longer there to take would end this process, and the engine with it.
+  if (process.connected) process.send?.(message, undefined, undefined, () => {})
 }
 
-function killGroup(pid: number) {
+function signalGroup(pid: number, signal: NodeJS.Signals) {
   try {
-    process.kill(-pid, 'SIGKILL')
+    process.kill(-pid, signal)
   } catch {
     // It has ended by itself.
   }

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentJob, JobCommand } from '@groundstate/contract/agent'
 import { LeaseLost, Refused, type JobClient } from './client.ts'
-import { Stopped } from './process.ts'
 
-const LONGEST_HOLD_MS = 25_000
+const LONGEST_HOLD_MS = 10_000
+/** A server gets at least this long to answer, in ms. */
+const LEAST_ANSWER_MS = 1_000
 /** The least time between two heartbeats, in ms, for a server that does not hold them. */
 const SHORTEST_BEAT_MS = 250
 
@@ -16,38 +17,47 @@ export type Lease = AsyncDisposable & {
   concluding(): void
 }
 
-type LeaseEvents = { onCommand: (command: 'cancel' | 'force-cancel') => void; onLost: (reason: Stopped) => void }
+export type LeaseEvents = {
+  onCommand: (command: 'cancel' | 'force-cancel') => void
+  /** The server could not be reached for the length of the lease. It may come back, and the lease with it. */
+  onCutOff: (why: string) => void
+  /** The server has given the job up; `isGone` says that it does not even know the job any more. */
+  onLost: (why: string, isGone: boolean) => void
+}
 
 /**
  * Keeps one heartbeat of a job waiting at the server, so that a command arrives at once.
  *
  * The agent counts the lease from when it sent the last answered heartbeat, the server from when that arrived. So the agent
- * gives up first.
+ * gives up first. Heartbeats go on all the same: a server that was away waits before it gives a job up.
  */
-export function holdLease(client: JobClient, job: AgentJob, { onCommand, onLost }: LeaseEvents): Lease {
+export function holdLease(
+  client: JobClient,
+  { leaseMs }: Pick<AgentJob, 'leaseMs'>,
+  { onCommand, onCutOff, onLost }: LeaseEvents,
+): Lease {
   const ended = new AbortController()
-  const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(job.leaseMs / 3))
-  let expiry = expireIn(job.leaseMs)
+  const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(leaseMs / 3))
+  const answerMs = Math.max(LEAST_ANSWER_MS, Math.floor(leaseMs / 3))
+  let expiry = expireIn(leaseMs)
   let concluding = false
 
   function expireIn(ms: number) {
-    return setTimeout(() => lose(`the server could not be reached for ${job.leaseMs} ms, the length of the lease`), ms)
-  }
-
-  function lose(why: string) {
-    ended.abort()
-    onLost(new Stopped('lease-lost', why))
+    return setTimeout(
+      () => onCutOff(`the server could not be reached for ${leaseMs / 1000} s, the length of the lease`),
+      ms,
+    )
   }
 
   async function beat() {
     let seen: JobCommand = 'continue'
     while (!ended.signal.aborted) {
       const sentAt = performance.now()
-      const command: JobCommand = await client.heartbeat(holdMs, seen, ended.signal)
+      const command: JobCommand = await client.heartbeat(holdMs, seen, { answerMs, signal: ended.signal })
       clearTimeout(expiry)
       if (ended.signal.aborted) return
       const elapsedMs = performance.now() - sentAt
-      expiry = expireIn(Math.max(0, job.leaseMs - elapsedMs))
+      expiry = expireIn(Math.max(0, leaseMs - elapsedMs))
       if (command !== seen && command !== 'continue') onCommand(command)
       else if (elapsedMs < SHORTEST_BEAT_MS)
         await delay(SHORTEST_BEAT_MS - elapsedMs, undefined, { signal: ended.signal })
@@ -56,9 +66,12 @@ export function holdLease(client: JobClient, job: AgentJob, { onCommand, onLost 
   }
 
   const beating = beat().catch((error: unknown) => {
+    clearTimeout(expiry)
     if (ended.signal.aborted) return
-    if (error instanceof LeaseLost || error instanceof Refused) return concluding ? undefined : lose(error.message)
-    lose(`heartbeats failed: ${String(error)}`)
+    const isRefused = error instanceof LeaseLost || error instanceof Refused
+    if (isRefused && concluding) return
+    const isGone = error instanceof LeaseLost && error.isGone
+    onLost(reasonOf(error), isGone)
   })
 
   return {
@@ -71,4 +84,10 @@ export function holdLease(client: JobClient, job: AgentJob, { onCommand, onLost 
       clearTimeout(expiry)
     },
   }
+}
+
+function reasonOf(error: unknown) {
+  if (error instanceof LeaseLost && !error.isGone)
+    return 'the server has given it up, since no sign of life had reached it in time'
+  return error instanceof LeaseLost || error instanceof Refused ? error.message : `heartbeats failed: ${String(error)}`
 }

@@ -1,14 +1,13 @@
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+
 /** The bytes that the server puts around a log, 0x02 and 0x03: the command line takes them for its beginning and end. */
 const MARKS = [0x02, 0x03]
 const FLUSH_MS = 100
 const FLUSH_BYTES = 64 * 1024
 const LARGEST_CHUNK = 1024 * 1024
-/** What may wait unsent before the engine is held back, in bytes. */
-const BACKLOG = 8 * 1024 * 1024
 
-export type LogStream = {
-  /** Takes output; a promise only when the server is behind, to be awaited before more is given. */
-  write: (output: Buffer | string) => Promise<void> | void
+export type LogStream = Disposable & {
+  write: (output: Buffer | string) => void
   /** Sends what is left; resolves when the server has all of it. */
   close: () => Promise<void>
 }
@@ -16,6 +15,8 @@ export type LogStream = {
 type LogOptions = {
   /** Stores bytes at an offset and answers the size stored; rejects when that cannot succeed any more. */
   append: (offset: number, bytes: Buffer) => Promise<number>
+  /** Keeps all of the log until the job is over: the server may be away for longer than memory lasts, or the agent may die. */
+  file: string
   /** Output beyond this is dropped, and a line says so, in bytes. */
   limitBytes: number
 }
@@ -24,27 +25,29 @@ type LogOptions = {
  * The log of one phase as it goes to the server: text alone, which the server frames for its readers.
  *
  * Chunks go out one after the other, by offset, so that a repeated one does no harm: the first at once, then what has
- * gathered every 100 ms, or 64 KB if that is sooner.
+ * gathered every 100 ms, or 64 KB if that is sooner. A server that is behind, or away, does not hold the engine back.
  */
-export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
-  let pending: Buffer[] = []
-  let pendingBytes = 0
+export function openLogStream({ append, file, limitBytes }: LogOptions): LogStream {
+  let descriptor: number | undefined = openSync(file, 'a+', 0o600)
   let taken = 0
+  /** What the file has, and what the server has of it. */
+  let stored = 0
   let offset = 0
   let lastSentAt = -FLUSH_MS
   let sending: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let failure: { error: unknown } | undefined
   let closed = false
-  let truncated = false
+  /** Nothing more is taken: the limit is reached, or the disk is full. */
+  let ended = false
 
   function schedule() {
-    if (sending !== undefined || failure !== undefined || pendingBytes === 0) return
-    const waitMs = closed || pendingBytes >= FLUSH_BYTES ? 0 : lastSentAt + FLUSH_MS - performance.now()
+    if (sending !== undefined || failure !== undefined || descriptor === undefined || stored === offset) return
+    const waitMs = closed || stored - offset >= FLUSH_BYTES ? 0 : lastSentAt + FLUSH_MS - performance.now()
     if (waitMs <= 0) {
       clearTimeout(timer)
       timer = undefined
-      sending = sendNext().finally(() => {
+      sending = sendNext(descriptor).finally(() => {
         sending = undefined
         schedule()
       })
@@ -56,52 +59,49 @@ export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
     schedule()
   }
 
-  async function sendNext() {
-    const all = Buffer.concat(pending)
-    const chunk = all.subarray(0, LARGEST_CHUNK)
-    pending = all.length > chunk.length ? [all.subarray(chunk.length)] : []
-    pendingBytes = all.length - chunk.length
+  async function sendNext(from: number) {
     lastSentAt = performance.now()
     try {
+      const space = Buffer.allocUnsafe(Math.min(LARGEST_CHUNK, stored - offset))
+      const chunk = space.subarray(0, readSync(from, space, 0, space.length, offset))
       const size = await append(offset, chunk)
       if (size !== offset + chunk.length)
         throw new Error(`the server has ${size} bytes of the log, not those it was sent`)
       offset = size
     } catch (error) {
       failure = { error }
-      pending = []
-      pendingBytes = 0
     }
   }
 
   function take(bytes: Buffer) {
-    pending.push(bytes)
-    pendingBytes += bytes.length
+    if (descriptor === undefined) return
+    try {
+      for (let at = 0; at < bytes.length;) {
+        const written = writeSync(descriptor, bytes, at)
+        at += written
+        stored += written
+      }
+    } catch {
+      // The disk is full. An apply must not fail for its log.
+      ended = true
+    }
     schedule()
   }
 
-  function write(output: Buffer | string): Promise<void> | void {
-    if (closed || truncated || failure !== undefined) return
-    const bytes = withoutMarks(Buffer.from(output))
-    const room = limitBytes - taken
-    taken += bytes.length
-    if (bytes.length > room) {
-      truncated = true
-      take(bytes.subarray(0, room))
-      take(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run goes on.\n`))
-    } else take(bytes)
-    if (pendingBytes > BACKLOG) return drained()
-  }
-
   const isSending = () => sending !== undefined
-  const isBehind = () => isSending() && pendingBytes > BACKLOG
-
-  async function drained() {
-    while (isBehind()) await sending
-  }
 
   return {
-    write,
+    write(output) {
+      if (closed || ended || failure !== undefined) return
+      const bytes = withoutMarks(Buffer.from(output))
+      const room = limitBytes - taken
+      taken += bytes.length
+      if (bytes.length > room) {
+        ended = true
+        take(bytes.subarray(0, room))
+        take(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run goes on.\n`))
+      } else take(bytes)
+    },
     async close() {
       if (!closed) {
         closed = true
@@ -110,11 +110,17 @@ export function openLogStream({ append, limitBytes }: LogOptions): LogStream {
       while (isSending()) await sending
       if (failure !== undefined) throw failure.error
     },
+    [Symbol.dispose]() {
+      closed = true
+      clearTimeout(timer)
+      if (descriptor !== undefined) closeSync(descriptor)
+      descriptor = undefined
+    },
   }
 }
 
 /** The engine's own marks would end the log for its reader: they become spaces. */
-function withoutMarks(bytes: Buffer): Buffer {
+export function withoutMarks(bytes: Buffer): Buffer {
   for (const mark of MARKS) {
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) bytes[at] = 0x20
   }

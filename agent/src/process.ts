@@ -1,10 +1,11 @@
+import { writeFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import type { Exit, LaunchSpec } from './launcher-process.ts'
 import type { Launcher } from './launcher.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** Why a job was told to stop. */
-export type StopKind = 'canceled' | 'force-canceled' | 'time-limit' | 'lease-lost' | 'agent-stopped'
+export type StopKind = 'canceled' | 'force-canceled' | 'time-limit' | 'lease-lost' | 'cut-off' | 'agent-stopped'
 
 /** The reason with which a job's signals abort. */
 export class Stopped extends Error {
@@ -43,11 +44,12 @@ export async function runProcess(
   stop.kill.throwIfAborted()
   stop.interrupt.throwIfAborted()
   const { pid, stdout, stderr, exited, closed } = await launcher.launch(spec)
-  watchdog.hold(pid)
+  watchdog.hold(pid, spec.orphan?.graceMs)
 
   const timers: NodeJS.Timeout[] = []
   const kill = () => signalGroup(pid, 'SIGKILL')
   const interrupt = () => {
+    if (spec.orphan !== undefined) writeFileSync(spec.orphan.interruptedFile, '')
     signalGroup(pid, 'SIGINT')
     const graceMs = stop.graceMs()
     timers.push(

@@ -21,7 +21,7 @@ export class EngineFailed extends Error {
   }
 }
 
-type EngineRun = Pick<ProcessSpec, 'onOutput' | 'stdoutFile'> & {
+type EngineRun = Pick<ProcessSpec, 'onOutput' | 'stdoutFile' | 'orphan'> & {
   /** Without what would change the output: for commands whose output is parsed. */
   quiet?: boolean
 }

@@ -58,6 +58,8 @@ export type FolderLimits = {
 export type FolderOwners = {
   caches: PluginCaches
   users: (ReturnType<typeof createIdPool> & { clear: (uid: number) => Promise<void> }) | undefined
+  /** Roots of folders in which an engine may still work that an earlier agent has started. */
+  inUse?: ReadonlySet<string>
 }
 
 /**
@@ -91,8 +93,16 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
     await Promise.all(due.map(([, { folder }]) => remove(folder)))
   }
 
+  /** Removes a folder that was in use when the agent started. */
+  async function removeLeft({ root, tmp, uid }: { root: string; tmp: string; uid?: number | undefined }) {
+    if (uid !== undefined) await users?.clear(uid)
+    for (const path of [root, tmp]) await rm(path, { recursive: true, force: true })
+    if (uid !== undefined) users?.free(uid)
+  }
+
   return {
     remove,
+    removeLeft,
     sweep,
     warmRunIds: () => [...kept.keys()].slice(-100),
 
@@ -161,10 +171,11 @@ export async function handOver(path: string, { user }: Pick<RunFolder, 'user'>) 
   if (user !== undefined) await chown(path, user.uid, user.gid)
 }
 
-async function readKept(parent: string, { caches, users }: FolderOwners): Promise<Map<string, Kept>> {
+async function readKept(parent: string, { caches, users, inUse }: FolderOwners): Promise<Map<string, Kept>> {
   const kept = new Map<string, Kept>()
   for (const name of await readdir(parent)) {
     const root = join(parent, name)
+    if (inUse?.has(root)) continue
     const text = await readFile(join(root, KEPT), 'utf8').catch(() => '{}')
     const facts = keptFacts.safeParse(parseJson(text))
     const { uid } = facts.data ?? {}

@@ -1,5 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { usersAtWork } from './user-processes.ts'
 import { claimWorkDir } from './work-dir.ts'
 
 /** Numeric ids without an entry in /etc/passwd: the user of one run, the group of its organization. */
@@ -35,11 +36,22 @@ export async function freeIds(firstId: number | undefined): Promise<{ first: num
   return `no ${BLOCK_SIZE} user ids from ${firstId ?? FIRST_IDS[0]} on are free here`
 }
 
-/** Claims a block of ids for as long as this process lives. A text says why there is none. */
-export async function claimIds(firstId: number | undefined, registry = REGISTRY): Promise<IdBlock | string> {
+/**
+ * Claims a block of ids for as long as this process lives. A text says why there is none. The block that the agent had last is
+ * the first choice, since the folders that it keeps belong to its ids. A block in which something runs is the last one: that may
+ * be an engine whose agent has died, and which stores its state.
+ */
+export async function claimIds(
+  firstId: number | undefined,
+  { registry = REGISTRY, last }: { registry?: string; last?: number | undefined } = {},
+): Promise<IdBlock | string> {
   const blocks = await freeIds(firstId)
   if (typeof blocks === 'string') return blocks
-  for (const { first, size } of blocks) {
+  const atWork = usersAtWork()
+  const isAtWork = ({ first, size }: (typeof blocks)[number]) =>
+    atWork.some((uid) => uid >= first && uid < first + size)
+  const rank = (block: (typeof blocks)[number]) => (block.first === last ? 0 : isAtWork(block) ? 2 : 1)
+  for (const { first, size } of blocks.toSorted((a, b) => rank(a) - rank(b))) {
     const folder = join(registry, String(first))
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -52,9 +64,9 @@ export async function claimIds(firstId: number | undefined, registry = REGISTRY)
   return 'other agents of this machine have all the user ids'
 }
 
-/** Gives ids out of a block, each to one holder at a time. */
-export function createIdPool({ first, size }: { first: number; size: number }) {
-  const used = new Set<number>()
+/** Gives ids out of a block, each to one holder at a time; those in `held` have one already. */
+export function createIdPool({ first, size }: { first: number; size: number }, held: Iterable<number> = []) {
+  const used = new Set(held)
   let next = 0
   return {
     /** Round the block, so that an id rests as long as can be. Throws when all are in use. */

@@ -194,6 +194,24 @@ test('an agent that stops lets its jobs finish and takes no more', async () => {
   expect(later.log()).toBe('')
 })
 
+test('an agent whose token is revoked lets its jobs finish, and ends with an error that says so', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { enginePath: await deafEngine(), concurrency: 2, drainTimeoutMs: 1 })
+  const plan = server.submit({ configuration: configuration(''), graceMs: 200 })
+  await plan.logged(/pid=\d/)
+  await expect.poll(() => server.claims()).toBe(1)
+
+  server.revokeToken()
+  const later = server.submit({ configuration: configuration('') })
+  await expect.poll(() => server.claims()).toBe(0)
+  plan.command('cancel')
+  const planned = await plan.finished
+
+  expect(planned).toMatchObject({ status: 'canceled' })
+  await expect(agent.ended).rejects.toThrow('the server does not accept the agent token')
+  expect(later.log()).toBe('')
+})
+
 test('an agent that must go hands its plans back', async () => {
   const { agent, plan, pid } = await startDeafPlan({ graceMs: 60_000 })
 

@@ -17,9 +17,18 @@ export async function endProcessesOf(uids: readonly number[]): Promise<number[]>
   }
 }
 
-/** By the ids in `status`: the owner of a process's folder is root when the process has made itself unreadable. */
 function processesOf(uids: readonly number[]): number[] {
-  const wanted = new Set(uids.map(String))
+  const wanted = new Set(uids)
+  return listProcesses().flatMap((process) => (process.uids.some((uid) => wanted.has(uid)) ? [process.pid] : []))
+}
+
+/** The users that have processes. */
+export function usersAtWork(): number[] {
+  return [...new Set(listProcesses().flatMap(({ uids }) => uids))]
+}
+
+/** By the ids in `status`: the owner of a process's folder is root when the process has made itself unreadable. */
+function listProcesses(): { pid: number; uids: number[] }[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
     let status = ''
@@ -31,7 +40,7 @@ function processesOf(uids: readonly number[]): number[] {
     // A zombie has ended too; its parent need not be ours.
     if (status === '' || /^State:\s+[ZX]/m.test(status)) return []
     const ids = /^Uid:\s+(\d+)\s+(\d+)\s+(\d+)/m.exec(status)?.slice(1) ?? []
-    return ids.some((id) => wanted.has(id)) ? [Number(name)] : []
+    return [{ pid: Number(name), uids: ids.map(Number) }]
   })
 }
 

@@ -39,7 +39,7 @@ export async function enterFolder(jobContext: JobContext, folder: RunFolder): Pr
   if (problem !== undefined) throw new Error(`the working directory "${job.workingDirectory}" ${problem}`)
   await writeCliConfig(folder.cliConfig, {
     apiUrl: agent.apiUrl,
-    token: job.token,
+    token: job.engineToken,
     hostNames: job.hostNames,
   })
   await handOver(folder.cliConfig, folder)
@@ -79,6 +79,6 @@ export async function runInit(context: EngineContext) {
     return pinned ? init() : initAndShare()
   })
   if (code === 0) return
-  await log.write(Buffer.concat(said))
+  log.write(Buffer.concat(said))
   throw new EngineFailed('init', code)
 }

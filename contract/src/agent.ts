@@ -2,8 +2,8 @@ import { z } from 'zod'
 
 /**
  * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own,
- * since the public API documents none. An agent has an agent token of its pool. Each job brings a short-lived job
- * token, which the agent and its engine use until the job ends.
+ * since the public API documents none. An agent has an agent token of its pool. Each job brings two short-lived tokens:
+ * the job's own for the agent, which opens this protocol alone, and one for the engine, which opens the public API as the run.
  *
  * | Request | Token | Answer |
  * |---|---|---|
@@ -20,14 +20,15 @@ import { z } from 'zod'
  * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
  * | `POST /task-requests/:requestId/answer` `answerTaskRequestBody` | request | 204; may be repeated |
  *
- * Every request may be repeated: the agent does so without an answer and after a 5xx, until its lease has expired. A
- * claim whose connection closes before the answer must not take a job.
+ * Every request may be repeated: the agent does so without an answer and after a 5xx. A claim whose connection closes before
+ * the answer must not take a job.
  *
  * A task request is the request of a run task whose receiver only the agent's network reaches. The agent sends it once, as it
  * is, and reports what came back. It is answered 401 once nobody waits for that any more.
  *
- * Once a lease is lost, all requests of the job are answered 409 (401 when its token is gone). The agent then kills the
- * engine and drops the job.
+ * Once a lease is lost, the heartbeats of the job are answered 409, and so is everything else of a plan: the agent kills the
+ * engine and drops it. The agent of an apply interrupts the engine. For a day the server still takes the rest of the log, the
+ * errored state and the result of an apply. They don't change how its run has ended. When the job is gone the answer is 401.
  */
 export const AGENT_API = '/api/agent/v1'
 
@@ -80,9 +81,11 @@ export const agentJob = z.object({
    * applied, even on the same agent.
    */
   planJobId: z.string().optional(),
-  /** The bearer token of this job: for the agent protocol, and for the public API as this run. */
+  /** The bearer token of this job for the agent protocol. The engine must not see it. */
   token: z.string(),
-  /** The lease is lost when no heartbeat arrives for this time, in ms. */
+  /** The bearer token of the engine, for the public API as this run. */
+  engineToken: z.string(),
+  /** The lease of this job is lost when no heartbeat arrives for this time, in ms. */
   leaseMs: z.int(),
   runId: z.string(),
   /**

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Actor } from './auth/actor.ts'
 import { type Blobs, type BlobsConfig, createBlobs } from './blobs/blobs.ts'
 import { type Config, isLoopbackHost } from './config.ts'
+import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
 import { createEvents, type Events, type Reaction } from './events/events.ts'
 import { newId } from './ids.ts'
@@ -29,6 +30,7 @@ export type App = {
   workers: Workers
   outbound: Outbound
   log: Log
+  /** The time of the database, which all replicas share. */
   now: () => Date
   newId: (prefix: string) => string
 }
@@ -54,6 +56,7 @@ export async function createApp(
   await using stack = new AsyncDisposableStack()
   const secret = await loadSecret(config.dataDir, config.secret)
   const db = stack.adopt(createDb(options.databaseUrl), (pool) => pool.destroy())
+  const clock = stack.use(await createDatabaseClock(db, options.log))
   const blobs = stack.use(await createBlobs({ secret, store: blobStore(config) }))
   const signals = stack.use(await createSignals(options.databaseUrl))
   const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { runsJobs: options.runsJobs }))
@@ -79,7 +82,7 @@ export async function createApp(
     workers,
     outbound,
     log: options.log,
-    now: () => new Date(),
+    now: clock.now,
     newId,
     ...overrides,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),

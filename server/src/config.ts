@@ -153,6 +153,10 @@ export const SETTINGS = {
     schema: milliseconds.default(30_000),
     doc: 'time between the interrupt that cancels a run and the moment a forced cancel is allowed, in ms',
   },
+  LEASE: {
+    schema: integer(1000, 3_600_000).default(30_000),
+    doc: 'time without a sign of life after which the agent of a plan is taken to be gone, in ms; that of an apply gets four times as long',
+  },
   LOG_LIMIT: {
     schema: integer(1, 2 ** 31 - 1).default(100_000_000),
     doc: 'bytes of output to keep of a plan or an apply; the rest is dropped, and a line in the log says so',

@@ -32,6 +32,8 @@ export type TestJob = {
   command: (command: Command) => void
   /** From now on the job's token is refused, as after a lost lease. */
   loseLease: () => void
+  /** From now on heartbeats are refused and the engine's token is void, but what comes late is still taken, as of an apply. */
+  giveUp: () => void
   /** The lease will be lost at the last moment, when the outcome arrives. */
   refuseOutcome: () => void
   /** Resolves when the agent has handed the job back. */
@@ -44,6 +46,7 @@ type JobRecord = TestJob & {
   bytes: Buffer
   wanted: Command
   lost: boolean
+  givenUp: boolean
   refusesOutcome: boolean
   /** Its outcome has arrived. */
   ended: boolean
@@ -68,6 +71,8 @@ export type ProtocolServer = AsyncDisposable & {
   /** Drops every connection and refuses new ones until `resume`, on the same port. */
   pause: () => Promise<void>
   resume: () => Promise<void>
+  /** From now on the agent token is refused, by claims that wait too. */
+  revokeToken: () => void
   claims: () => number
   registrations: () => number
 }
@@ -83,9 +88,10 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const waiting: ((job: JobRecord | undefined) => void)[] = []
   const tasks = createTaskQueue()
   const api = createWorkspaceApi((token) =>
-    [...jobs.values()].find((record) => record.job.token === token && !record.lost),
+    [...jobs.values()].find((record) => record.job.engineToken === token && !record.lost && !record.givenUp),
   )
   let registrations = 0
+  let revoked = false
   let sequence = 0
   const listener = () => (tls === undefined ? createServer(handle) : createHttpsServer(tls, handle))
   let server: Server = listener()
@@ -127,13 +133,16 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       return tasks.answer(request, response, { id: id ?? '', token, body })
     if (noun === 'agents') {
       const { waitMs } = claimBody.parse(JSON.parse(body.toString()))
-      const record = queue.shift() ?? (await nextJob(waitMs, request))
+      const record = revoked ? undefined : (queue.shift() ?? (await nextJob(waitMs, request)))
+      if (isRevoked()) return void response.writeHead(401).end()
       return record === undefined ? void response.writeHead(204).end() : sendJson(response, record.job)
     }
     const record = jobs.get(id ?? '')
     if (record === undefined || record.lost || record.job.token !== token) return void response.writeHead(409).end()
     await answerJob(record, { request, response, target, verb: verb ?? '', kind: kind ?? '', body })
   }
+
+  const isRevoked = () => revoked
 
   function nextJob(waitMs: number, request: IncomingMessage): Promise<JobRecord | undefined> {
     return new Promise((resolve) => {
@@ -161,6 +170,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       id: `job-${sequence}`,
       kind: 'plan',
       token: `job-token-${sequence}`,
+      engineToken: `engine-token-${sequence}`,
       leaseMs: 30_000,
       runId: `run-${sequence}`,
       organizationId: 'org-acme',
@@ -202,6 +212,10 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     api,
     submit,
     tasks,
+    revokeToken() {
+      revoked = true
+      for (const wake of waiting.splice(0)) wake(undefined)
+    },
     claims: () => waiting.length,
     registrations: () => registrations,
     async pause() {
@@ -232,7 +246,7 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
     case 'heartbeat': {
       const { waitMs, seen } = heartbeatBody.parse(JSON.parse(body.toString()))
       if (record.wanted === seen) await commandChange(record, waitMs)
-      if (record.lost) return void response.writeHead(409).end()
+      if (record.lost || record.givenUp) return void response.writeHead(409).end()
       return sendJson(response, { command: record.wanted })
     }
     case 'log': {
@@ -292,6 +306,7 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     bytes: Buffer.alloc(0),
     wanted: 'continue',
     lost: false,
+    givenUp: false,
     refusesOutcome: false,
     ended: false,
     onLog: new Set(),
@@ -318,6 +333,10 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     },
     refuseOutcome() {
       record.refusesOutcome = true
+    },
+    giveUp() {
+      record.givenUp = true
+      for (const wake of record.onCommand) wake()
     },
     loseLease() {
       record.lost = true

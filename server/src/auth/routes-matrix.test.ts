@@ -70,7 +70,7 @@ const LEVELS: readonly ActorName[] = ['member', 'read', 'plan', 'write', 'admin'
  */
 function actorsOf(word: string): readonly ActorName[] {
   if (word === 'people') return ['stranger', 'site', ...LEVELS]
-  if (word === 'any') return ACTORS.filter((name) => !['none', 'bad', 'task'].includes(name))
+  if (word === 'any') return ACTORS.filter((name) => !['none', 'bad', 'task', 'job'].includes(name))
   const actor = ACTORS.find((name) => name === word.replace('+', ''))
   if (!actor) throw new Error(`the table has ${word}, which is no actor`)
   if (actor === word) return [actor]
@@ -86,7 +86,7 @@ function expected(line: string): Record<ActorName, Expected> {
   return record((actor) => {
     if (line === 'public') return 'as all'
     if (passes.has(actor)) return 'passes'
-    if (actor === 'none' || actor === 'bad' || actor === 'task') return 401
+    if (actor === 'none' || actor === 'bad' || actor === 'task' || actor === 'job') return 401
     return sees.has(actor) ? 403 : refusal
   })
 }

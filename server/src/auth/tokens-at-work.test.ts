@@ -21,7 +21,7 @@ async function createSource({ user, organization }: Pick<RunSetting, 'user' | 'o
 
 /** What the engine asks for one after the other to read another workspace's state, with the run's token. */
 async function readFromRun(source: { id: string; name: string }, organization = consumer.organization) {
-  const get = async (url: string) => (await app.request({ url: `/api/v2${url}`, token: job.token })).status
+  const get = async (url: string) => (await app.request({ url: `/api/v2${url}`, token: job.engineToken })).status
   return [
     await get(`/organizations/${organization}/workspaces/${source.name}`),
     await get(`/workspaces/${source.id}/current-state-version`),
@@ -33,7 +33,7 @@ describe("a run's token", () => {
   test('reads the state of its own workspace', async () => {
     expect(job.runId).toBe(run)
 
-    const own = await app.request({ url: `/api/v2/workspaces/${consumer.workspaceId}`, token: job.token })
+    const own = await app.request({ url: `/api/v2/workspaces/${consumer.workspaceId}`, token: job.engineToken })
 
     expect(own.status).toBe(200)
   })
@@ -63,7 +63,7 @@ describe("a run's token", () => {
     await source.request('POST', `/workspaces/${source.id}/relationships/remote-state-consumers`, {
       data: [{ type: 'workspaces', id: consumer.workspaceId }],
     })
-    const asRun = stateClient(app, source, job.token)
+    const asRun = stateClient(app, source, job.engineToken)
 
     expect(await readFromRun(source)).toEqual([200, 200, 200])
     expect((await asRun.request('GET', `/workspaces/${source.id}/vars`)).status).toBe(404)

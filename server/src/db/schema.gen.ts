@@ -18,9 +18,12 @@ export type Schema = {
     ended_at: Timestamp | null
     id: string
     kind: 'plan' | 'apply'
+    late_result_at: Timestamp | null
     lease_expires_at: Timestamp | null
+    lease_ms: Generated<number>
     leased_at: Timestamp | null
     log_base: Generated<number>
+    lost_at: Timestamp | null
     organization_id: string
     phase_id: string
     preferred_agent_id: string | null
@@ -60,6 +63,7 @@ export type Schema = {
     last_ping_at: Timestamp
     name: string
     os: string
+    token_id: string | null
     version: string
   }
   audit_events: {

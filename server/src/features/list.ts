@@ -5,6 +5,7 @@ import type { JobHandler } from '../jobs/handler.ts'
 import { agentPoolLoaders } from './agents/agent-pools/includes.ts'
 import { agentPoolRoutes } from './agents/agent-pools/routes.ts'
 import { agentTokenRoutes } from './agents/agent-pools/token-routes.ts'
+import { agentReactions } from './agents/agents/reactions.ts'
 import { agentRoutes } from './agents/agents/routes.ts'
 import { accountRoutes } from './identity/account/routes.ts'
 import { twoFactorRoutes } from './identity/account/two-factor-routes.ts'
@@ -163,6 +164,7 @@ export const ROUTES: readonly Routes[] = [
 
 /** What areas do about what happens below them, in this order. */
 export const REACTIONS: readonly Reaction[] = [
+  ...agentReactions,
   ...taskReactions,
   ...taskRequestReactions,
   ...stateVersionReactions,

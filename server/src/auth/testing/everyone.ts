@@ -8,8 +8,8 @@ import { createThings, fill, type Things } from './things.ts'
 /**
  * The actors of the test: nobody, somebody with a bad token, people of other organizations, people of this organization
  * with each level of access to one workspace, its owner and the site's administrator; then one token of each kind that
- * belongs to no person. The tokens of the team (which may write), of the run and of the task result belong to that
- * workspace.
+ * belongs to no person. The tokens of the team (which may write), of the run (its engine's), of the job (its agent's) and of the task
+ * result belong to that workspace.
  */
 export const ACTORS = [
   'none',
@@ -26,6 +26,7 @@ export const ACTORS = [
   'org',
   'agent',
   'run',
+  'job',
   'task',
   'audit',
 ] as const

@@ -17,7 +17,7 @@ export type Things = {
    */
   ids: Record<string, string> & { workspaces: string }
   /** Tokens that belong to things, not to people. */
-  tokens: Record<'org' | 'agent' | 'run' | 'task' | 'audit', string>
+  tokens: Record<'org' | 'agent' | 'run' | 'job' | 'task' | 'audit', string>
 }
 
 type Setting = {
@@ -180,7 +180,8 @@ export async function createThings(app: TestApp, { owner, organization, bystande
       org: await secret(`${inside}/authentication-token`),
       audit: await secret(`${inside}/authentication-token?token=audit-trails`),
       agent: agentToken.attributes.token,
-      run: job.token,
+      run: job.engineToken,
+      job: job.token,
       task: payload.access_token,
     },
   }

@@ -2,9 +2,11 @@ import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
+import { endAgentSessions } from '../agents/end-sessions.ts'
 import { requireAgentPool } from './access.ts'
 import { agentPoolAudit } from './audit.ts'
 import * as store from './store.ts'
+import { listTokenIds } from './token-store.ts'
 
 /** Throws `conflict` while the pool is in use: runs would wait for its agents for ever. */
 export async function deleteAgentPool(ctx: Ctx, id: string) {
@@ -14,6 +16,7 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
     await audited(ctx, event, async (ctx) => {
       const users = await store.listPoolUsage(ctx.db, ctx.actor, id)
       if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
+      await endAgentSessions(ctx, await listTokenIds(ctx.db, id))
       await store.deleteAgentPool(ctx.db, id)
     })
   } catch (error) {

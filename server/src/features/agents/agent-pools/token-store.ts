@@ -18,6 +18,11 @@ export async function listTokens(db: Db, poolId: string, page: Page) {
   return { rows, total: count.total }
 }
 
+export async function listTokenIds(db: Db, poolId: string) {
+  const rows = await db.selectFrom('tokens').select('id').where('agent_pool_id', '=', poolId).execute()
+  return rows.map(({ id }) => id)
+}
+
 /** The user as whom the tokens of the owners team act. */
 export async function findOwnersAccount(db: Db, organizationId: string) {
   const row = await db

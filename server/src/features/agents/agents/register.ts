@@ -20,6 +20,7 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
   const agent = {
     ...input,
     agent_pool_id: actor.agentPoolId,
+    token_id: actor.tokenId,
     ip_address: ctx.request?.address ?? null,
     last_ping_at: ctx.now(),
   }

@@ -107,3 +107,13 @@ export async function markExited(db: Db, id: string, now: Date) {
 export async function deleteAgent(db: Db, id: string) {
   await db.deleteFrom('agents').where('id', '=', id).execute()
 }
+
+/** Marks the agents that have registered with one of these tokens as exited. */
+export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now: Date) {
+  await tx
+    .updateTable('agents')
+    .set({ exited_at: now })
+    .where('token_id', '=', sql<string>`any(${tokenIds})`)
+    .where('exited_at', 'is', null)
+    .execute()
+}

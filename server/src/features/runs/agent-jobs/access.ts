@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { conflict, unauthorized } from '../../../errors.ts'
+import { LATE_MS } from '../plans/log.ts'
 import { findJob, type Job } from './store.ts'
 
 /** The job, running or not. Throws `unauthorized` when the token is not the job's. */
@@ -15,6 +16,19 @@ export async function requireJob(ctx: Ctx, id: string, token: string | undefined
   const job = await requireAnyJob(ctx, id, token)
   checkRunning(job)
   return job
+}
+
+/** A job whose agent may send its log and its files: a running one, or an apply that was lost. Throws `conflict`. */
+export async function requireOpenJob(ctx: Ctx, id: string, token: string | undefined): Promise<Job> {
+  const job = await requireAnyJob(ctx, id, token)
+  if (!acceptsLate(job, ctx.now())) checkRunning(job)
+  return job
+}
+
+/** Whether the job is an apply whose agent was away for longer than its lease, and may still tell how it has ended. */
+export function acceptsLate(job: Pick<Job, 'kind' | 'lost_at' | 'late_result_at'>, now: Date) {
+  const { kind, lost_at: lostAt, late_result_at: resultAt } = job
+  return kind === 'apply' && lostAt !== null && resultAt === null && now.getTime() - lostAt.getTime() < LATE_MS
 }
 
 export function checkRunning(job: Pick<Job, 'id' | 'status'>) {

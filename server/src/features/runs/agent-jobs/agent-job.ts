@@ -3,19 +3,20 @@ import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
 import type { QueuedJob } from './claim-store.ts'
-import { LEASE_MS } from './lease.ts'
+import { leaseLength } from './lease.ts'
 
 type Parts = {
   queued: QueuedJob
   locked: Omit<LockedRun, 'job'> & { job: LockedJob }
   token: string
+  engineToken: string
   variables: z.input<typeof agentJob>['variables']
 }
 
 /** A job as the agent receives it. */
 export function agentJobDocument(
   { baseUrl, config }: Pick<Ctx, 'baseUrl' | 'config'>,
-  { queued, locked, token, variables }: Parts,
+  { queued, locked, token, engineToken, variables }: Parts,
 ): AgentJob {
   const { run, job, plan } = locked
   return agentJob.parse({
@@ -23,7 +24,8 @@ export function agentJobDocument(
     kind: job.kind,
     ...(job.kind === 'apply' && plan.job_id !== null && { planJobId: plan.job_id }),
     token,
-    leaseMs: LEASE_MS,
+    engineToken,
+    leaseMs: leaseLength(config, job.kind),
     runId: run.id,
     ...pageUrl(baseUrl, queued, run),
     organizationId: locked.workspace.organization_id,

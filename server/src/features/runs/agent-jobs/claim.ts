@@ -10,7 +10,7 @@ import { readLockedRun } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
 import { lockLimits, lockNextJob, type Wish } from './claim-store.ts'
-import { LEASE_MS } from './lease.ts'
+import { leaseLength } from './lease.ts'
 import { insertNotice } from './log-store.ts'
 import * as store from './store.ts'
 
@@ -35,10 +35,11 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | undefin
     if (!hasJob(locked)) return undefined
 
     const token = newTokenText()
+    const engineToken = newTokenText()
     const variables = await openVariables(ctx, locked, queued.project_id)
     if (!variables) return undefined
-    await lease(ctx, locked, { agent: wish.agent, token, jobId: queued.job_id })
-    return agentJobDocument(ctx, { queued, locked, token, variables })
+    await lease(ctx, locked, { agent: wish.agent, token, engineToken, jobId: queued.job_id })
+    return agentJobDocument(ctx, { queued, locked, token, engineToken, variables })
   })
 }
 
@@ -74,12 +75,11 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
   if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
-type Lease = { agent: store.ClaimingAgent; token: string; jobId: string }
+type Lease = { agent: store.ClaimingAgent; token: string; engineToken: string; jobId: string }
 
-async function lease(ctx: TransactionCtx, locked: JobRun, { agent, token, jobId }: Lease) {
+async function lease(ctx: TransactionCtx, locked: JobRun, { agent, token, engineToken, jobId }: Lease) {
   const { run, workspace, job } = locked
   const now = ctx.now()
-  const hash = tokenHash(token)
   const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS
   await applyChange(ctx, locked, {
     job: 'running',
@@ -89,16 +89,16 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { agent, token, jobId 
       store.leaseUpdate(ctx.db, {
         jobId,
         agent,
-        tokenHash: hash,
+        tokenHash: tokenHash(token),
         now,
-        expiresAt: new Date(now.getTime() + LEASE_MS),
+        leaseMs: leaseLength(ctx.config, job.kind),
         // A second attempt appends to the log of the first one, which readers have seen.
         continues: job.attempt > 1 ? locked[job.kind].id : undefined,
       }),
       store.tokenInsert(ctx.db, {
         id: ctx.newId('at'),
         kind: 'run',
-        hash,
+        hash: tokenHash(engineToken),
         organization_id: run.organization_id,
         workspace_id: run.workspace_id,
         run_id: run.id,

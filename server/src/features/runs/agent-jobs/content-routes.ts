@@ -7,7 +7,7 @@ import { bearerToken } from '../../../auth/authenticate.ts'
 import { invalidParameter, notFound } from '../../../errors.ts'
 import { binary, bytes, json, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requireJob } from './access.ts'
+import { requireJob, requireOpenJob } from './access.ts'
 import { appendLog } from './append-log.ts'
 import { openArtifact } from './open-artifact.ts'
 import { MAX_ARTIFACT_BYTES, putArtifact } from './put-artifact.ts'
@@ -36,7 +36,7 @@ export const jobContentRoutes: Routes = (http) => {
       const offset = readOffset(req.query['offset'])
       // The statement that stores a small body authenticates its sender.
       const isSmall = Number(req.header('content-length')) <= MAX_UNKNOWN_BYTES
-      if (!isSmall) await requireJob(req.ctx, req.params.jobId, token)
+      if (!isSmall) await requireOpenJob(req.ctx, req.params.jobId, token)
       const size = await appendLog(req.ctx, req.params.jobId, { token, offset, bytes: await readBody(req.raw) })
       return json({ size } satisfies LogAnswer)
     },
@@ -51,7 +51,7 @@ export const jobContentRoutes: Routes = (http) => {
       maxBytes: MAX_ARTIFACT_BYTES,
     },
     async (req) => {
-      const job = await requireJob(req.ctx, req.params.jobId, bearerToken(req.raw))
+      const job = await requireOpenJob(req.ctx, req.params.jobId, bearerToken(req.raw))
       const content = req.raw.body as Readable
       await putArtifact(req.ctx, job, { kind: readKind(req.params.kind), content })
       return noContent()

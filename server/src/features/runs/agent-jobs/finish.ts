@@ -5,7 +5,9 @@ import type { LockedRun } from '../runs/locked-run.ts'
 import { recheck } from '../runs/recheck-job.ts'
 import type { Change } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
+import { countColumns } from './counts.ts'
 import { insertNotice } from './log-store.ts'
+import { recordLateResult } from './record-late-result.ts'
 import type { Job } from './store.ts'
 
 /**
@@ -14,9 +16,12 @@ import type { Job } from './store.ts'
  */
 const DEFERRAL_MS = 2000
 
-/** Records the result of a job and lets the run advance. Does nothing when the job has ended already. */
+/**
+ * Records the result of a job and lets the run advance. Does nothing when the job has ended already, unless it is an apply that
+ * was lost.
+ */
 export async function finishJob(ctx: Ctx, job: Job, body: FinishJob) {
-  await changeRunOfJob(ctx, job, async (ctx, locked) => {
+  const isRecorded = await changeRunOfJob(ctx, job, async (ctx, locked) => {
     const { message } = body
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
     const change = job.kind === 'plan' ? planEnd(body) : applyEnd(ctx, locked, body)
@@ -25,6 +30,7 @@ export async function finishJob(ctx: Ctx, job: Job, body: FinishJob) {
     if (deferredUntil instanceof Date)
       await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: deferredUntil })
   })
+  if (!isRecorded) await recordLateResult(ctx, job, body)
 }
 
 function planEnd(body: FinishJob): Change {
@@ -56,15 +62,5 @@ function resultColumns({ message, status, engineVersion }: FinishJob) {
   return {
     ...(engineVersion !== undefined && { engine_version: engineVersion }),
     ...(message !== undefined && status === 'errored' && { error: message }),
-  }
-}
-
-function countColumns({ counts }: FinishJob) {
-  if (!counts) return {}
-  return {
-    resource_additions: counts.additions,
-    resource_changes: counts.changes,
-    resource_destructions: counts.destructions,
-    resource_imports: counts.imports,
   }
 }

@@ -2,18 +2,29 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 
 /** Bytes of a log, at `offset` of what this job has written. Beyond `limit` bytes, `notice` ends the log. */
-export type Chunk = { jobId: string; tokenHash: Buffer; offset: number; bytes: Buffer; limit: number; notice: string }
+export type Chunk = {
+  jobId: string
+  tokenHash: Buffer
+  offset: number
+  bytes: Buffer
+  limit: number
+  notice: string
+  /** An apply that was lost later than this still takes output. */
+  lostAfter: Date
+}
 
 /**
- * Stores the bytes of a chunk that are not stored yet. Returns the status of the job, the size of what it has written, and
+ * Stores the bytes of a chunk that are not stored yet. Returns whether the job takes output, the size of what it has written, and
  * whether the log is full; undefined when the token is not the job's. The statement locks the job's row, so that nothing is
  * added once the job has ended.
  */
-export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, limit, notice }: Chunk) {
+export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, limit, notice, lostAfter }: Chunk) {
   const end = offset + bytes.length
-  const { rows } = await sql<{ status: string; size: number; full: boolean }>`
+  const { rows } = await sql<{ open: boolean; size: number; full: boolean }>`
     with job as materialized (
-      select phase_id, log_base, status from agent_jobs where id = ${jobId} and token_hash = ${tokenHash} for share
+      select phase_id, log_base,
+             status = 'running' or (kind = 'apply' and lost_at > ${lostAfter} and late_result_at is null) is true as open
+        from agent_jobs where id = ${jobId} and token_hash = ${tokenHash} for share
     ), stored as materialized (
       select job.*, coalesce((select start_offset + octet_length(data) from log_chunks l where l.phase_id = job.phase_id
                                order by start_offset desc limit 1), 0) - log_base as size
@@ -26,12 +37,12 @@ export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, lim
                   else substring(${bytes}::bytea from (size - ${offset}::int8 + 1)::int for (${limit}::int8 - log_base - size)::int)
                        || convert_to(${notice}, 'UTF8') end
         from stored
-       where status = 'running' and size >= ${offset}::int8 and size < ${end}::int8
+       where open and size >= ${offset}::int8 and size < ${end}::int8
          and log_base + size <= ${limit}::int8
           on conflict do nothing
       returning octet_length(data) as bytes
     )
-    select status, total.size, log_base + total.size > ${limit}::int8 as full
+    select open, total.size, log_base + total.size > ${limit}::int8 as full
       from stored, lateral (select stored.size + coalesce((select bytes from added), 0) as size) total`.execute(db)
   return rows[0]
 }
@@ -39,14 +50,17 @@ export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, lim
 /** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */
 const HEADER = '\n\n\n'
 
-/** Appends a line of the server itself to a phase's log; with `unlessRepeated`, only if the last chunk does not hold it. */
+/**
+ * Appends a line of the server itself to a phase's log; with `unlessRepeated`, only if the last chunk does not hold it. Returns
+ * the number of bytes appended.
+ */
 export async function insertNotice(
   tx: Tx,
   phaseId: string,
   text: string,
   { unlessRepeated = false }: { unlessRepeated?: boolean } = {},
-) {
-  await sql`
+): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
     insert into log_chunks (phase_id, start_offset, data)
     select p.id, coalesce(l.size, 0), convert_to(case when l.size is null then ${HEADER} else '' end || ${`\n${text}\n`}, 'UTF8')
       from phases p
@@ -54,5 +68,7 @@ export async function insertNotice(
                                  ${unlessRepeated}::boolean and position(convert_to(${text}, 'UTF8') in data) > 0 as repeated
                             from log_chunks
                           where phase_id = p.id order by start_offset desc limit 1) l on true
-     where p.id = ${phaseId} and l.repeated is not true`.execute(tx)
+     where p.id = ${phaseId} and l.repeated is not true
+    returning octet_length(data) as bytes`.execute(tx)
+  return rows[0]?.bytes ?? 0
 }

@@ -4,16 +4,19 @@ import { applyChange } from '../runs/advance.ts'
 import { mayRetry } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { insertNotice } from './log-store.ts'
-import { findLease, type JobKey, listExpiredJobs } from './store.ts'
+import { findLease, type JobKey, listExpiredJobs, markLost } from './store.ts'
 
+/** Leases are looked at this often, in ms, or five times in the length of a short one. */
 const INTERVAL_MS = 5000
+/** A look that is late by this, in ms, shows that this process, or its machine, was not there in between. */
+const LONGEST_DELAY_MS = 5000
 
 /** Ends or repeats every job whose lease has expired, and returns their number. Replicas may do this concurrently. */
-export async function reapLostLeases(ctx: Ctx): Promise<number> {
-  const expired = await listExpiredJobs(ctx.db, ctx.now())
+export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number> {
+  const expired = await listExpiredJobs(ctx.db, now)
   for (const job of expired) {
     // A job that cannot be ended must not hold up those behind it.
-    await endOrRepeat(ctx, job).catch((error: unknown) => {
+    await endOrRepeat(ctx, job, now).catch((error: unknown) => {
       ctx.log.error({ err: error, job: job.id, run: job.run_id }, 'the lease of a job is lost')
     })
   }
@@ -24,36 +27,78 @@ export async function reapLostLeases(ctx: Ctx): Promise<number> {
  * A plan is repeated a few times. An apply is never repeated, since nobody knows how far it got: the run is errored, and the
  * state that reached the server stays.
  */
-async function endOrRepeat(ctx: Ctx, job: JobKey) {
+async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
   await changeRunOfJob(ctx, job, async (ctx, locked) => {
     const lease = await findLease(ctx.db, job.id)
     // A heartbeat may have renewed it in the meantime.
-    if (!lease?.lease_expires_at || lease.lease_expires_at > ctx.now()) return
+    if (!lease?.lease_expires_at || lease.lease_expires_at > now) return
     const agent = `the agent ${lease.agent_name ?? ''}`.trim()
     if (mayRetry(lease)) {
       const notice = `${agent} gave no sign of life any more: the plan starts again on another`
-      await insertNotice(ctx.db, locked.plan.id, notice)
+      const noticeBytes = await insertNotice(ctx.db, locked.plan.id, notice)
+      await markLost(ctx.db, job.id, { now, noticeBytes })
       await applyChange(ctx, locked, { job: 'retry' })
       return
     }
     const error =
       lease.kind === 'plan'
         ? `${agent} gave no sign of life any more, as ${lease.attempt - 1} before it: see whether agents are killed, for want of memory for example`
-        : `${agent} gave no sign of life any more while it applied: nobody knows how far it came. The state that reached ` +
-          'the server was kept. See whether the engine still runs there, compare the state with what really exists, and ' +
-          'import or remove what differs before the next apply'
-    await insertNotice(ctx.db, locked[lease.kind].id, error)
+        : `${agent} gave no sign of life any more while it applied: nobody knows how far it came. It was told to interrupt the ` +
+          'engine, and what it reports when it is back is added to this run. The state that reached the server was kept. See ' +
+          'whether the engine still runs there, compare the state with what really exists, and import or remove what differs ' +
+          'before the next apply'
+    const noticeBytes = await insertNotice(ctx.db, locked[lease.kind].id, error)
+    await markLost(ctx.db, job.id, { now, noticeBytes })
     await applyChange(ctx, locked, { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] })
   })
+}
+
+export type LeaseReaper = {
+  /** Looks for expired leases, to be called every `intervalMs`. Returns the number of those that it has ended or repeated. */
+  look: () => Promise<number>
+  intervalMs: number
+}
+
+/**
+ * Reaps expired leases once this process has watched for the length of a lease without a break. While a server was away or cut
+ * off from its database, no agent could renew a lease: what has expired then says nothing about the agent.
+ */
+export function createLeaseReaper(ctx: Ctx): LeaseReaper {
+  const { lease } = ctx.config
+  const intervalMs = Math.min(INTERVAL_MS, lease / 5)
+  const latestMs = intervalMs + Math.min(LONGEST_DELAY_MS, lease / 2)
+  let watchedSince: number | undefined
+  let lookedAt = 0
+
+  return {
+    intervalMs,
+    async look() {
+      // What expires from here on is left for the next look: it may be that this process stands still in the middle of this one.
+      const now = ctx.now()
+      const elapsedMs = now.getTime() - lookedAt
+      if (watchedSince === undefined || elapsedMs > latestMs || elapsedMs < 0) watchedSince = now.getTime()
+      lookedAt = now.getTime()
+      try {
+        if (now.getTime() - watchedSince >= lease) return await reapLostLeases(ctx, now)
+        // Shows whether the database is there: the wait begins again when it is not.
+        await listExpiredJobs(ctx.db, now)
+        return 0
+      } catch (error) {
+        watchedSince = undefined
+        throw error
+      }
+    },
+  }
 }
 
 /** Reaps expired leases every few seconds until it is disposed of. */
 export function startLeaseReaper(ctx: Ctx): AsyncDisposable {
   const stop = new AbortController()
+  const reaper = createLeaseReaper(ctx)
   const loop = async () => {
     while (!stop.signal.aborted) {
-      await reapLostLeases(ctx).catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
-      await delay(INTERVAL_MS, undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      await reaper.look().catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
+      await delay(reaper.intervalMs, undefined, { signal: stop.signal, ref: false }).catch(() => {})
     }
   }
   const running = loop()

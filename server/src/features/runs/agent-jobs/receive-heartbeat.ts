@@ -1,11 +1,10 @@
 import type { JobCommand } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { checkRunning, requireAnyJob } from './access.ts'
-import { LEASE_MS } from './lease.ts'
 import { type Job, renewLease } from './store.ts'
 
-/** A lease that was renewed this recently, in ms, is not written again. */
-const FRESH_MS = 3000
+/** A lease of which less than this part is used up is not written again. */
+const FRESH = 0.1
 
 /**
  * Renews the lease of a job, and waits up to `waitMs` for a command that the agent has not `seen`. Throws `conflict` once the
@@ -38,7 +37,7 @@ function newCommand(job: Job, seen: JobCommand): JobCommand | undefined {
 }
 
 async function renew(ctx: Ctx, job: Job) {
-  const expiry = ctx.now().getTime() + LEASE_MS
-  if (job.lease_expires_at !== null && job.lease_expires_at.getTime() > expiry - FRESH_MS) return
+  const expiry = ctx.now().getTime() + job.lease_ms
+  if (job.lease_expires_at !== null && job.lease_expires_at.getTime() > expiry - FRESH * job.lease_ms) return
   await renewLease(ctx.db, job.id, new Date(expiry))
 }

@@ -17,7 +17,7 @@ test('a job of a deleted workspace is refused at once, so that its engine ends',
 
   expect(deleted.status).toBe(204)
   expect((await beat).status).toBe(401)
-  expect((await app.request({ url: '/api/v2/account/details', token: job.token })).status).toBe(401)
+  expect((await app.request({ url: '/api/v2/account/details', token: job.engineToken })).status).toBe(401)
 })
 
 test('a heartbeat goes on waiting after a signal without a new command', async () => {

@@ -16,6 +16,7 @@ export const findJob = lookup(['id', 'hash'], (db, { id, hash }) =>
     .innerJoin('runs as r', 'r.id', 'j.run_id')
     .leftJoin('phases as plan', (join) => join.onRef('plan.run_id', '=', 'r.id').on('plan.kind', '=', 'plan'))
     .select(['j.id', 'j.kind', 'j.status', 'j.command', 'j.phase_id', 'j.run_id', 'j.agent_id', 'j.lease_expires_at'])
+    .select(['j.lease_ms', 'j.lost_at', 'j.late_result_at'])
     .select(['r.workspace_id', 'r.configuration_version_id', 'plan.job_id as plan_job_id'])
     .where('j.id', '=', id)
     .where('j.token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
@@ -26,7 +27,7 @@ type Lease = {
   agent: ClaimingAgent
   tokenHash: Buffer
   now: Date
-  expiresAt: Date
+  leaseMs: number
   /** The phase whose log the job continues. */
   continues: string | undefined
 }
@@ -41,7 +42,8 @@ export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
       agent_name: lease.agent.name,
       token_hash: lease.tokenHash,
       leased_at: lease.now,
-      lease_expires_at: lease.expiresAt,
+      lease_ms: lease.leaseMs,
+      lease_expires_at: new Date(lease.now.getTime() + lease.leaseMs),
       ...(lease.continues !== undefined && {
         log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
               where phase_id = ${lease.continues} order by start_offset desc limit 1), 0)`,
@@ -93,4 +95,32 @@ export async function listRunningJobs(db: Db, workspaceId: string) {
     .where('r.workspace_id', '=', workspaceId)
     .where('j.status', '=', 'running')
     .execute()
+}
+
+/**
+ * Marks a job as lost, in the transaction that ends it. `noticeBytes` is the size of what the server itself has appended to its
+ * log: what the agent sends later goes behind that, at the offsets that the agent knows.
+ */
+export async function markLost(tx: Tx, jobId: string, { now, noticeBytes }: { now: Date; noticeBytes: number }) {
+  await tx
+    .updateTable('agent_jobs')
+    .set((eb) => ({ lost_at: now, log_base: eb('log_base', '+', noticeBytes) }))
+    .where('id', '=', jobId)
+    .execute()
+}
+
+/** An apply that was lost later than `since` and of which no result has come. The caller holds the lock of its run. */
+export async function findLostApply(tx: Tx, jobId: string, since: Date) {
+  return tx
+    .selectFrom('agent_jobs')
+    .select(['agent_name'])
+    .where('id', '=', jobId)
+    .where('kind', '=', 'apply')
+    .where('lost_at', '>', since)
+    .where('late_result_at', 'is', null)
+    .executeTakeFirst()
+}
+
+export async function markLateResult(tx: Tx, jobId: string, now: Date) {
+  await tx.updateTable('agent_jobs').set({ late_result_at: now }).where('id', '=', jobId).execute()
 }

@@ -1,14 +1,15 @@
 import type { Ctx } from '../../../app.ts'
 import { BlobExistsError } from '../../../blobs/errors.ts'
-import { SEGMENT_BYTES, segmentKey } from './log.ts'
+import { LATE_MS, SEGMENT_BYTES, segmentKey } from './log.ts'
 import * as store from './store.ts'
 
 const COMPACTION_BATCH = 200
 
 /** Moves the logs of phases that ended before `before` from rows to blobs. It can be repeated after a crash. */
 export async function compactLogs(ctx: Ctx, before: Date, signal?: AbortSignal) {
+  const lostBefore = new Date(before.getTime() - LATE_MS)
   for (;;) {
-    const phases = await store.listUncompacted(ctx.db, { before, limit: COMPACTION_BATCH })
+    const phases = await store.listUncompacted(ctx.db, { before, lostBefore, limit: COMPACTION_BATCH })
     for (const { id } of phases) {
       if (signal?.aborted) return
       await compactLog(ctx, id)

@@ -19,3 +19,6 @@ export const LOG_PREFIX = 'logs/'
 export function segmentKey(phaseId: string, index: number) {
   return `${LOG_PREFIX}${phaseId}/${index}`
 }
+
+/** For this long, in ms, the agent of an apply that was lost may send the rest of its log, and what became of the apply. */
+export const LATE_MS = 24 * 3_600_000

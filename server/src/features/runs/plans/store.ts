@@ -67,13 +67,32 @@ export async function markLogOpened(db: Db, phaseId: string, now: Date) {
     .execute()
 }
 
-/** Phases that ended before `before` and still have their log in rows. */
-export async function listUncompacted(db: Db, { before, limit }: { before: Date; limit: number }) {
+/**
+ * Phases that ended before `before` and still have their log in rows. That of an apply that was lost later than `lostBefore` may
+ * still grow.
+ */
+export async function listUncompacted(
+  db: Db,
+  { before, lostBefore, limit }: { before: Date; lostBefore: Date; limit: number },
+) {
   return db
     .selectFrom('phases')
     .select('id')
     .where('ended_at', '<', before)
     .where('log_size', 'is', null)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('agent_jobs as j')
+            .select('j.id')
+            .whereRef('j.phase_id', '=', 'phases.id')
+            .where('j.kind', '=', 'apply')
+            .where('j.lost_at', '>=', lostBefore)
+            .where('j.late_result_at', 'is', null),
+        ),
+      ),
+    )
     .orderBy('ended_at')
     .limit(limit)
     .execute()

@@ -181,7 +181,7 @@ describe('a cancel', () => {
     expect(await runStatus(app, setting, run)).toBe('force_canceled')
     expect((await plan.heartbeat({ seen: 'force-cancel' })).status).toBe(409)
     expect((await plan.log('late')).status).toBe(409)
-    expect((await app.request({ url: '/api/v2/account/details', token: plan.token })).status).toBe(401)
+    expect((await app.request({ url: '/api/v2/account/details', token: plan.engineToken })).status).toBe(401)
   })
 
   test('of a run that has ended is a conflict', async () => {

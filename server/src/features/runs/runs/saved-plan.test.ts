@@ -74,7 +74,7 @@ describe('a saved plan', () => {
     await work()
     const apply = await agent.take()
     await actOnRun(app, setting, { run: saved, action: 'apply' })
-    await writeState(apply.token, setting.workspaceId)
+    await writeState(apply.engineToken, setting.workspaceId)
 
     await apply.finish()
 
@@ -90,7 +90,7 @@ test('the state that the engine wrote becomes current when its run ends', async 
   await createRun(app, setting, { 'auto-apply': true })
   await work()
   const apply = await agent.take()
-  await writeState(apply.token, setting.workspaceId)
+  await writeState(apply.engineToken, setting.workspaceId)
 
   await apply.finish()
 

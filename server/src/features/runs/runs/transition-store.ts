@@ -24,7 +24,7 @@ export async function saveTransition(
     transition.plan && tx.updateTable('phases').set(transition.plan).where('id', '=', plan.id),
     transition.apply && tx.updateTable('phases').set(transition.apply).where('id', '=', apply.id),
     transition.workspace && tx.updateTable('workspaces').set(transition.workspace).where('id', '=', run.workspace_id),
-    ...(job && effects.endsJob ? jobEnd(tx, job.id, { status: transition.status, now }) : []),
+    ...(job && effects.endsJob ? jobEnd(tx, { jobId: job.id, runId: run.id }, { status: transition.status, now }) : []),
   ].filter((write) => write !== undefined)
 
   // A run has at most one job that has not ended: where a new one replaces it, the end must be written first.
@@ -36,8 +36,12 @@ export async function saveTransition(
   if (start && replaces) await start.execute(tx)
 }
 
-/** The statements that end a job and its token. */
-function jobEnd(tx: Tx, jobId: string, { status, now }: { status: RunStatus; now: Date }) {
+/** The statements that end a job and the token of its engine: a run has one job at a time. */
+function jobEnd(
+  tx: Tx,
+  { jobId, runId }: { jobId: string; runId: string },
+  { status, now }: { status: RunStatus; now: Date },
+) {
   const changes = { status: 'ended', ended_at: now, lease_expires_at: null } as const
   return [
     tx
@@ -47,7 +51,7 @@ function jobEnd(tx: Tx, jobId: string, { status, now }: { status: RunStatus; now
     tx
       .deleteFrom('tokens')
       .where('kind', '=', sql.lit('run' as const))
-      .where('hash', '=', (eb) => eb.selectFrom('agent_jobs').select('token_hash').where('id', '=', jobId)),
+      .where('run_id', '=', runId),
   ]
 }
 

@@ -27,7 +27,7 @@ async function applying() {
     runId,
     plan,
     apply,
-    engine: stateClient(app, workspace, apply.token),
+    engine: stateClient(app, workspace, apply.engineToken),
     user: stateClient(app, workspace, setting.user.token),
   }
 }
@@ -117,7 +117,7 @@ describe("a run's token", () => {
     const { apply, setting } = await applying()
     const other = await createWorkspace(app, { organization: setting.organization })
 
-    expect((await stateClient(app, other, apply.token).post(rawState())).status).toBe(404)
+    expect((await stateClient(app, other, apply.engineToken).post(rawState())).status).toBe(404)
     await apply.finish()
   })
 
@@ -144,7 +144,7 @@ describe("a run's token", () => {
     const setting: RunSetting = await createRunSetting(app)
     await createRun(app, setting, { 'plan-only': true })
     const plan = await agent.take()
-    const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.token)
+    const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.engineToken)
 
     expect((await engine.post(rawState())).status).toBe(409)
     await plan.finish()
@@ -154,7 +154,7 @@ describe("a run's token", () => {
     const setting: RunSetting = await createRunSetting(app)
     const runId = await createRun(app, setting)
     const plan = await agent.take()
-    const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.token)
+    const engine = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, plan.engineToken)
 
     const answer = await engine.post(rawState())
 

@@ -17,12 +17,13 @@ export type WaitingCause = Partial<{
   jobsBefore: number
   agentName: string | null
   leaseExpiresAt: string | null
+  leaseMs: number
 }>
 
 export const MOST_JOBS_COUNTED = 1000
 
-/** The rest of a lease, in ms, below which its agent has missed a heartbeat. */
-const LEAST_LEASE_MS = 15_000
+/** After so long without a heartbeat, in ms, an agent has missed one. */
+const SILENCE_MS = 15_000
 
 /** A run task whose result a run waits for; `pool` is the name of the pool whose agents have not taken its request yet. */
 export type WaitingTask = { name: string; deadline: Date; pool?: string | null }
@@ -81,8 +82,9 @@ function tasksReason(tasks: readonly WaitingTask[], now: Date) {
   return `tasks ${names.slice(0, -1).join(', ')} and ${names.at(-1)} have not called back, ${left} left`
 }
 
-function silenceReason({ agentName }: WaitingCause, expiry: Date, now: Date) {
-  if (expiry.getTime() - now.getTime() > LEAST_LEASE_MS) return null
+function silenceReason({ agentName, leaseMs = 0 }: WaitingCause, expiry: Date, now: Date) {
+  const silentMs = leaseMs - (expiry.getTime() - now.getTime())
+  if (silentMs < Math.min(SILENCE_MS, leaseMs / 2)) return null
   const agent = agentName ? `the agent ${agentName}` : 'its agent'
   return `waiting for a sign of life of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
 }

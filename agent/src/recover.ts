@@ -1,0 +1,99 @@
+import { readFile, readlink } from 'node:fs/promises'
+import { sep } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { storeErroredState } from './apply.ts'
+import { jobClient, LeaseLost, Refused, type Connection, type JobClient } from './client.ts'
+import { deliverLeft, readOutcome } from './deliver.ts'
+import { readExit, saveErroredState, type Journal } from './journal.ts'
+import { holdLease } from './lease.ts'
+import type { AgentLog } from './log.ts'
+import type { RunFolders } from './run-folder.ts'
+import { LONE_GRACE_MS } from './stop.ts'
+
+const POLL_MS = 200
+/** Between the end of an engine and the note of it, in ms. */
+const NOTE_MS = 5_000
+
+type Recovery = { workDir: string; folders: Pick<RunFolders, 'removeLeft'>; log: AgentLog; signal: AbortSignal }
+
+/**
+ * Finishes a job that the agent had when it died: a plan goes back to the queue, and so does an apply that had not begun. Of one
+ * that had, the engine was interrupted: its end is waited for, and what is known of it is reported. What the server can't be told
+ * before `signal` aborts is left for the next start.
+ */
+export async function recoverJob(connection: Connection, journal: Journal, recovery: Recovery): Promise<void> {
+  const { log, signal } = recovery
+  const { job } = journal.facts()
+  const facts = { jobId: job.id, runId: job.runId }
+  const client = jobClient(connection, job)
+  try {
+    if (mustFinish(journal)) await finishApply(client, journal, signal)
+    else await client.release(signal)
+    log.warn(facts, 'a job that this agent had when it died is finished')
+  } catch (error) {
+    if (signal.aborted) return
+    // The server has no more interest. The only copy of a state is not removed all the same.
+    const kept = await storeErroredState(recovery.workDir, job.runId, journal.erroredState).catch(() => undefined)
+    if (error instanceof LeaseLost || error instanceof Refused) log.warn({ ...facts, error, kept }, 'a job is dropped')
+    else log.error({ ...facts, error, kept }, 'a job that this agent had when it died can not be finished')
+  }
+  const { folder } = journal.facts()
+  if (folder !== undefined) await recovery.folders.removeLeft(folder)
+  await journal.remove()
+}
+
+function mustFinish(journal: Journal) {
+  const { job, began, outcome } = journal.facts()
+  return job.kind === 'apply' && (began === true || outcome !== undefined)
+}
+
+async function finishApply(client: JobClient, journal: Journal, signal: AbortSignal) {
+  const { job, outcome } = journal.facts()
+  const ignore = () => {}
+  // The engine can store its state only as long as the job is ours.
+  await using lease = holdLease(client, job, { onCommand: ignore, onCutOff: ignore, onLost: ignore })
+  const reached = outcome ?? (await awaitOutcome(journal, signal))
+  lease.concluding()
+  await deliverLeft(client, journal, reached, signal)
+}
+
+async function awaitOutcome(journal: Journal, signal: AbortSignal) {
+  const { folder, workingFolder } = journal.facts()
+  const pid = Number(await readFile(journal.pid, 'utf8').catch(() => '0'))
+  const deadline = Date.now() + LONE_GRACE_MS + NOTE_MS
+  let goneAt: number | undefined
+  while (Date.now() < deadline && (await readExit(journal)) === undefined) {
+    signal.throwIfAborted()
+    if (!(await runsIn(pid, folder?.root))) goneAt ??= Date.now()
+    if (goneAt !== undefined && Date.now() - goneAt > NOTE_MS) break
+    await delay(POLL_MS, undefined, { signal })
+  }
+  const keepsState =
+    folder !== undefined && workingFolder !== undefined && (await keepState(journal, folder, workingFolder))
+  const outcome = await readOutcome(journal, keepsState)
+  await journal.note({ outcome })
+  return outcome
+}
+
+/** What the run has put in the place of a state is none, and the job ends all the same. */
+async function keepState(
+  journal: Journal,
+  { root, uid }: { root: string; uid?: number | undefined },
+  workingFolder: string,
+) {
+  const user = uid === undefined ? undefined : { uid }
+  return saveErroredState(journal, { root, user }, workingFolder).catch(() => false)
+}
+
+/** Whether the process is still the engine that works there: its id may have been given anew. */
+async function runsIn(pid: number, root: string | undefined): Promise<boolean> {
+  if (pid === 0 || root === undefined) return false
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  if (process.platform !== 'linux') return true
+  const place = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+  return place.startsWith(root + sep)
+}

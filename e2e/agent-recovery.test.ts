@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { type BootedServer, bootServer } from './server.ts'
+import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+
+const SCRIPT = join(import.meta.dirname, '../agent/bin/groundstate-agent.mjs')
+
+let server: BootedServer
+let poolId: string
+let token: string
+const agents = new Set<ChildProcess>()
+
+beforeAll(async () => {
+  if (!hasTerraform) return
+  server = await bootServer({ GROUNDSTATE_AGENTS: '0', GROUNDSTATE_LEASE: '10000' })
+  const pool = await server.api('POST', '/organizations/main/agent-pools', {
+    data: { type: 'agent-pools', attributes: { name: 'elsewhere', 'organization-scoped': true } },
+  })
+  poolId = pool.data.id
+  const created = await server.api('POST', `/agent-pools/${poolId}/authentication-tokens`, {
+    data: { type: 'authentication-tokens', attributes: { description: 'for the rack' } },
+  })
+  token = created.data.attributes.token
+})
+
+async function startAgent(workDir?: string) {
+  const folder = workDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-e2e-agent-')))
+  if (workDir === undefined) whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+  const child = spawn(process.execPath, [SCRIPT], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      GROUNDSTATE_URL: server.url,
+      GROUNDSTATE_AGENT_TOKEN: token,
+      GROUNDSTATE_WORK_DIR: folder,
+      GROUNDSTATE_DRAIN_SECONDS: '1',
+    },
+    stdio: 'ignore',
+  })
+  agents.add(child)
+  return { child, folder }
+}
+whenFileEnds(async () => {
+  for (const agent of agents) agent.kill('SIGKILL')
+})
+
+async function kill(child: ChildProcess) {
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+async function end(child: ChildProcess) {
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+/** A run of this configuration in a workspace of the pool, which applies by itself. */
+async function startRun(name: string, main: string) {
+  const workspace = await server.api('POST', '/organizations/main/workspaces', {
+    data: {
+      type: 'workspaces',
+      attributes: { name, 'execution-mode': 'agent', 'agent-pool-id': poolId, 'auto-apply': true },
+    },
+  })
+  const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock(name)}${main}` })
+  await folder.ok(['init', '-input=false'])
+  const running = folder.start(['apply', '-auto-approve'])
+  whenFileEnds(async () => void running.child.kill('SIGKILL'))
+  return { workspaceId: workspace.data.id as string, folder, running }
+}
+
+async function latestRun(workspaceId: string) {
+  const { data } = await server.api('GET', `/workspaces/${workspaceId}/runs`)
+  return data[0]
+}
+
+async function untilStatus(workspaceId: string, ...wanted: string[]) {
+  for (;;) {
+    const run = await latestRun(workspaceId)
+    if (run && wanted.includes(run.attributes.status)) return run
+    if (run && ['applied', 'errored', 'canceled'].includes(run.attributes.status))
+      throw new Error(`the run ended as ${run.attributes.status}: ${run.attributes['error-message']}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+const SLOW = (seconds: number) => `
+resource "terraform_data" "quick" { input = "kept" }
+resource "terraform_data" "slow" {
+  depends_on = [terraform_data.quick]
+  provisioner "local-exec" { command = "echo begun; sleep ${seconds}" }
+}
+`
+
+describe.skipIf(!hasTerraform)('what is cut off', () => {
+  test('a server that is killed and starts again in mid-apply gets the result of the apply, and all of its log', async () => {
+    const { child } = await startAgent()
+    const { workspaceId, running } = await startRun('server-killed', SLOW(8))
+    await running.saw('begun')
+
+    await server.stop('SIGKILL')
+    await server.restart()
+
+    const run = await untilStatus(workspaceId, 'applied')
+    const apply = await server.api('GET', `/runs/${run.id}/apply`)
+    const log = await (await fetch(apply.data.attributes['log-read-url'])).text()
+    expect(log).toMatch(/begun[^]*Apply complete! Resources: 2 added/)
+    const events = await server.api('GET', `/runs/${run.id}/run-events`)
+    expect(events.data.map((event: any) => event.attributes.action)).not.toContain('late_result')
+    await end(child)
+  })
+
+  test('an agent that is killed in mid-apply keeps the state, and says what happened when it starts again', async () => {
+    const { child, folder } = await startAgent()
+    const { workspaceId, running, folder: configuration } = await startRun('agent-killed-in-apply', SLOW(300))
+    await running.saw('begun')
+
+    await kill(child)
+    const again = await startAgent(folder)
+
+    const run = await untilStatus(workspaceId, 'errored')
+    expect(run.attributes['error-message']).toBe(
+      'The agent was killed while it applied, and the engine was interrupted. The engine stored the state that it had reached.',
+    )
+    const workspace = await server.api('GET', `/workspaces/${workspaceId}`)
+    expect(workspace.data.attributes.locked).toBe(false)
+    await running.done
+    expect((await configuration.ok(['state', 'list'])).out).toContain('terraform_data.quick')
+    await end(again.child)
+  })
+
+  test('an agent that is killed in mid-plan hands the plan back as it starts again', async () => {
+    const { child, folder } = await startAgent()
+    const { workspaceId } = await startRun(
+      'agent-killed-in-plan',
+      `locals { slow = [for i in range(1023) : [for j in range(1023) : bcrypt("x", 4) if j < 3]] }
+      resource "terraform_data" "x" { input = sha256(jsonencode(local.slow)) }`,
+    )
+    await untilStatus(workspaceId, 'planning')
+
+    await kill(child)
+    const killedAt = Date.now()
+    const again = await startAgent(folder)
+
+    await expect
+      .poll(
+        async () => {
+          const run = await latestRun(workspaceId)
+          const at = run.attributes['status-timestamps']['planning-at']
+          return run.attributes.status !== 'plan_queued' && Date.parse(at) > killedAt
+        },
+        { timeout: 9_000 },
+      )
+      .toBe(true)
+    await untilStatus(workspaceId, 'applied')
+    await end(again.child)
+  })
+})

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Log } from '../log.ts'
+import type { Db } from './db.ts'
+
+const PROBES = 5
+const INTERVAL_MS = 60_000
+/** Clocks that differ by less than this, in ms, count as equal: a probe is not more exact under load. */
+const TOLERANCE_MS = 100
+
+export type DatabaseClock = AsyncDisposable & { now: () => Date }
+
+/**
+ * The time of the database, by the own clock and its distance from the database's. So all replicas have the same time, whatever
+ * their clocks say, and a lease that one of them gives expires at the same moment for all. The distance is measured now, and again
+ * every minute.
+ */
+export async function createDatabaseClock(
+  db: Db,
+  log: Pick<Log, 'warn'>,
+  ownNow: () => number = Date.now,
+): Promise<DatabaseClock> {
+  const stop = new AbortController()
+  let offsetMs = 0
+
+  async function measure() {
+    const measured = await measureOffset(db, ownNow)
+    if (Math.abs(measured - offsetMs) < TOLERANCE_MS) return
+    offsetMs = Math.abs(measured) < TOLERANCE_MS ? 0 : measured
+    if (offsetMs !== 0) log.warn({ offsetMs }, "this machine's clock and that of the database differ")
+  }
+
+  async function keepMeasuring() {
+    while (!stop.signal.aborted) {
+      await delay(INTERVAL_MS, undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      // While the database is away the last distance holds.
+      if (!stop.signal.aborted) await measure().catch(() => {})
+    }
+  }
+
+  await measure()
+  const measuring = keepMeasuring()
+  return {
+    now: () => new Date(ownNow() + offsetMs),
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await measuring
+    },
+  }
+}
+
+/** By how much the database's clock is ahead, in ms: what the quickest of a few answers says. */
+async function measureOffset(db: Db, ownNow: () => number) {
+  let quickest = { tookMs: Infinity, offsetMs: 0 }
+  for (let probe = 0; probe < PROBES; probe += 1) {
+    const [sentAt, startedAt] = [ownNow(), performance.now()]
+    const { rows } = await sql<{
+      ms: number
+    }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db)
+    const tookMs = performance.now() - startedAt
+    const databaseMs = rows[0]?.ms ?? sentAt
+    if (tookMs < quickest.tookMs) quickest = { tookMs, offsetMs: Math.round(databaseMs - sentAt - tookMs / 2) }
+  }
+  return quickest.offsetMs
+}
