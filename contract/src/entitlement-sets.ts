@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { resource, type Written } from './answers.ts'
 
 const always = z.boolean().describe('always true')
+const unlimited = z.null().describe('there is no limit')
+const limit = (what: string) => z.int().nullable().describe(`${what}; null is no limit`)
 const never = z.boolean().describe('always false: not supported by this server')
 
 export const entitlementSetSchema = resource(
@@ -15,7 +17,13 @@ export const entitlementSetSchema = resource(
       'private-run-tasks': always,
       'global-run-tasks': always,
       teams: always,
-      'user-limit': z.null().describe('there is no limit'),
+      'audit-logging': always,
+      sso: always,
+      'user-limit': unlimited,
+      'run-task-mandatory-enforcement-limit': unlimited,
+      'run-task-limit': limit('run tasks that the plan allows'),
+      'run-task-workspace-limit': limit('workspaces in which the plan allows run tasks'),
+      'agent-limit': limit('self-hosted agents that the plan allows online at once'),
       'configuration-designer': never,
       'cost-estimation': never,
       'module-tests-generation': never,
@@ -30,8 +38,6 @@ export const entitlementSetSchema = resource(
       'waypoint-templates-and-addons': never,
       infragraph: never,
       'infragraph-with-nrtu': never,
-      'audit-logging': z.boolean().describe('whether the plan has it'),
-      sso: z.boolean().describe('whether the plan has it'),
     },
     links: { self: z.string() },
   },

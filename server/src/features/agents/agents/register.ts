@@ -3,11 +3,9 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
+import { PLAN_LIMITS } from '../../organizations/organizations/plan-limits.ts'
 import { onlineSince } from './status.ts'
 import * as store from './store.ts'
-
-/** An organization on the free plan has this many self-hosted agents (INTERFACE §6.3). */
-const FREE_AGENTS = 1
 
 type AgentActor = Extract<Actor, { kind: 'agent' }>
 type NewAgent = { name: string; ip_address: string | null; agent_pool_id: string }
@@ -35,19 +33,21 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
   })
 }
 
+/** Throws `invalid` when the plan has no room for the agent (INTERFACE §6.3). Agents that are gone lose their place to it. */
 async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: NewAgent) {
   const organization = await store.findOrganizationPlan(ctx.db, organizationId)
-  if (organization?.plan !== 'free') return
-  const online = await store.listOnlineAgents(ctx.db, { organizationId, since: onlineSince(ctx.now()) })
+  const limit = organization && PLAN_LIMITS[organization.plan].agents
+  if (!organization || typeof limit !== 'number') return
+  const known = await store.listRegisteredAgents(ctx.db, { organizationId, since: onlineSince(ctx.now()) })
   // The same agent, restarted before it was noticed to be gone.
-  const replaced = online.filter(
-    ({ name, ip_address, agent_pool_id }) =>
-      name === agent.name && ip_address === agent.ip_address && agent_pool_id === agent.agent_pool_id,
-  )
-  for (const { id } of replaced) await store.markExited(ctx.db, id, ctx.now())
-  if (online.length - replaced.length < FREE_AGENTS) return
-  const names = online.map(({ name }) => name).join(', ')
+  const isSame = ({ name, ip_address, agent_pool_id }: NewAgent) =>
+    name === agent.name && ip_address === agent.ip_address && agent_pool_id === agent.agent_pool_id
+  const present = known.filter((other) => other.is_present && !isSame(other))
+  // Its next claim is refused, so that it does not come back as one too many.
+  for (const other of known) if (!present.includes(other)) await store.markExited(ctx.db, other.id, ctx.now())
+  if (present.length < limit) return
+  const names = present.map(({ name }) => name).join(', ')
   throw invalid(
-    `the organization ${organization.name} has the free plan, with ${FREE_AGENTS} self-hosted agent: ${names} is online`,
+    `the organization ${organization.name} has the ${organization.plan} plan, with ${limit} self-hosted agent, and has it online already: ${names}`,
   )
 }

@@ -1,4 +1,4 @@
-import type { OrganizationRow } from './store.ts'
+import { type OrganizationPlan, PLAN_LIMITS } from './plan-limits.ts'
 
 /** What every plan has. Without `operations` the command lines would run everything on the caller's machine. */
 const ALWAYS = {
@@ -9,7 +9,10 @@ const ALWAYS = {
   'private-run-tasks': true,
   'global-run-tasks': true,
   teams: true,
+  'audit-logging': true,
+  sso: true,
   'user-limit': null,
+  'run-task-mandatory-enforcement-limit': null,
 }
 
 /** What this server does not do, whatever the plan. */
@@ -31,7 +34,13 @@ const NEVER = {
 }
 
 /** The attributes of an organization's entitlement set. */
-export function entitlements(plan: OrganizationRow['plan']) {
-  const paid = plan !== 'free'
-  return { ...ALWAYS, ...NEVER, 'audit-logging': paid, sso: paid }
+export function entitlements(plan: OrganizationPlan) {
+  const { runTasks, runTaskWorkspaces, agents } = PLAN_LIMITS[plan]
+  return {
+    ...ALWAYS,
+    ...NEVER,
+    'run-task-limit': runTasks,
+    'run-task-workspace-limit': runTaskWorkspaces,
+    'agent-limit': agents,
+  }
 }

@@ -5,6 +5,7 @@ import type {
   SubscriptionResource,
 } from '@groundstate/contract/admin'
 import { avatarPath } from '../../identity/users/resource.ts'
+import { PLAN_LIMITS } from '../../organizations/organizations/plan-limits.ts'
 import type { FeatureSet } from './feature-sets.ts'
 import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
 
@@ -53,10 +54,19 @@ export function adminOrganizationResource(row: SiteOrganizationRow): AdminOrgani
 }
 
 export function featureSetResource(set: FeatureSet): FeatureSetResource {
+  const { runTasks, runTaskWorkspaces, agents } = PLAN_LIMITS[set.plan]
   return {
     id: set.id,
     type: 'feature-sets',
-    attributes: { name: set.name, identifier: set.plan, 'is-free-tier': set.plan === 'free', 'is-current': true },
+    attributes: {
+      name: set.name,
+      identifier: set.plan,
+      'is-free-tier': set.plan === 'free',
+      'is-current': true,
+      'run-task-limit': runTasks,
+      'run-task-workspace-limit': runTaskWorkspaces,
+      'agents-ceiling': agents,
+    },
   }
 }
 

@@ -1,14 +1,12 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
+import { PLAN_LIMITS } from '../../organizations/organizations/plan-limits.ts'
 import { DAY_MS, GRACE_PERIOD_MS } from '../backing-data/grace-period.ts'
 import { purgeDeleted } from '../backing-data/purge.ts'
 import { deleteContent } from '../state-versions/content.ts'
 import { deleteBeyond, softDeleteBefore } from './expired-version-store.ts'
 import { listDeletingWorkspaces, listFreeOrganizations } from './store.ts'
 
-/** On the free plan an organization keeps its newest states whatever their age, and the rest for half a year. */
-const FREE_STATES = 100
-const FREE_MONTHS = 6
 /** Versions that are deleted in one transaction. */
 const DELETE_BATCH = 200
 /** Workspaces that are read at once. */
@@ -54,8 +52,7 @@ async function deleteBeyondFreePlan(ctx: Ctx, organizationId: string) {
   for (;;) {
     const deleted = await transact(ctx, async (ctx) => {
       return deleteBeyond(ctx.db, organizationId, {
-        kept: FREE_STATES,
-        months: FREE_MONTHS,
+        ...PLAN_LIMITS.free.states,
         now: ctx.now(),
         limit: DELETE_BATCH,
       })

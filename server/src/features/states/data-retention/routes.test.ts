@@ -184,8 +184,35 @@ describe('the free plan', () => {
     expect(list.json().meta.pagination['total-count']).toBe(100)
   })
 
-  test('is no reason to delete on another plan', async () => {
+  test('deletes in batches, with the content, and keeps all for an organization that has gone up meanwhile', async () => {
     const organization = await newOrganization()
+    const setPlan = async (plan: 'free' | 'standard') =>
+      app.db.updateTable('organizations').set({ plan }).where('name', '=', organization).execute()
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const [first = '', ...rest] = await history(
+      workspace,
+      Array.from({ length: 305 }, (_, index) => index + 1),
+    )
+    app.clock.advance(200 * DAY_MS)
+
+    await setPlan('standard')
+    await applyRetention(app.as(), signal)
+    expect(await statuses(workspace, [first])).toEqual(['finalized'])
+    await setPlan('free')
+    await applyRetention(app.as(), signal)
+
+    expect(await statuses(workspace, [first, rest[203] ?? '', rest[204] ?? ''])).toEqual([404, 404, 'finalized'])
+    const { count } = await app.db
+      .selectFrom('state_versions')
+      .where('workspace_id', '=', workspace.id)
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    expect(count).toBe(100)
+  })
+
+  test.each(['standard', 'unlimited'] as const)('is no reason to delete on the plan %s', async (plan) => {
+    const organization = await newOrganization()
+    await app.db.updateTable('organizations').set({ plan }).where('name', '=', organization).execute()
     const workspace = await lockedWorkspace(app, organization, ada)
     const serials = Array.from({ length: 102 }, (_, index) => index + 1)
     const [first = ''] = await history(workspace, serials)
