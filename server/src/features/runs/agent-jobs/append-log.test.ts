@@ -127,6 +127,19 @@ describe('the log of a job', () => {
     },
   )
 
+  test('goes on after a plan was handed back in its midst', async () => {
+    const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
+    await job.log('the first one, ')
+    await job.release()
+    const again = await agent.take()
+
+    expect((await again.log('the next')).json()).toEqual({ size: 8 })
+
+    const log = await openLog(app, setting, { run, phase: 'plan' })
+    expect(String(await log.read(0, 100))).toBe('\u0002the first one, the next')
+    await again.finish({ hasChanges: false })
+  })
+
   test('takes the token of its job only', async () => {
     const { job } = await startPlan(app, agent, { 'plan-only': true })
     const url = `${AGENT_API}/jobs/${job.id}/log?offset=0`

@@ -92,8 +92,8 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { agent, token, engine
         tokenHash: tokenHash(token),
         now,
         leaseMs: leaseLength(ctx.config, job.kind),
-        // A second attempt appends to the log of the first one, which readers have seen.
-        continues: job.attempt > 1 ? locked[job.kind].id : undefined,
+        // Another job may have had the phase before, and readers have seen its log.
+        phaseId: locked[job.kind].id,
       }),
       store.tokenInsert(ctx.db, {
         id: ctx.newId('at'),

@@ -29,7 +29,7 @@ type Lease = {
   now: Date
   leaseMs: number
   /** The phase whose log the job continues. */
-  continues: string | undefined
+  phaseId: string
 }
 
 /** The statement that leases a job to an agent, for `writeTogether`. */
@@ -44,10 +44,8 @@ export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
       leased_at: lease.now,
       lease_ms: lease.leaseMs,
       lease_expires_at: new Date(lease.now.getTime() + lease.leaseMs),
-      ...(lease.continues !== undefined && {
-        log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
-              where phase_id = ${lease.continues} order by start_offset desc limit 1), 0)`,
-      }),
+      log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
+            where phase_id = ${lease.phaseId} order by start_offset desc limit 1), 0)`,
     })
     .where('id', '=', lease.jobId)
 }
