@@ -1,0 +1,12 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { createTestApp } from '../testing/app.ts'
+
+const app = await createTestApp()
+
+test('what a server has locked that falls silent in a transaction is free for the others after seconds', async () => {
+  const { rows } = await sql<{ timeout: string }>`
+    select current_setting('idle_in_transaction_session_timeout') as timeout`.execute(app.db)
+
+  expect(rows).toEqual([{ timeout: '5s' }])
+})
