@@ -17,18 +17,28 @@ export type BootedServer = {
   /** Sends a request to the API as the administrator; throws on a status of 400 or more unless `expect` has it. */
   api: (method: string, path: string, body?: unknown, options?: { token?: string; expect?: number }) => Promise<any>
   stop: (signal?: NodeJS.Signals) => Promise<number | null>
+  /** Resolves when the process that runs now has ended. */
+  ended: () => Promise<void>
   /** Restarts on the same data folder and port. */
   restart: () => Promise<void>
 }
 
-/** Starts the real server as a process, on a new data folder; it is stopped and removed when the file ends. */
-export async function bootServer(settings: Record<string, string> = {}): Promise<BootedServer> {
+/**
+ * Starts the real server as a process, on a new data folder; it is stopped and removed when the file ends. `command` comes
+ * before the server's own, as `ip netns exec` does; `port` is a free one by default.
+ */
+export async function bootServer(
+  settings: Record<string, string> = {},
+  { command = [], port }: { command?: readonly string[]; port?: number } = {},
+): Promise<BootedServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-e2e-'))
   let output = ''
   let child: ChildProcess
 
-  async function start(port: string) {
-    child = spawn(join(ROOT, 'server/bin/groundstate'), ['serve'], {
+  async function start(onPort: string) {
+    const server = join(ROOT, 'server/bin/groundstate')
+    const [program, ...args] = [...command, server, 'serve']
+    child = spawn(program, args, {
       env: {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
@@ -36,7 +46,7 @@ export async function bootServer(settings: Record<string, string> = {}): Promise
         GROUNDSTATE_ADMIN_TOKEN: ADMIN_TOKEN,
         GROUNDSTATE_LOG_LEVEL: 'info',
         ...settings,
-        GROUNDSTATE_PORT: port,
+        GROUNDSTATE_PORT: onPort,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -53,7 +63,12 @@ export async function bootServer(settings: Record<string, string> = {}): Promise
     })
   }
 
-  const url = await start('0')
+  whenFileEnds(async () => {
+    child.kill('SIGTERM')
+    await endOf(child)
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  const url = await start(String(port ?? 0))
   const server: BootedServer = {
     url,
     dataDir,
@@ -83,14 +98,17 @@ export async function bootServer(settings: Record<string, string> = {}): Promise
         child.once('exit', (code) => resolve(code))
         child.kill(signal)
       }),
+    ended: async () => endOf(child),
     async restart() {
       output = ''
-      await start(new URL(url).port)
+      await start(port === undefined ? new URL(url).port : String(port))
     },
   }
-  whenFileEnds(async () => {
-    await server.stop()
-    await rm(dataDir, { recursive: true, force: true })
-  })
   return server
+}
+
+/** Resolves when a process has ended, however it did. */
+export async function endOf(child: ChildProcess) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  await new Promise((resolve) => child.once('exit', resolve))
 }

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { endOf } from './server.ts'
+
+const PROGRAM = join(import.meta.dirname, '../agent/bin/groundstate-agent.mjs')
+
+export type BootedAgent = {
+  name: string
+  workDir: string
+  pid: number
+  output: () => string
+  stop: (signal?: NodeJS.Signals) => Promise<void>
+  /** Resolves when the process that runs now has ended. */
+  ended: () => Promise<void>
+  /** Starts it again on the same working folder. */
+  restart: () => Promise<void>
+}
+
+/**
+ * Starts a stand-alone agent as a process; it is stopped when the file ends. `command` comes before the agent's own, as
+ * `ip netns exec` does.
+ */
+export function bootAgent({
+  url,
+  token,
+  name,
+  workDir,
+  settings = {},
+  command = [],
+}: {
+  url: string
+  token: string
+  name: string
+  workDir: string
+  settings?: Record<string, string>
+  command?: readonly string[]
+}): BootedAgent {
+  let output = ''
+  let child: ChildProcess = start()
+
+  function start() {
+    const [program, ...args] = [...command, process.execPath, PROGRAM]
+    const started = spawn(program, args, {
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        GROUNDSTATE_URL: url,
+        GROUNDSTATE_AGENT_TOKEN: token,
+        GROUNDSTATE_NAME: name,
+        GROUNDSTATE_WORK_DIR: workDir,
+        ...settings,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    started.stdout.on('data', (data: Buffer) => (output += data.toString()))
+    started.stderr.on('data', (data: Buffer) => (output += data.toString()))
+    return started
+  }
+
+  const agent: BootedAgent = {
+    name,
+    workDir,
+    get pid() {
+      return child.pid ?? 0
+    },
+    output: () => output,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      await endOf(child)
+    },
+    ended: async () => endOf(child),
+    async restart() {
+      child = start()
+    },
+  }
+  whenFileEnds(() => agent.stop('SIGKILL'))
+  return agent
+}

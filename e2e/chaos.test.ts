@@ -1,0 +1,319 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { bootAgent, type BootedAgent } from './agent.ts'
+import {
+  brokenLogs,
+  brokenTriggers,
+  hasWaitingFirings,
+  historyOf,
+  leftFolders,
+  leftProcesses,
+  lostStates,
+  stuckRuns,
+} from './findings.ts'
+import { createRandom } from './random.ts'
+import { agentPool, listAll, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { type BootedServer, bootServer } from './server.ts'
+import { supervise } from './supervisor.ts'
+import { hasTerraform } from './terraform.ts'
+
+const SEED = Number(process.env['GROUNDSTATE_CHAOS_SEED'] ?? Math.floor(Math.random() * 1e9))
+const RUNS = Number(process.env['GROUNDSTATE_CHAOS_RUNS'] ?? 200)
+const WORKSPACES = 16
+const AGENTS = 3
+/** Runs of a workspace that are there at once: one is at work, and the others wait for it. */
+const QUEUE = 2
+/** The pause between two kills, in times of what the first start has taken: on a busy machine all takes longer. */
+const KILLS = { from: 0.1, to: 1 }
+/** How long all may take to come to rest after the last kill, in ms. */
+const REST_MS = 90_000
+
+let server: BootedServer
+let startMs: number
+let folder: string
+let agents: BootedAgent[]
+let pool: { id: string; token: string }
+beforeAll(async () => {
+  if (!hasTerraform) return
+  folder = await mkdtemp(join(tmpdir(), 'gs-chaos-'))
+  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+  await mkdir(join(folder, 'witness'))
+  // Whatever user the engines run as.
+  await chmod(folder, 0o755)
+  await chmod(join(folder, 'witness'), 0o777)
+  const started = performance.now()
+  server = await bootServer({
+    GROUNDSTATE_LEASE: '3000',
+    GROUNDSTATE_TRIGGER_DELAY: '500',
+    GROUNDSTATE_CONCURRENCY: '2',
+  })
+  startMs = performance.now() - started
+  pool = await agentPool(server, 'chaos')
+  agents = await Promise.all(
+    Array.from({ length: AGENTS }, async (_, index) => {
+      const workDir = join(folder, `agent-${index}`)
+      const tmp = join(folder, `tmp-${index}`)
+      await mkdir(tmp, { mode: 0o755 })
+      const settings = { GROUNDSTATE_CONCURRENCY: '1', TMPDIR: tmp }
+      return bootAgent({ url: server.url, token: pool.token, name: `agent-${index}`, workDir, settings })
+    }),
+  )
+})
+
+/**
+ * Each run makes one more instance and leaves a file outside of the state for it. An instance that is made twice was
+ * forgotten.
+ */
+const counting = (name: string) => `
+variable "n" {
+  type    = number
+  default = 0
+}
+resource "terraform_data" "x" {
+  for_each = toset([for index in range(var.n) : tostring(index + 1)])
+  input    = each.key
+  provisioner "local-exec" {
+    command = "touch ${join(folder, 'witness')}/${name}.\${each.key}.$TFC_RUN_ID; sleep 0.3"
+  }
+}
+output "n" { value = var.n }
+`
+
+const TRIGGERED = `
+resource "terraform_data" "x" { input = timestamp() }
+output "x" { value = terraform_data.x.output }
+`
+
+/** Who triggers whom: a fan, a workspace with several sources, a chain, and two that are triggered by the same one. */
+const TRIGGERS: Record<string, string[]> = {
+  network: ['direct-0', 'direct-1', 'direct-2', 'direct-3'],
+  dns: ['direct-3', 'direct-4', 'direct-5'],
+  cluster: ['network', 'dns'],
+  application: ['cluster', 'direct-6'],
+}
+
+/** Sends a request again until the server is there. */
+async function persist<T>(send: () => Promise<T>): Promise<T> {
+  for (const end = Date.now() + REST_MS; ;) {
+    try {
+      return await send()
+    } catch (error) {
+      const isAway = error instanceof TypeError || /answered 5\d\d/.test(String(error))
+      if (!isAway || Date.now() > end) throw error
+      await pause(100)
+    }
+  }
+}
+
+/** The unfinished runs of the organization, read by one loop for all who wait. */
+function watchRuns() {
+  let unfinished = new Set<string>()
+  let looks = 0
+  const stop = new AbortController()
+  async function watch() {
+    while (!stop.signal.aborted) {
+      const found = await persist(() => listAll(server, '/organizations/main/runs?filter%5Bstatus_group%5D=non_final'))
+      unfinished = new Set(found.map(({ id }) => id))
+      looks += 1
+      await pause(250)
+    }
+  }
+  const watching = watch()
+  async function until(isDone: () => boolean) {
+    // The look that is under way may have begun before the run did.
+    const first = looks + 2
+    const isFresh = () => looks >= first
+    while (!isFresh() || !isDone()) await pause(50)
+  }
+  const hasOnly = (waiting: readonly string[]) => [...unfinished].every((id) => waiting.includes(id))
+  return {
+    /** Whether only these runs are left. */
+    async isOnly(waiting: readonly string[]) {
+      await until(() => true)
+      return hasOnly(waiting)
+    },
+    /** Resolves when only these runs are left, or when the others are stuck. */
+    async untilOnly(waiting: readonly string[]) {
+      const end = Date.now() + REST_MS
+      await until(() => hasOnly(waiting) || Date.now() > end)
+    },
+    /** Resolves when one of the runs has ended. */
+    untilEnded: async (id: string) => until(() => !unfinished.has(id)),
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await watching
+    },
+  }
+}
+
+/** Resolves when no run is unfinished and no trigger is about to start one. */
+async function untilQuiet(
+  { isOnly, untilOnly }: ReturnType<typeof watchRuns>,
+  { workspaces, waiting }: { workspaces: readonly RemoteWorkspace[]; waiting: readonly string[] },
+) {
+  for (const end = Date.now() + REST_MS; Date.now() < end;) {
+    await untilOnly(waiting)
+    const firings = await Promise.all(workspaces.map(async (workspace) => hasWaitingFirings(server, workspace)))
+    // One that waited a moment ago may have started its run since the last look.
+    if (!firings.includes(true) && (await isOnly(waiting))) return
+  }
+}
+
+/** Two runs that nothing moves: one waits for a lock, the other for an agent. */
+async function waitingRuns() {
+  const nobody = await agentPool(server, 'nobody')
+  const attributes = { 'execution-mode': 'agent', 'agent-pool-id': nobody.id }
+  const locked = await remoteWorkspace(server, { name: 'locked', configuration: TRIGGERED })
+  const lonely = await remoteWorkspace(server, { name: 'lonely', configuration: TRIGGERED, attributes })
+  await server.api('POST', `/workspaces/${locked.id}/actions/lock`, { reason: 'maintenance' })
+  return { locked: await startRun(server, locked), lonely: await startRun(server, lonely) }
+}
+
+/** Starts a run exactly once, though the answer may be lost. */
+async function startRunOnce(workspace: RemoteWorkspace, number: number) {
+  const message = `run ${number}`
+  const attributes = { message, variables: [{ key: 'n', value: `${number}` }] }
+  for (let isFirst = true; ; isFirst = false) {
+    if (!isFirst) {
+      const runs = await persist(() => listAll(server, `/workspaces/${workspace.id}/runs`))
+      const found = runs.find((run) => run.attributes.message === message)
+      if (found) return found.id as string
+    }
+    try {
+      return await startRun(server, workspace, attributes)
+    } catch (error) {
+      if (!(error instanceof TypeError) && !/answered 5\d\d/.test(String(error))) throw error
+      await pause(100)
+    }
+  }
+}
+
+async function killPostgres() {
+  const [pid] = (await readFile(join(server.dataDir, 'postgres/cluster/postmaster.pid'), 'utf8').catch(() => '')).split(
+    '\n',
+  )
+  try {
+    if (Number(pid) > 1) process.kill(Number(pid), 'SIGKILL')
+  } catch {
+    // It has just ended with its server.
+  }
+}
+
+/** Instances that were made again after an apply that had made them came to its end. */
+async function forgottenInstances(applied: ReadonlySet<string>) {
+  const makers = new Map<string, string[]>()
+  for (const name of await readdir(join(folder, 'witness'))) {
+    const [workspace, key, run = ''] = name.split('.')
+    const instance = `${workspace}.${key}`
+    makers.set(instance, [...(makers.get(instance) ?? []), run])
+  }
+  return [...makers]
+    .filter(([, runs]) => runs.length > 1 && runs.filter((run) => applied.has(run)).length > 1)
+    .map(([instance, runs]) => `${instance} was made by ${runs.join(' and ')}`)
+}
+
+async function reasonOf(run: string) {
+  return (await server.api('GET', `/runs/${run}`)).data.attributes['waiting-reason']
+}
+
+describe.skipIf(!hasTerraform)('with server, database and agents killed at random points', () => {
+  test(
+    `${RUNS} runs end, and nothing is stuck, lost or left`,
+    async () => {
+      process.stdout.write(`GROUNDSTATE_CHAOS_SEED=${SEED}\n`)
+      const random = createRandom(SEED)
+      const workspaces = await Promise.all(
+        Array.from({ length: WORKSPACES }, async (_, index) => {
+          const name = `direct-${index}`
+          const attributes = index % 2 === 0 ? { 'execution-mode': 'agent', 'agent-pool-id': pool.id } : {}
+          return remoteWorkspace(server, { name, configuration: counting(name), attributes })
+        }),
+      )
+
+      const triggered = await Promise.all(
+        Object.keys(TRIGGERS).map(async (name, index) => {
+          const attributes = {
+            'auto-apply-run-trigger': true,
+            ...(index % 2 === 0 && { 'execution-mode': 'agent', 'agent-pool-id': pool.id }),
+          }
+          return remoteWorkspace(server, { name, configuration: TRIGGERED, attributes })
+        }),
+      )
+      const all = [...workspaces, ...triggered]
+      const idOf = (name: string) => all.find((workspace) => workspace.name === name)?.id ?? ''
+      const sources = new Map(Object.entries(TRIGGERS).map(([name, names]) => [idOf(name), names.map(idOf)]))
+      for (const [id, from] of sources)
+        for (const source of from)
+          await server.api('POST', `/workspaces/${id}/run-triggers`, {
+            data: { type: 'run-triggers', relationships: { sourceable: { data: { type: 'workspaces', id: source } } } },
+          })
+
+      const waiting = await waitingRuns()
+      const started = performance.now()
+      await using watch = watchRuns()
+      const done = new AbortController()
+      const work = Promise.all(
+        workspaces.map(async (workspace, index) => {
+          const queue: string[] = []
+          const count = Math.floor(RUNS / WORKSPACES) + (index < RUNS % WORKSPACES ? 1 : 0)
+          for (let number = 1; number <= count; number += 1) {
+            queue.push(await startRunOnce(workspace, number))
+            if (queue.length >= QUEUE) await watch.untilEnded(queue.shift() ?? '')
+          }
+          for (const id of queue) await watch.untilEnded(id)
+        }),
+      ).finally(() => done.abort())
+
+      const kills: string[] = []
+      {
+        await using stack = new AsyncDisposableStack()
+        const supervisedServer = stack.use(supervise(server))
+        const supervisedAgents = agents.map((agent) => stack.use(supervise(agent)))
+        while (!done.signal.aborted) {
+          // On a slow machine a server that is killed in every start would never serve.
+          await persist(() => server.api('GET', '/organizations/main'))
+          await Promise.race([pause(startMs * random.between(KILLS.from, KILLS.to)), work])
+          const victim = random.pick(['server', 'server twice', 'database', 'both', 'agent', 'agent'] as const)
+          kills.push(victim)
+          if (victim === 'database' || victim === 'both') await killPostgres()
+          if (victim === 'agent') supervisedAgents[Math.floor(random.between(0, AGENTS))]?.kill()
+          else if (victim !== 'database') supervisedServer.kill()
+          if (victim === 'server twice') {
+            await pause(startMs * random.between(0.2, 1))
+            supervisedServer.kill()
+          }
+        }
+        await work
+        await persist(() => untilQuiet(watch, { workspaces: all, waiting: Object.values(waiting) }))
+      }
+      const worked = performance.now() - started
+
+      const histories = await Promise.all(all.map(async (workspace) => historyOf(server, workspace)))
+      const runs = histories.flatMap((history) => history.runs)
+      const applied = new Set(runs.filter(({ attributes }) => attributes.status === 'applied').map(({ id }) => id))
+      const problems = [...histories.flatMap(stuckRuns), ...(await forgottenInstances(applied))]
+      for (const history of histories)
+        problems.push(...(await lostStates(history)), ...(await brokenLogs(server, history)))
+      problems.push(...(await brokenTriggers(server, histories, sources)))
+      for (const agent of agents) problems.push(...(await leftFolders(agent.workDir)))
+      problems.push(...(await leftFolders(join(server.dataDir, 'agent'))))
+      problems.push(...(await leftProcesses(folder, new Set(agents.map(({ pid }) => pid)))))
+
+      const ends = Object.entries(Object.groupBy(runs, ({ attributes }) => attributes.status))
+      process.stdout.write(
+        `${kills.length} kills in ${Math.round(worked / 1000)} s (${kills.join(', ')}); ` +
+          `${runs.length} runs: ${ends.map(([status, found]) => `${found?.length} ${status}`).join(', ')}\n`,
+      )
+      expect(problems).toEqual([])
+      expect(await reasonOf(waiting.locked)).toMatch(/^the workspace is locked by user admin since .*: maintenance$/)
+      expect(await reasonOf(waiting.lonely)).toBe('no agent of the pool nobody is online')
+      const direct = histories.filter(({ workspace }) => workspaces.includes(workspace))
+      expect(direct.flatMap((history) => history.runs)).toHaveLength(RUNS)
+    },
+    10 * 60_000,
+  )
+})

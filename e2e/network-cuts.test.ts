@@ -1,0 +1,314 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres } from '../server/src/postgres/postgres.ts'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { bootAgent } from './agent.ts'
+import { createNetwork, type Network } from './network.ts'
+import { agentPool, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { type BootedServer, bootServer, endOf } from './server.ts'
+import { hasTerraform } from './terraform.ts'
+
+/** Everything is scaled with the lease of a plan, in ms: a cut of 30 s with the usual lease is one of a whole lease here. */
+const LEASE_MS = 8000
+/** The lease of an apply is four times as long. */
+const SHORT_CUT_MS = 1.2 * LEASE_MS
+
+const AGENTS = ['a1', 'a2', 'a3'] as const
+const SERVERS = ['s1', 's2'] as const
+type Place = 'db' | 'lb' | (typeof AGENTS)[number] | (typeof SERVERS)[number]
+
+let network: Network<Place>
+let folder: string
+/** Answers for both servers, through the load balancer. */
+let site: BootedServer
+let pool: { id: string; token: string }
+
+beforeAll(async () => {
+  if (!hasTerraform) return
+  folder = await mkdtemp(join(tmpdir(), 'gs-cuts-'))
+  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+  await chmod(folder, 0o755)
+  network = createNetwork<Place>(['db', 'lb', ...SERVERS, ...AGENTS])
+  process.stdout.write(`the network is cut between ${network.kind}\n`)
+
+  const socket = await database()
+  const databasePort = await balance('db', await freePort(), [socket])
+  const ports = { s1: await freePort(), s2: await freePort() }
+  const balancerPort = await freePort()
+  const checks = await Promise.all(
+    SERVERS.map(async (place) => {
+      const { host, port } = await network.route('lb', place, ports[place])
+      return `http://${host}:${port}/readyz`
+    }),
+  )
+  await balance('lb', balancerPort, checks)
+
+  const boot = async (place: 's1' | 's2') => {
+    const { host, port } = await network.route(place, 'db', databasePort)
+    const settings = {
+      GROUNDSTATE_HOST: network.host(place),
+      GROUNDSTATE_BASE_URL: `http://${network.host('lb')}:${balancerPort}`,
+      GROUNDSTATE_DATABASE_URL: `postgresql://groundstate@${host}:${port}/groundstate?sslmode=disable`,
+      // They share the folder of the blobs as they would share a bucket.
+      GROUNDSTATE_DATA_DIR: join(folder, 'data'),
+      GROUNDSTATE_AGENTS: '0',
+      GROUNDSTATE_LEASE: String(LEASE_MS),
+    }
+    return bootServer(settings, { command: network.at(place), port: ports[place] })
+  }
+  site = await boot('s1')
+  await boot('s2')
+  await until(async () => site.api('GET', '/organizations/main').catch(() => undefined))
+
+  pool = await agentPool(site, 'elsewhere')
+  await Promise.all(
+    AGENTS.map(async (place) => {
+      const { host, port } = await network.route(place, 'lb', balancerPort)
+      const workDir = join(folder, place)
+      await mkdir(workDir)
+      const settings = { GROUNDSTATE_CONCURRENCY: '1' }
+      const url = `http://${host}:${port}`
+      return bootAgent({ url, token: pool.token, name: place, workDir, settings, command: network.at(place) })
+    }),
+  )
+  await until(async () => (await onlineAgents()).length === AGENTS.length)
+}, 120_000)
+
+/** The path of the socket of a PostgreSQL. */
+async function database() {
+  const postgres = await startPostgres({
+    dataDir: join(folder, 'database'),
+    log: { info() {}, warn() {} },
+    fsync: false,
+  })
+  whenFileEnds(() => postgres[Symbol.asyncDispose]())
+  return join(new URL(postgres.url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
+}
+
+/** Starts a balancer in a place, and answers its port. */
+async function balance(place: Place, port: number, backends: string[]): Promise<number> {
+  const program = join(import.meta.dirname, 'balancer.ts')
+  const [command, ...args] = [...network.at(place), process.execPath, program]
+  const child: ChildProcess = spawn(command, [...args, network.host(place), String(port), ...backends], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  whenFileEnds(async () => {
+    child.kill('SIGKILL')
+    await endOf(child)
+  })
+  return new Promise((resolve, reject) => {
+    child.stdout?.once('data', () => resolve(port))
+    child.once('exit', (code) => reject(new Error(`the balancer ended with ${code}`)))
+  })
+}
+
+async function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}
+
+/** Polls until there is an answer. */
+async function until<T>(look: () => Promise<T>, ms = 120_000): Promise<NonNullable<T>> {
+  for (const end = Date.now() + ms; ;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > end) throw new Error(`nothing came of it: ${String(look)}`)
+    await pause(100)
+  }
+}
+
+async function onlineAgents() {
+  const { data } = await site.api('GET', `/agent-pools/${pool.id}/agents`)
+  return data.filter(({ attributes }: any) => ['idle', 'busy'].includes(attributes.status))
+}
+
+/** Answers a request for a state once it is open. `reached` resolves with the first request. */
+type Gate = { url: string; open: () => void; reached: Promise<void> }
+
+/** A plan that reads the state behind the gate is under way until the gate is opened. */
+async function gate(): Promise<Gate> {
+  const opened = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  const server = createHttpServer((_, response) => {
+    reached.resolve()
+    const state = { version: 4, terraform_version: '1.11.4', serial: 1, lineage: 'gate', outputs: {}, resources: [] }
+    void opened.promise.then(() => response.end(JSON.stringify(state)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, network.own, resolve))
+  whenFileEnds(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  return { url: `http://${network.own}:${port}/`, open: opened.resolve, reached: reached.promise }
+}
+
+type GatedWorkspace = RemoteWorkspace & { openPlan: () => void; atPlan: Promise<void>; openApply: () => Promise<void> }
+
+/** A workspace whose plans, and whose applies then, each go on only when they are let. */
+async function gatedWorkspace(name: string): Promise<GatedWorkspace> {
+  const file = join(folder, `${name}.open`)
+  const { url, open, reached } = await gate()
+  const configuration = `
+data "terraform_remote_state" "gate" {
+  backend = "http"
+  config  = { address = "${url}" }
+}
+resource "terraform_data" "quick" { input = length(data.terraform_remote_state.gate.outputs) }
+resource "terraform_data" "gated" {
+  depends_on = [terraform_data.quick]
+  provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done; echo through" }
+}
+`
+  const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+  const made = await remoteWorkspace(site, { name, configuration, attributes })
+  return { ...made, openPlan: open, atPlan: reached, openApply: () => writeFile(file, '') }
+}
+
+/** Starts a run and answers once its plan is under way. */
+async function startPlan(workspace: GatedWorkspace) {
+  const run = await startRun(site, workspace)
+  await workspace.atPlan
+  return run
+}
+
+/** Starts a run and answers once its apply is under way. */
+async function startApply(workspace: GatedWorkspace) {
+  workspace.openPlan()
+  const run = await startRun(site, workspace)
+  await until(async () => (await logOf(run, 'apply').catch(() => '')).includes('at the gate'))
+  return run
+}
+
+const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
+
+/** Polls until the run has the status, even while a server is away; throws when it ends with another. */
+async function untilStatus(id: string, wanted: string) {
+  return until(async () => {
+    const run = await site.api('GET', `/runs/${id}`).catch(() => undefined)
+    const status = run?.data.attributes.status
+    if (status !== wanted && ENDS.has(status)) {
+      const logs = await Promise.all([logOf(id, 'plan'), logOf(id, 'apply')])
+      throw new Error(`${id} is ${status}: ${run.data.attributes['error-message']}\n${logs.join('\n')}`)
+    }
+    return status === wanted && run.data
+  })
+}
+
+async function logOf(id: string, phase: 'plan' | 'apply') {
+  const { data } = await site.api('GET', `/runs/${id}/${phase}`)
+  return (await fetch(data.attributes['log-read-url'])).text()
+}
+
+async function agentOf(id: string, phase: 'plan' | 'apply'): Promise<(typeof AGENTS)[number]> {
+  const { data } = await site.api('GET', `/runs/${id}/${phase}`)
+  const name = data.attributes['execution-details']['agent-name']
+  return AGENTS.find((place) => place === name) ?? 'a1'
+}
+
+async function isUnlocked({ id }: RemoteWorkspace) {
+  return !(await site.api('GET', `/workspaces/${id}`)).data.attributes.locked
+}
+
+describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, () => {
+  test('an agent cut off for a lease in its plan: another makes the plan', async () => {
+    const workspace = await gatedWorkspace('agent-in-plan')
+    await workspace.openApply()
+    const run = await startPlan(workspace)
+    const first = await agentOf(run, 'plan')
+
+    network.cut(first, 'lb')
+    const second = await until(async () => {
+      const agent = await agentOf(run, 'plan')
+      return agent !== first && agent
+    })
+    workspace.openPlan()
+
+    await untilStatus(run, 'applied')
+    expect(await agentOf(run, 'plan')).toBe(second)
+    expect(await logOf(run, 'plan')).toContain('gave no sign of life any more: the plan starts again on another')
+    expect(await isUnlocked(workspace)).toBe(true)
+    network.heal(first, 'lb')
+  })
+
+  test('an agent cut off for a lease in its apply: the apply goes on, and its result arrives', async () => {
+    const workspace = await gatedWorkspace('agent-in-apply')
+    const run = await startApply(workspace)
+    const agent = await agentOf(run, 'apply')
+
+    network.cut(agent, 'lb')
+    await pause(SHORT_CUT_MS / 2)
+    await workspace.openApply()
+    await pause(SHORT_CUT_MS / 2)
+    network.heal(agent, 'lb')
+
+    await untilStatus(run, 'applied')
+    expect(await logOf(run, 'apply')).toMatch(/through[^]*Apply complete! Resources: 2 added/)
+    expect(await isUnlocked(workspace)).toBe(true)
+  })
+
+  test.each([
+    ['its database', 's1', 'db'],
+    ['the agents', 's2', 'lb'],
+  ] as const)(
+    'a server cut off from %s in a plan and an apply: both go on through the other',
+    async (_, server, from) => {
+      const [planned, applied] = [await gatedWorkspace(`plan-${from}`), await gatedWorkspace(`apply-${from}`)]
+      await planned.openApply()
+      const apply = await startApply(applied)
+      const plan = await startPlan(planned)
+
+      network.cut(server, from)
+      await pause(SHORT_CUT_MS)
+      await applied.openApply()
+      planned.openPlan()
+
+      await untilStatus(apply, 'applied')
+      await untilStatus(plan, 'applied')
+      network.heal(server, from)
+      expect(await logOf(plan, 'plan')).not.toContain('starts again')
+    },
+  )
+
+  test('both servers cut off from their database for longer than a lease: no agent of an apply is taken to be gone', async () => {
+    const workspace = await gatedWorkspace('all')
+    const run = await startApply(workspace)
+
+    for (const server of SERVERS) network.cut(server, 'db')
+    await workspace.openApply()
+    await pause(SHORT_CUT_MS)
+    for (const server of SERVERS) network.heal(server, 'db')
+
+    await untilStatus(run, 'applied')
+    expect(await logOf(run, 'apply')).toContain('Apply complete! Resources: 2 added')
+  })
+
+  test('an agent cut off for four leases in its apply: the run is errored, and what the agent says later is added', async () => {
+    const workspace = await gatedWorkspace('agent-long-in-apply')
+    const run = await startApply(workspace)
+    const agent = await agentOf(run, 'apply')
+
+    network.cut(agent, 'lb')
+    await untilStatus(run, 'errored')
+    expect(await isUnlocked(workspace)).toBe(true)
+    network.heal(agent, 'lb')
+
+    const log = await until(async () => {
+      const text = await logOf(run, 'apply')
+      return text.includes('was back') && text
+    })
+    expect(log).toContain('gave no sign of life any more while it applied')
+    await until(async () => (await onlineAgents()).length === AGENTS.length)
+  })
+})

@@ -1,0 +1,166 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes, randomInt } from 'node:crypto'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+
+/** Places with a network between them that can be cut, silently: nobody is told, and nothing arrives any more. */
+export type Network<Place extends string> = {
+  /** Whether the places are network namespaces, or processes behind proxies that only cut what goes through them. */
+  kind: 'namespaces' | 'proxies'
+  /** What comes before the command of a program that runs there. */
+  at: (place: Place) => readonly string[]
+  /** The address that a program listens on there. */
+  host: (place: Place) => string
+  /** The address of this process, which is never cut off. */
+  own: string
+  /** Where a program at `from` finds the port of another place. */
+  route: (from: Place, to: Place, port: number) => Promise<{ host: string; port: number }>
+  /** Cuts two places off from each other, and connects them again. */
+  cut: (one: Place, other: Place) => void
+  heal: (one: Place, other: Place) => void
+}
+
+/** The network is removed when the file ends. */
+export function createNetwork<Place extends string>(places: readonly Place[]): Network<Place> {
+  return tryNamespaces(places) ?? createProxies()
+}
+
+const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] })
+
+/** A namespace for each place, all on one bridge, and this process's own namespace beside them. */
+function tryNamespaces<Place extends string>(places: readonly Place[]): Network<Place> | undefined {
+  const prefix = `gs${randomBytes(3).toString('hex')}`
+  const subnet = `10.${randomInt(100, 250)}.${randomInt(1, 250)}`
+  const hub = `${prefix}-hub`
+  const namespace = (place: Place) => `${prefix}-${place}`
+  const host = (place: Place) => `${subnet}.${places.indexOf(place) + 10}`
+  // Programs in a namespace have ended by then: what was started later is cleaned up earlier.
+  whenFileEnds(() => {
+    for (const name of [...places.map(namespace), hub]) tryIp('netns', 'del', name)
+  })
+  try {
+    ip('netns', 'add', hub)
+    ip('-n', hub, 'link', 'add', 'bridge', 'type', 'bridge')
+    ip('-n', hub, 'link', 'set', 'bridge', 'up')
+    const plug = (port: string) => {
+      ip('-n', hub, 'link', 'set', port, 'master', 'bridge')
+      ip('-n', hub, 'link', 'set', port, 'up')
+    }
+    for (const [index, place] of places.entries()) {
+      const name = namespace(place)
+      ip('netns', 'add', name)
+      ip('link', 'add', `port${index}`, 'netns', hub, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
+      plug(`port${index}`)
+      ip('-n', name, 'addr', 'add', `${host(place)}/24`, 'dev', 'eth0')
+      ip('-n', name, 'link', 'set', 'lo', 'up')
+      ip('-n', name, 'link', 'set', 'eth0', 'up')
+    }
+    ip('link', 'add', prefix, 'type', 'veth', 'peer', 'name', 'test', 'netns', hub)
+    plug('test')
+    ip('addr', 'add', `${subnet}.254/24`, 'dev', prefix)
+    ip('link', 'set', prefix, 'up')
+  } catch (error) {
+    console.warn(`NO NETWORK NAMESPACES HERE, so that proxies cut the network instead: ${String(error)}`)
+    return undefined
+  }
+
+  /** Frames go to a hardware address that nobody has. */
+  const deafen = (from: Place, to: Place) =>
+    ip(
+      '-n',
+      namespace(from),
+      'neigh',
+      'replace',
+      host(to),
+      'lladdr',
+      '02:00:00:00:00:01',
+      'dev',
+      'eth0',
+      'nud',
+      'permanent',
+    )
+  const undeafen = (from: Place, to: Place) => tryIp('-n', namespace(from), 'neigh', 'del', host(to), 'dev', 'eth0')
+  return {
+    kind: 'namespaces',
+    at: (place) => ['ip', 'netns', 'exec', namespace(place)],
+    host,
+    own: `${subnet}.254`,
+    route: async (_, to, port) => ({ host: host(to), port }),
+    cut(one, other) {
+      deafen(one, other)
+      deafen(other, one)
+    },
+    heal(one, other) {
+      undeafen(one, other)
+      undeafen(other, one)
+    },
+  }
+}
+
+function tryIp(...args: string[]) {
+  try {
+    ip(...args)
+  } catch {
+    // It is not there.
+  }
+}
+
+/** All places are this machine. What goes from one to another goes through a proxy, which a cut makes stand still. */
+function createProxies<Place extends string>(): Network<Place> {
+  const cuts = new Set<string>()
+  const proxies = new Map<string, { server: Server; sockets: Set<Socket> }>()
+  const key = (from: Place, to: Place) => [from, to].toSorted().join(' ')
+  whenFileEnds(() => {
+    for (const { server, sockets } of proxies.values()) {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    }
+  })
+
+  async function route(from: Place, to: Place, port: number) {
+    const sockets = new Set<Socket>()
+    const keep = (socket: Socket) => {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket))
+      if (cuts.has(key(from, to))) socket.pause()
+      return socket
+    }
+    const server = createServer((socket) => {
+      const target = keep(connect(port, '127.0.0.1'))
+      keep(socket)
+      for (const [source, sink] of [
+        [socket, target],
+        [target, socket],
+      ] as const) {
+        source.on('data', (data) => void sink.write(data))
+        source.on('close', () => {
+          if (!cuts.has(key(from, to))) sink.destroy()
+        })
+      }
+      if (cuts.has(key(from, to))) for (const end of [socket, target]) end.pause()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    proxies.set(`${key(from, to)} ${port} ${proxies.size}`, { server, sockets })
+    const address = server.address()
+    return { host: '127.0.0.1', port: typeof address === 'object' && address ? address.port : 0 }
+  }
+
+  const each = (one: Place, other: Place, act: (socket: Socket) => void) => {
+    for (const [name, { sockets }] of proxies) if (name.startsWith(`${key(one, other)} `)) sockets.forEach(act)
+  }
+  return {
+    kind: 'proxies',
+    at: () => [],
+    host: () => '127.0.0.1',
+    own: '127.0.0.1',
+    route,
+    cut(one, other) {
+      cuts.add(key(one, other))
+      each(one, other, (socket) => socket.pause())
+    },
+    heal(one, other) {
+      cuts.delete(key(one, other))
+      each(one, other, (socket) => socket.resume())
+    },
+  }
+}
