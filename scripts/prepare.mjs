@@ -1,10 +1,10 @@
 // Prepares npm start, npm test and npm run e2e, which replace their shell afterwards: installs the dependencies, checks
-// `postgres` and builds the `web` application, as the arguments say. It runs before anything is installed, on any Node:
+// `postgres`, and builds the `web` application and the package of the `agent`, as the arguments say. It runs before anything is installed, on any Node:
 // so it is plain JavaScript for Node 20 without dependencies.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -17,6 +17,7 @@ install()
 const node = findNode()
 if (needs.has('postgres')) checkPostgres()
 if (needs.has('web')) buildWeb()
+if (needs.has('agent')) buildAgent()
 
 /** Installs the dependencies unless those of the current lockfile are installed. */
 function install() {
@@ -44,17 +45,29 @@ function install() {
 /** Builds the web application unless the build is newer than its sources and the contract's. */
 function buildWeb() {
   const web = join(ROOT, 'web')
-  const stamp = join(ROOT, 'node_modules/.groundstate-web')
-  const sources = createHash('sha256')
-  for (const folder of [web, join(ROOT, 'contract')]) describe(folder, sources)
-  const hash = sources.digest('hex')
-  if (read(stamp) === hash && existsSync(join(web, 'dist/index.html'))) return
-
-  step('build the web application', () => {
+  build('the web application', { sources: [web, join(ROOT, 'contract')], target: join(web, 'dist/index.html') }, () => {
     const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
     return spawnSync(node, [vite, 'build', '--logLevel', 'warn'], { cwd: web, encoding: 'utf8' })
   })
-  writeFileSync(stamp, hash)
+}
+
+/** Builds the agent's package, which the server hands out, unless the build is newer than its sources and the contract's. */
+function buildAgent() {
+  const agent = join(ROOT, 'agent')
+  const target = join(agent, 'dist/groundstate-agent.tgz')
+  build("the agent's package", { sources: [agent, join(ROOT, 'contract'), join(ROOT, 'scripts')], target }, () =>
+    spawnSync(node, [join(ROOT, 'scripts/build-agent.mjs')], { cwd: ROOT, encoding: 'utf8' }),
+  )
+}
+
+function build(what, { sources, target }, work) {
+  const stamp = join(ROOT, `node_modules/.groundstate-${basename(dirname(dirname(target)))}`)
+  const hash = createHash('sha256')
+  for (const folder of sources) describe(folder, hash)
+  const wanted = hash.digest('hex')
+  if (read(stamp) === wanted && existsSync(target)) return
+  step(`build ${what}`, work)
+  writeFileSync(stamp, wanted)
 }
 
 /** The path of the Node for everything else: the pinned one, or on other platforms this one if it is new enough. */

@@ -1,4 +1,21 @@
-#!/usr/bin/env node
-import { runCommandLine } from '../src/command-line.ts'
+// The agent's command line from a clone: its sources for a Node that runs TypeScript, and for an older one the package that
+// `npm run build:agent` has built.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
-process.exitCode = await runCommandLine(process.argv.slice(2), process.env)
+const built = join(dirname(fileURLToPath(import.meta.url)), '../dist/package/groundstate-agent.js')
+const isNew = Number(process.versions.node.split('.', 1)[0]) >= 24
+
+if (isNew) {
+  const { runCommandLine } = await import('../src/command-line.ts')
+  process.exitCode = await runCommandLine(process.argv.slice(2), process.env)
+} else if (existsSync(built)) {
+  await import(pathToFileURL(built).href)
+} else {
+  process.stderr.write(
+    `groundstate-agent: a clone needs Node.js 24, this is ${process.version}. Build the package with npm run build:agent, or ` +
+      'install the one that your server hands out: npm install -g https://<server>/agent/groundstate-agent.tgz\n',
+  )
+  process.exitCode = 1
+}

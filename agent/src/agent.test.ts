@@ -1,8 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { arch, platform } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { listEngines } from './engine.ts'
 import {
   configuration,
   describeWithTerraform,
@@ -33,6 +37,140 @@ test('a token that the server refuses ends the agent', async () => {
   const agent = await startAgent(server, { token: 'wrong' })
 
   await expect(agent.ended).rejects.toThrow('answered 401')
+})
+
+test('a token that is revoked later ends the agent as well, and it says what to do', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server)
+  await expect.poll(() => server.claims()).toBe(1)
+
+  server.refuseAgents(401)
+
+  await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
+})
+
+test('an address where something else answers is named', async () => {
+  const server = await startServer()
+  const other = createServer((_, response) => void response.setHeader('content-type', 'text/html').end('<html>welcome'))
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void other.close())
+  const { port } = other.address() as AddressInfo
+
+  const agent = await startAgent(server, { serverUrl: `http://127.0.0.1:${port}` })
+
+  await expect(agent.ended).rejects.toThrow(
+    `http://127.0.0.1:${port} is no Groundstate server: it answered 200 with text/html to a registration`,
+  )
+})
+
+test('a server that is away is waited for, and that is said', async () => {
+  const server = await startServer()
+  await server.pause()
+  const agent = await startAgent(server)
+  await expect
+    .poll(() => agent.logged)
+    .toContainEqual(expect.objectContaining({ level: 'warn', message: 'request is sent again' }))
+
+  await server.resume()
+
+  await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
+})
+
+test('a server behind a proxy is reached through it', async () => {
+  const server = await startServer()
+  const asked: string[] = []
+  const proxy = createServer((incoming, outgoing) => {
+    asked.push(incoming.url ?? '')
+    const { pathname } = new URL(incoming.url ?? '')
+    const { method, headers } = incoming
+    const onward = request(`${server.url}${pathname}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    onward.on('error', () => outgoing.destroy())
+    incoming.pipe(onward)
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+
+  await startAgent(server, { serverUrl: 'http://groundstate.invalid' })
+
+  await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
+  expect(asked[0]).toBe('http://groundstate.invalid/api/agent/v1/register')
+})
+
+test('an agent says who it is, and what it can do', async () => {
+  const server = await startServer()
+
+  const agent = await startAgent(server, { name: 'rack-7', concurrency: 3, accepts: ['plan', 'task'] })
+  await expect.poll(() => server.claims()).toBe(3)
+
+  expect(server.registered).toEqual([
+    {
+      name: 'rack-7',
+      version: '1.0.0',
+      os: platform(),
+      arch: arch(),
+      concurrency: 3,
+      accepts: ['plan', 'task'],
+      engines: await listEngines({ enginePath: undefined, strict: false }),
+    },
+  ])
+  expect(agent.logged[0]).toMatchObject({
+    message: 'agent 1.0.0 is ready',
+    facts: { name: 'rack-7', pool: 'rack', server: server.url },
+  })
+})
+
+test('an agent says so when another engine has appeared', async () => {
+  const server = await startServer()
+  const enginePath = await temporaryFolder()
+  await startAgent(server, { enginePath, lookMs: 50 })
+  await expect.poll(() => server.claims()).toBe(1)
+
+  await mkdir(join(enginePath, '9.9.9'))
+  await writeFile(join(enginePath, '9.9.9/tofu'), "#!/bin/sh\nprintf 'OpenTofu v9.9.9\\non linux_amd64\\n'\n", {
+    mode: 0o755,
+  })
+
+  await expect
+    .poll(() => server.registered.at(-1), { timeout: 10_000 })
+    .toMatchObject({ agentId: 'agent-1', engines: expect.arrayContaining([{ product: 'tofu', version: '9.9.9' }]) })
+})
+
+test('an agent that takes no runs claims none, and waits for its end', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task'] })
+  await expect.poll(() => server.registrations()).toBe(1)
+
+  expect(server.claims()).toBe(0)
+  agent.stop()
+  await agent.ended
+})
+
+test('an agent for a single job ends after it, whatever became of the job', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { single: true })
+  const job = server.submit({ configuration: configuration(''), engine: { product: 'tofu', version: '1.0.0' } })
+
+  expect((await job.finished).status).toBe('errored')
+  await agent.ended
+
+  expect(server.claims()).toBe(0)
+})
+
+test('an agent without work ends after its idle time', async () => {
+  const server = await startServer()
+
+  const agent = await startAgent(server, { idleTimeoutMs: 100 })
+
+  await agent.ended
+  expect(server.registrations()).toBe(1)
 })
 
 test('an agent that stops without work ends at once', async () => {
@@ -131,6 +269,22 @@ describeWithTerraform('an agent', () => {
     const planned = await server.submit({ configuration: configuration(ONE_RESOURCE) }).finished
 
     expect(planned.status).toBe('finished')
+  })
+
+  test('is heard of while all its slots work and it claims nothing', async () => {
+    const server = await startServer()
+    const agent = await startAgent(server, { lookMs: 50 })
+    await expect.poll(() => server.claims()).toBe(1)
+    const before = server.registrations()
+    await server.submit({ runId: 'run-a', configuration: WAITING }).finished
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: WAITING })
+    await apply.logged(/pid=\d/)
+
+    await expect.poll(() => server.registrations()).toBeGreaterThan(before)
+
+    expect(server.registered.at(-1)).toMatchObject({ agentId: 'agent-1' })
+    agent.stop()
+    agent.forceStop()
   })
 
   test('runs with the engine that it has, and says so, unless it is to be strict', async () => {

@@ -3,15 +3,19 @@ import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { getCACertificates } from 'node:tls'
+import { WORK_KINDS, type AgentJob, type WorkKind } from '@groundstate/contract/agent'
 import manifest from '../package.json' with { type: 'json' }
-import { claim, deregister, jobClient, openConnection, Refused, register, type Connection } from './client.ts'
+import { knownAuthorities } from './authorities.ts'
+import { claim, deregister, jobClient, openConnection, Refused, type Connection } from './client.ts'
 import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
-import { findEngine } from './engine.ts'
+import type { DownloadSettings } from './engine-download.ts'
+import type { EngineSearch } from './engine.ts'
+import { watchIdleness } from './idleness.ts'
 import { runJob, type JobSettings } from './job.ts'
 import { type Journal, readJournals } from './journal.ts'
 import type { AgentLog } from './log.ts'
 import { recoverJob } from './recover.ts'
+import { createRegistration } from './registration.ts'
 import { openRunFolders } from './run-folder.ts'
 import { serveTaskRequests } from './task-requests.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
@@ -37,13 +41,21 @@ export type AgentOptions = ConfinementOptions & {
   /** How many jobs run side by side. */
   concurrency: number
   /** What the agent takes: plans and applies, and the requests of run tasks of its pool; everything by default. */
-  accepts?: readonly ('plan' | 'apply' | 'task')[]
+  accepts?: readonly WorkKind[]
+  /** How often it looks which engines are there, in ms. */
+  lookMs?: number
+  /** Ends the agent after one job. */
+  single?: boolean
+  /** Ends the agent after this long without a job, in ms. */
+  idleTimeoutMs?: number | undefined
   /** Holds working folders and caches; one running agent each. */
   workDir: string
   /** A terraform or tofu binary, or a folder of them; PATH otherwise. */
   enginePath?: string
   /** Refuse jobs whose exact engine version is not there, in place of running them with another. */
   strictEngineVersion?: boolean
+  /** Where engines that are not there are downloaded from; they are not by default. */
+  engineDownloads?: DownloadSettings | undefined
   /** Where a log is cut off, in bytes. */
   logLimitBytes?: number
   /** How long and how many folders wait for their apply. */
@@ -62,7 +74,7 @@ export type AgentOptions = ConfinementOptions & {
 
 /**
  * Runs an agent until its signal aborts and its jobs have ended. While a slot is free a claim waits at the server. Rejects
- * when the server refuses the token, or when the working folder cannot be used.
+ * when the server refuses the agent, or when the working folder cannot be used.
  */
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { token, log, signal } = options
@@ -84,7 +96,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   /** Aborts the claims that are left when the goodbye was not answered in time. */
   const gone = new AbortController()
   const failed = new AbortController()
-  const stopping = AbortSignal.any([signal, failed.signal])
+  /** The agent has done what it was started for. */
+  const done = new AbortController()
+  const stopping = AbortSignal.any([signal, failed.signal, done.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
   const settings = await prepare(options, {
@@ -98,16 +112,37 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   })
   const sweeping = setInterval(() => void settings.agent.folders.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
+  const accepts = options.accepts ?? WORK_KINDS
+  const takesRuns = accepts.includes('plan') || accepts.includes('apply')
+  const idleness = stack.use(watchIdleness(options.idleTimeoutMs, () => done.abort()))
   try {
     const recovering = recoverAll(journals)
-    let registration = announce()
-    const loops = Array.from({ length: options.concurrency }, () => claimLoop().catch(fail))
-    if (options.accepts?.includes('task') ?? true) loops.push(taskLoop().catch(fail))
+    const registration = stack.use(
+      createRegistration(connection, {
+        token,
+        facts: {
+          name: options.name,
+          version: manifest.version,
+          os: platform(),
+          arch: arch(),
+          concurrency: options.concurrency,
+          accepts: [...accepts],
+        },
+        search: settings.search,
+        log,
+        isClaiming: () => takesRuns && idleness.working() < options.concurrency,
+        lookMs: options.lookMs,
+        signal: stopping,
+      }),
+    )
     signal.addEventListener('abort', startDraining, { once: true })
     stack.defer(() => signal.removeEventListener('abort', startDraining))
     if (signal.aborted) startDraining()
     const goodbye = sayGoodbye()
-    await Promise.all(loops)
+    // One loop for each slot.
+    const loops = Array.from({ length: takesRuns ? options.concurrency : 0 }, () => claimLoop())
+    if (accepts.includes('task')) loops.push(taskLoop())
+    await Promise.all([aborted(stopping), ...[registration.current(), ...loops].map((loop) => loop.catch(fail))])
     await recovering
     gone.abort()
     await goodbye
@@ -124,26 +159,14 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       stopping.removeEventListener('abort', onStop)
     }
 
-    function announce() {
-      const answer = register(connection, token, identity(options.name), stopping)
-      // The loops look at it; but all of them may be at work.
-      answer.catch(() => {})
-      return answer
-    }
-
-    /** The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops. */
-    function announceAgain(current: typeof registration) {
-      if (registration === current) registration = announce()
-    }
-
     async function taskLoop() {
       await serveTaskRequests({
         connection,
         token,
         waitMs: CLAIM_MS,
         log,
-        registration: () => registration,
-        onForgotten: announceAgain,
+        registration: () => registration.current(),
+        onForgotten: (current) => void current.then(({ agentId }) => registration.renew(agentId)),
         stopping,
         gone: gone.signal,
         forceful,
@@ -151,24 +174,24 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     }
 
     function fail(error: unknown) {
-      const isRefused = error instanceof Refused && [401, 403].includes(error.status)
-      if (!stopping.aborted) failed.abort(isRefused ? tokenRefused(error) : error)
+      if (!stopping.aborted) failed.abort(error)
     }
 
     async function claimLoop() {
       while (!stopping.aborted) {
-        const current = registration
-        const { agentId } = await current
+        const { agentId } = await registration.current()
         const warmRunIds = settings.agent.folders.warmRunIds()
         try {
-          const job = await claim(connection, token, agentId, { waitMs: CLAIM_MS, warmRunIds, signal: gone.signal })
+          const wanted = { waitMs: CLAIM_MS, warmRunIds, accepts }
+          const job = await claim(connection, token, agentId, { ...wanted, signal: gone.signal })
           if (job === undefined) continue
-          if (stopping.aborted) await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
-          else await runJob(connection, job, settings)
+          await idleness.during(() => takeJob(job))
+          if (options.single === true) done.abort()
         } catch (error) {
           if (gone.signal.aborted) return
-          if (error instanceof Refused && [401, 403].includes(error.status)) throw error
-          if (error instanceof Refused && [404, 409, 410].includes(error.status)) announceAgain(current)
+          if (error instanceof Refused && [401, 403].includes(error.status)) throw registration.refusal(error)
+          // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
+          if (error instanceof Refused && [404, 409, 410].includes(error.status)) registration.renew(agentId)
           else log.error({ error }, 'a claim failed')
           await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         }
@@ -182,9 +205,15 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       stack.defer(() => clearTimeout(deadline))
     }
 
+    async function takeJob(job: AgentJob) {
+      // It came as the agent stopped.
+      if (stopping.aborted) await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
+      else await runJob(connection, job, settings)
+    }
+
     async function sayGoodbye() {
       await aborted(stopping)
-      const registered = await registration.catch(() => undefined)
+      const registered = await registration.current().catch(() => undefined)
       if (registered === undefined) return gone.abort()
       const { agentId } = registered
       const timeout = AbortSignal.timeout(GOODBYE_MS)
@@ -216,9 +245,11 @@ async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings
   const limits = { keepMs: options.keepFoldersMs ?? 24 * 3_600_000, keepCount: options.keepFolders ?? 50 }
   const roots = journals.map((journal) => journal.facts().folder?.root).filter((root) => root !== undefined)
   const folders = await openRunFolders(workDir, limits, { ...confinement, inUse: new Set(roots) })
-  const search = { enginePath: options.enginePath, strict: options.strictEngineVersion ?? false }
-  // Asks the engine for its version now, so that the first job need not wait for the answer.
-  void findEngine({ product: 'terraform', version: 'latest' }, search).catch(() => {})
+  const search: EngineSearch = {
+    enginePath: options.enginePath,
+    strict: options.strictEngineVersion ?? false,
+    downloads: await openDownloads(workDir, options.engineDownloads),
+  }
   const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
   return {
     agent: {
@@ -239,10 +270,17 @@ async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings
   }
 }
 
+async function openDownloads(workDir: string, settings: DownloadSettings | undefined) {
+  if (settings === undefined) return undefined
+  // What checks signatures is large, and the server's own agent as a rule does without.
+  const { openEngineDownloads } = await import('./engine-download.ts')
+  return openEngineDownloads(join(workDir, 'engines'), settings)
+}
+
 /** The file's authorities and those that are known anyway, as PEM. */
 async function readAuthorities(caFile: string): Promise<string> {
   const own = await readFile(caFile, 'utf8')
-  return [...getCACertificates('default'), own].join('\n')
+  return [...knownAuthorities(), own].join('\n')
 }
 
 /** Mentions that the server is away, but not for every attempt of every loop. */
@@ -253,15 +291,6 @@ function mentionRetries(log: AgentLog) {
     mentionedAt = performance.now()
     log.warn({ reason }, 'request is sent again')
   }
-}
-
-function tokenRefused(error: Refused) {
-  const why = 'the server does not accept the agent token: it is wrong, was revoked, or its pool was deleted'
-  return new Error(`${why} (${error.message})`, { cause: error })
-}
-
-function identity(name: string) {
-  return { name, version: manifest.version, os: platform(), arch: arch() }
 }
 
 async function aborted(signal: AbortSignal) {

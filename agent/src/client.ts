@@ -14,8 +14,10 @@ import {
   type FinishJob,
   type JobCommand,
   type TaskRequest,
+  type RegisterAgent,
+  type WorkKind,
 } from '@groundstate/contract/agent'
-import { Agent, request, type Dispatcher } from 'undici'
+import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2_000
@@ -57,7 +59,7 @@ type Call = {
 }
 
 /** A kept-alive connection pool to one server; `onRetry` hears of every attempt that is made again. */
-export type Connection = { serverUrl: string; dispatcher: Agent; onRetry: (reason: string) => void }
+export type Connection = { serverUrl: string; dispatcher: Dispatcher; onRetry: (reason: string) => void }
 
 /** `authorities` is PEM that takes the place of the known certificate authorities. */
 export function openConnection(
@@ -65,8 +67,13 @@ export function openConnection(
   authorities: string | undefined,
   onRetry: (reason: string) => void,
 ): Connection {
-  const connect = { timeout: 10_000, ...(authorities === undefined ? {} : { ca: authorities }) }
-  const dispatcher = new Agent({ keepAliveTimeout: 30_000, connect, bodyTimeout: 120_000 })
+  const tls = authorities === undefined ? {} : { ca: authorities }
+  const options = { keepAliveTimeout: 30_000, connect: { timeout: 10_000, ...tls }, bodyTimeout: 120_000 }
+  // No proxy leads back to this machine.
+  const isLocal = /^(127\.|localhost$|\[::1\]$)/.test(new URL(serverUrl).hostname)
+  const dispatcher = isLocal
+    ? new Agent(options)
+    : new EnvHttpProxyAgent({ ...options, requestTls: tls, proxyTls: tls })
   return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry }
 }
 
@@ -99,8 +106,14 @@ async function attempt(connection: Connection, call: Call): Promise<Dispatcher.R
     return `status ${response.statusCode}`
   } catch (error) {
     call.signal.throwIfAborted()
-    return error instanceof Error ? error.message : String(error)
+    return reasonOf(error)
   }
+}
+
+/** The errors of several addresses of one host come without a message. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.message === '' && 'code' in error ? String(error.code) : error.message
 }
 
 function isFile(body: Call['body']): body is { file: string; size: number } {
@@ -120,24 +133,41 @@ async function requireStatus(call: Call, response: Dispatcher.ResponseData, want
   throw new Refused(`${call.method} ${call.path}`, response.statusCode, detail)
 }
 
-type AgentIdentity = { name: string; version: string; os: string; arch: string }
+/** Something answers at the address that is no server of this kind. */
+export class NoServer extends Error {
+  override name = 'NoServer'
+}
 
-/** Announces an agent; its id holds until the server says otherwise. */
-export async function register(connection: Connection, token: string, agent: AgentIdentity, signal: AbortSignal) {
+/** Announces an agent; its id holds until the server says otherwise. Throws `NoServer` when the answer is none of ours. */
+export async function register(connection: Connection, token: string, agent: RegisterAgent, signal: AbortSignal) {
   const call: Call = { method: 'POST', path: '/register', token, body: JSON.stringify(agent), signal }
   const response = await send(connection, call)
-  await requireStatus(call, response, [200, 201])
-  return registeredAgent.parse(await response.body.json())
+  const type = String(response.headers['content-type'] ?? '')
+  if (/json/.test(type) && response.statusCode !== 404) await requireStatus(call, response, [200, 201])
+  const read = registeredAgent.safeParse(parseJson(await response.body.text()))
+  if (read.success) return read.data
+  const answer = `${response.statusCode}${type === '' ? '' : ` with ${type}`}`
+  throw new NoServer(`${connection.serverUrl} is no Groundstate server: it answered ${answer} to a registration`)
 }
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+type ClaimOptions = { waitMs: number; warmRunIds: string[]; accepts: readonly WorkKind[]; signal: AbortSignal }
 
 /** Waits up to `waitMs` for a job; undefined when none came. */
 export async function claim(
   connection: Connection,
   token: string,
   agentId: string,
-  { waitMs, warmRunIds, signal }: { waitMs: number; warmRunIds: string[]; signal: AbortSignal },
+  { waitMs, warmRunIds, accepts, signal }: ClaimOptions,
 ): Promise<AgentJob | undefined> {
-  const body = JSON.stringify({ waitMs, warmRunIds })
+  const body = JSON.stringify({ waitMs, warmRunIds, accepts: accepts.filter((kind) => kind !== 'task') })
   const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, holdMs: waitMs, signal }
   const response = await send(connection, call)
   await requireStatus(call, response, [200, 204])

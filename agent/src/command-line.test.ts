@@ -1,9 +1,12 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
+import { AGENT_SETTINGS } from './agent-settings.ts'
 
 const BIN = join(import.meta.dirname, '../bin/groundstate-agent.mjs')
 
@@ -22,4 +25,27 @@ test('an agent whose settings nobody wants to hear of ends as it should', async 
   const agent = await startWithoutReader({})
 
   expect(await once(agent, 'exit')).toEqual([2, null])
+})
+
+test('the help names every setting, and its variables', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [BIN, '--help'])
+
+  for (const [name, { own }] of Object.entries(AGENT_SETTINGS)) {
+    expect(stdout).toContain(`--${name}`)
+    expect(stdout).toContain(own[0])
+  }
+})
+
+test('wrong settings are lines on standard error, and the exit code is 2', async () => {
+  const agent = spawn(process.execPath, [BIN, '--concurrency', '0'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'] },
+  })
+
+  const [said, [code]] = await Promise.all([text(agent.stderr), once(agent, 'exit')])
+
+  expect(code).toBe(2)
+  expect(said).toMatch(
+    /^groundstate-agent: GROUNDSTATE_URL: it must be set[^\n]*\ngroundstate-agent: --concurrency "0"/,
+  )
 })

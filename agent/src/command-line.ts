@@ -1,127 +1,126 @@
-import { availableParallelism, homedir, hostname } from 'node:os'
-import { join } from 'node:path'
-import { z } from 'zod'
+import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
+import { AGENT_SETTINGS, readAgentSettings, TOKEN_VARIABLES, type AgentSettings } from './agent-settings.ts'
 import { runAgent } from './agent.ts'
-import { cpuLimit, memoryLimit } from './limit-settings.ts'
-import { createAgentLog, type AgentLog } from './log.ts'
+import { createLineLog } from './line-log.ts'
 
-const HELP = `groundstate-agent ${manifest.version}: takes runs from a Groundstate server and runs Terraform or OpenTofu for them.
+const EXAMPLE = `GROUNDSTATE_URL=https://groundstate.example.com GROUNDSTATE_AGENT_TOKEN=… `
 
-Settings are environment variables:
+/** `program` is what people type, such as `groundstate agent`. */
+function helpText(program: string): string {
+  const rows = Object.entries<{
+    value?: string
+    own: readonly string[]
+    theirs?: readonly string[]
+    doc: string
+    shown?: string
+  }>(AGENT_SETTINGS).map(([name, { value, own, theirs = [], doc, shown }]) => {
+    const flag = `--${name}${value === undefined ? '' : ` ${value}`}`
+    const variables = [own[0], ...theirs].join(', ')
+    return `  ${flag.padEnd(28)} ${doc}${shown === undefined ? '' : ` (${shown})`}\n${' '.repeat(31)}${variables}\n`
+  })
+  return `Takes the runs of an agent pool from a Groundstate server, and runs Terraform or OpenTofu for them.
 
-  GROUNDSTATE_URL                 base URL of the server (required)
-  GROUNDSTATE_AGENT_TOKEN         a token of the agent pool (required)
-  GROUNDSTATE_NAME                name of this agent (the host's name)
-  GROUNDSTATE_CONCURRENCY         runs side by side (half of the cores, at least 1)
-  GROUNDSTATE_WORK_DIR            working folders and caches, one agent each (~/.groundstate-agent, or
-                                  /var/lib/groundstate-agent as root)
-  GROUNDSTATE_ENGINE_PATH         a terraform or tofu binary, or a folder of them (PATH)
-  GROUNDSTATE_STRICT_ENGINE       1: refuse a run whose exact engine version is not here
-  GROUNDSTATE_CA_FILE             a PEM file of the authority behind the server's certificate
-  GROUNDSTATE_ISOLATION           user: each run as a user of its own; off: as the agent's; auto: where it can be (auto)
-  GROUNDSTATE_FIRST_RUN_USER      first of the 65536 user ids that agents of this machine share out (1900000000)
-  GROUNDSTATE_SANDBOX             1: runs in a sandbox of bubblewrap, which must be installed
-  GROUNDSTATE_MEMORY_LIMIT        memory that a program of a run may take, such as 2g
-  GROUNDSTATE_CPU_LIMIT           processors that a program of a run may take, such as 1.5
-  GROUNDSTATE_PIDS_LIMIT          processes and threads of a run (4096 where runs have users of their own)
-  GROUNDSTATE_HOOKS               a folder of programs to run: pre-plan, post-plan, pre-apply, post-apply
-  GROUNDSTATE_DRAIN_SECONDS       what runs get to finish after SIGTERM (600)
+  ${EXAMPLE}${program}
 
+It needs the address of the server and a token of the pool, and no open port: it asks the server for work. Settings are flags
+or environment variables. A flag wins over a variable, and GROUNDSTATE_… over TFC_….
+
+  GROUNDSTATE_AGENT_TOKEN      a token of the agent pool, here or in the file of --token-file
+                               TFC_AGENT_TOKEN
+${rows.join('')}
 SIGTERM or SIGINT ends it: it takes no more runs and lets those under way finish. A second signal, or the end of the drain
 time, hands plans back and interrupts applies.
+
+It exits with 0 when it was asked to end or has done its single job, with 1 when it cannot go on, such as with a token that is
+refused, and with 2 when a setting is wrong.
 `
-
-const wholeNumber = z.coerce.number().int().min(0)
-
-/** The users of runs can't enter root's home. */
-function defaultWorkDir() {
-  return process.geteuid?.() === 0 ? '/var/lib/groundstate-agent' : join(homedir(), '.groundstate-agent')
 }
 
-const environment = z.object({
-  GROUNDSTATE_URL: z.url({ protocol: /^https?$/ }),
-  GROUNDSTATE_AGENT_TOKEN: z.string().min(1),
-  GROUNDSTATE_NAME: z.string().min(1).max(255).default(hostname()),
-  GROUNDSTATE_CONCURRENCY: wholeNumber.min(1).default(Math.max(1, Math.floor(availableParallelism() / 2))),
-  GROUNDSTATE_WORK_DIR: z.string().min(1).default(defaultWorkDir),
-  GROUNDSTATE_ENGINE_PATH: z.string().min(1).optional(),
-  GROUNDSTATE_STRICT_ENGINE: z.enum(['0', '1']).default('0'),
-  GROUNDSTATE_CA_FILE: z.string().min(1).optional(),
-  GROUNDSTATE_ISOLATION: z.enum(['auto', 'user', 'off']).default('auto'),
-  GROUNDSTATE_FIRST_RUN_USER: wholeNumber
-    .min(1_000)
-    .max(2 ** 31 - 65_537)
-    .optional(),
-  GROUNDSTATE_SANDBOX: z.enum(['0', '1']).default('0'),
-  GROUNDSTATE_MEMORY_LIMIT: memoryLimit.optional(),
-  GROUNDSTATE_CPU_LIMIT: cpuLimit.optional(),
-  GROUNDSTATE_PIDS_LIMIT: wholeNumber.min(64).optional(),
-  GROUNDSTATE_HOOKS: z.string().min(1).optional(),
-  GROUNDSTATE_DRAIN_SECONDS: wholeNumber.default(600),
-})
-
 /** Runs the agent as a process of its own until a signal ends it; answers the exit code. */
-export async function runCommandLine(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+export async function runCommandLine(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  program = 'groundstate-agent',
+): Promise<number> {
   // Whoever read the log may go away before the agent does: an apply must not die of it. An error may come after the last
   // line as well, so that this stays.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
 
-  if (args.length > 0) {
-    const asked = args.every((arg) => arg === '--help' || arg === '-h')
-    process[asked ? 'stdout' : 'stderr'].write(HELP)
-    return asked ? 0 : 2
+  const { values } = parseArgs({ args: [...args], options: ASKED, strict: false })
+  if (values['help'] === true || values['version'] === true) {
+    process.stdout.write(values['help'] === true ? helpText(program) : `${manifest.version}\n`)
+    return 0
   }
-  const settings = environment.safeParse(env)
-  if (!settings.success) {
-    const problems = settings.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-    process.stderr.write(`${problems.join('\n')}\n\nSee groundstate-agent --help.\n`)
+  const read = readAgentSettings(args, env)
+  // What the agent starts must not inherit it, and no report of the process show it.
+  for (const name of TOKEN_VARIABLES) delete env[name]
+  if ('problems' in read) {
+    process.stderr.write(
+      `${read.problems.map((problem) => `${program}: ${problem}\n`).join('')}\nSee ${program} --help.\n`,
+    )
     return 2
   }
+  return run(read.settings, { program, notes: read.notes })
+}
 
+const ASKED = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+} as const
+
+async function run(settings: AgentSettings, { program, notes }: { program: string; notes: string[] }): Promise<number> {
+  const log = createLineLog({ level: settings['log-level'], json: settings['log-json'] })
+  for (const note of notes) log.warn({}, note)
   const drain = new AbortController()
   const forceful = new AbortController()
-  const onSignal = () => (drain.signal.aborted ? forceful : drain).abort()
+  const onSignal = (signal: NodeJS.Signals) => {
+    const second = drain.signal.aborted
+    log.info({ signal }, second ? 'ends what is under way' : 'takes no more work, and lets what is under way finish')
+    ;(second ? forceful : drain).abort()
+  }
   const onHangup = () => drain.abort()
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup)
 
+  const idleSeconds = settings['idle-timeout']
   try {
     await runAgent({
-      serverUrl: settings.data.GROUNDSTATE_URL,
-      token: settings.data.GROUNDSTATE_AGENT_TOKEN,
-      name: settings.data.GROUNDSTATE_NAME,
-      concurrency: settings.data.GROUNDSTATE_CONCURRENCY,
-      workDir: settings.data.GROUNDSTATE_WORK_DIR,
-      enginePath: settings.data.GROUNDSTATE_ENGINE_PATH,
-      strictEngineVersion: settings.data.GROUNDSTATE_STRICT_ENGINE === '1',
-      caFile: settings.data.GROUNDSTATE_CA_FILE,
-      drainTimeoutMs: settings.data.GROUNDSTATE_DRAIN_SECONDS * 1_000,
-      isolation: settings.data.GROUNDSTATE_ISOLATION,
-      firstRunUser: settings.data.GROUNDSTATE_FIRST_RUN_USER,
-      sandbox: settings.data.GROUNDSTATE_SANDBOX === '1',
+      serverUrl: settings.url,
+      token: settings.token,
+      name: settings.name,
+      concurrency: settings.single ? 1 : settings.concurrency,
+      accepts: settings.accept,
+      single: settings.single,
+      idleTimeoutMs: idleSeconds === undefined ? undefined : idleSeconds * 1_000,
+      workDir: settings['work-dir'],
+      enginePath: settings['engine-path'],
+      strictEngineVersion: settings['strict-engine'],
+      engineDownloads: settings['engine-downloads']
+        ? {
+            mirrors: { terraform: settings['terraform-mirror'], tofu: settings['opentofu-mirror'] },
+            keyFile: settings['engine-key-file'],
+          }
+        : undefined,
+      isolation: settings.isolation,
+      firstRunUser: settings['first-run-user'],
+      sandbox: settings.sandbox,
       limits: {
-        memory: settings.data.GROUNDSTATE_MEMORY_LIMIT,
-        cpu: settings.data.GROUNDSTATE_CPU_LIMIT,
-        pids: settings.data.GROUNDSTATE_PIDS_LIMIT,
+        memory: settings['memory-limit'],
+        cpu: settings['cpu-limit'],
+        pids: settings['pids-limit'],
       },
-      hooks: settings.data.GROUNDSTATE_HOOKS,
-      log: jsonLog(),
+      hooks: settings.hooks,
+      caFile: settings['ca-file'],
+      drainTimeoutMs: settings['drain-seconds'] * 1_000,
+      log,
       signal: drain.signal,
       forcefulSignal: forceful.signal,
     })
     return 0
   } catch (error) {
-    process.stderr.write(`groundstate-agent: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`${program}: ${error instanceof Error ? error.message : String(error)}\n`)
     return 1
   } finally {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('SIGHUP', onHangup)
   }
-}
-
-/** One line of JSON for each event, on standard output. */
-function jsonLog(): AgentLog {
-  const line = (level: string) => (facts: object, message: string) => {
-    process.stdout.write(`${JSON.stringify({ time: new Date(), level, message, ...facts })}\n`)
-  }
-  return createAgentLog({ debug: () => {}, info: line('info'), warn: line('warn'), error: line('error') })
 }

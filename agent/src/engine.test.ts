@@ -76,3 +76,27 @@ test('one binary may be named', async () => {
 
   expect(found.engine.product).toBe('tofu')
 })
+
+test('a constraint is met by the highest version that it allows', async () => {
+  const enginePath = await folderOfEngines()
+
+  const found = await findEngine({ product: 'terraform', version: '~> 1.9.0' }, { enginePath, strict: false })
+
+  expect(found).toMatchObject({ warning: undefined, engine: { version: '1.9.8' } })
+})
+
+test('a constraint that no engine meets is refused, and what is there is named', async () => {
+  const enginePath = await folderOfEngines()
+  const wanted = { product: 'tofu', version: '>= 1.11, < 2.0' } as const
+
+  await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow(
+    'no OpenTofu that meets >= 1.11, < 2.0 is on this agent, which has 1.10.0',
+  )
+})
+
+test('a version that is none is refused, and an example is given', async () => {
+  const enginePath = await folderOfEngines()
+  const wanted = { product: 'tofu', version: 'newest' } as const
+
+  await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow('such as ~> 1.9.0')
+})

@@ -3,8 +3,9 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentJob } from '@groundstate/contract/agent'
-
-export type Product = AgentJob['engine']['product']
+import type { EngineDownloads } from './engine-download.ts'
+import type { Product } from './engine-keys.ts'
+import { compareVersions, parseConstraint } from './version-constraint.ts'
 
 /** An engine binary that is there and answers; `platform` is such as `linux_amd64`. */
 export type Engine = { path: string; product: Product; version: string; platform: string }
@@ -14,12 +15,17 @@ export type EngineSearch = {
   enginePath: string | undefined
   /** Refuse a job whose exact version is not there, in place of running it with another. */
   strict: boolean
+  /** Where versions that are not there come from. */
+  downloads?: EngineDownloads | undefined
 }
 
 /** What a run needs to be told about the engine that was found. */
 export type FoundEngine = { engine: Engine; warning: string | undefined }
 
 const NAMES = { terraform: 'Terraform', tofu: 'OpenTofu' } as const satisfies Record<Product, string>
+const PRODUCTS = Object.keys(NAMES) as Product[]
+/** One version; part of a path and of an address, so nothing else may be in it. */
+const EXACT = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/
 
 const known = new Map<string, Promise<Engine | undefined>>()
 
@@ -29,40 +35,119 @@ const seen = new Map<string, { at: number; engine: Promise<Engine | undefined> }
 
 /**
  * Finds the engine that a job asks for: in `enginePath`, where versions may lie side by side (`terraform_1.11.4/terraform`,
- * `terraform_1.11.4`, `terraform/1.11.4/terraform`, `1.11.4/terraform`), then in PATH. Without the exact version the highest
- * that is there is taken, with a warning, unless the job requires its version or the agent is `strict`. A wanted version that
- * is no plain one (`latest`, a constraint) is met by any.
+ * `terraform_1.11.4`, `terraform/1.11.4/terraform`, `1.11.4/terraform`), among the downloads, then in PATH. A version that is
+ * not there is downloaded when it can be. Without the exact version the highest that is there is taken, with a warning, unless
+ * the job requires its version or the agent is `strict`. A constraint is met by the highest version that it allows, `latest` by
+ * the highest of all.
  */
-export async function findEngine(
-  wanted: AgentJob['engine'],
-  { enginePath, strict }: EngineSearch,
-): Promise<FoundEngine> {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  const paths = [
-    ...(enginePath === undefined ? [] : await enginesIn(enginePath, wanted.product)),
-    ...folders.map((folder) => join(folder, wanted.product)),
-  ]
-  const found = (await Promise.all(paths.map(look))).filter((engine) => engine?.product === wanted.product)
-  const engines = found.filter((engine) => engine !== undefined)
-  const exact = engines.find((engine) => engine.version === wanted.version)
-  if (exact !== undefined) return { engine: exact, warning: undefined }
-
-  const best = engines.toSorted((a, b) => compareVersions(b.version, a.version))[0]
-  const where = enginePath === undefined ? 'in PATH' : `in ${enginePath} or PATH`
-  if (best === undefined)
-    throw new Error(`this agent has no ${NAMES[wanted.product]}: no binary "${wanted.product}" ${where}`)
-  if (!/^\d+\.\d+\.\d+/.test(wanted.version)) return { engine: best, warning: undefined }
-  const mismatch = `${NAMES[wanted.product]} ${wanted.version} is not on this agent`
-  if (strict || wanted.required === true) {
-    const present = [...new Set(engines.map((engine) => engine.version))].join(', ')
-    const advice = 'set the terraform-version of the workspace to one that is there, or to latest'
-    throw new Error(`${mismatch}, which has ${present}: ${advice}`)
+export async function findEngine(wanted: AgentJob['engine'], search: EngineSearch): Promise<FoundEngine> {
+  const engines = await enginesOf(wanted.product, search)
+  if (EXACT.test(wanted.version)) return findExact(wanted, { engines, search })
+  if (wanted.version === 'latest' || wanted.version === '') return findAllowed(wanted, () => true, { engines, search })
+  const constraint = parseConstraint(wanted.version)
+  if (constraint === undefined) {
+    throw new Error(
+      `"${wanted.version}" is neither a version nor a constraint such as ~> 1.9.0: set the terraform-version of the workspace to one, or to latest`,
+    )
   }
-  return { engine: best, warning: `${mismatch}: the run uses ${best.version}.` }
+  return findAllowed(wanted, constraint.meets, { engines, search })
+}
+
+/** All engines that are there, the highest version first. */
+export async function listEngines(search: EngineSearch): Promise<Pick<Engine, 'product' | 'version'>[]> {
+  const lists = await Promise.all(PRODUCTS.map((product) => enginesOf(product, search)))
+  return lists.flatMap((engines) => {
+    const versions = new Set(engines.map(({ version }) => version))
+    return engines.flatMap(({ product, version }) => (versions.delete(version) ? { product, version } : []))
+  })
 }
 
 export function engineName(product: Product): string {
   return NAMES[product]
+}
+
+type Sources = { engines: Engine[]; search: EngineSearch }
+
+async function findExact(wanted: AgentJob['engine'], { engines, search }: Sources): Promise<FoundEngine> {
+  const { product, version } = wanted
+  const exact = engines.find((engine) => engine.version === version)
+  if (exact !== undefined) return { engine: exact, warning: undefined }
+  const downloaded = await download(product, version, search)
+  if (typeof downloaded === 'object') return { engine: downloaded, warning: undefined }
+
+  const best = engines[0]
+  if (best === undefined) throw new Error(`${noneMessage(product, search)}${downloaded}`)
+  const mismatch = `${NAMES[product]} ${version} is not on this agent`
+  if (search.strict || wanted.required === true) {
+    const advice = 'set the terraform-version of the workspace to one that is there, or to latest'
+    throw new Error(`${mismatch}, which has ${versionsText(engines)}: ${advice}${downloaded}`)
+  }
+  return { engine: best, warning: `${mismatch}: the run uses ${best.version}${downloaded}.` }
+}
+
+async function findAllowed(
+  { product, version }: AgentJob['engine'],
+  isAllowed: (version: string) => boolean,
+  { engines, search }: Sources,
+): Promise<FoundEngine> {
+  const best = engines.find((engine) => isAllowed(engine.version))
+  if (best !== undefined) return { engine: best, warning: undefined }
+  const isOffered = (one: string) => EXACT.test(one) && !(version === 'latest' && one.includes('-'))
+  let failure = ''
+  if (search.downloads !== undefined) {
+    const offered = await search.downloads.listVersions(product).catch((error: unknown) => reason(error))
+    const highest = Array.isArray(offered)
+      ? offered
+          .filter((one) => isOffered(one) && isAllowed(one))
+          .toSorted(compareVersions)
+          .at(-1)
+      : undefined
+    const downloaded = highest === undefined ? offered : await download(product, highest, search)
+    if (typeof downloaded === 'object' && !Array.isArray(downloaded)) return { engine: downloaded, warning: undefined }
+    failure = Array.isArray(downloaded) ? `. Its mirror has none either` : downloaded
+  }
+  if (engines.length === 0) throw new Error(`${noneMessage(product, search)}${failure}`)
+  throw new Error(
+    `no ${NAMES[product]} that meets ${version} is on this agent, which has ${versionsText(engines)}${failure}`,
+  )
+}
+
+/** The engine, or why it could not be had: a sentence to append. */
+async function download(product: Product, version: string, search: EngineSearch): Promise<Engine | string> {
+  if (search.downloads === undefined) return ''
+  try {
+    await search.downloads.download(product, version)
+  } catch (error) {
+    return reason(error)
+  }
+  const path = join(search.downloads.folder, product, version, product)
+  const engine = await identify(path)
+  return engine ?? `. It was downloaded to ${path}, and does not start`
+}
+
+function reason(error: unknown): string {
+  return `. The download failed: ${error instanceof Error ? error.message : String(error)}`
+}
+
+function noneMessage(product: Product, { enginePath }: EngineSearch): string {
+  const where = enginePath === undefined ? 'in PATH' : `in ${enginePath} or PATH`
+  return `this agent has no ${NAMES[product]}: no binary "${product}" ${where}`
+}
+
+function versionsText(engines: Engine[]): string {
+  return [...new Set(engines.map((engine) => engine.version))].join(', ')
+}
+
+/** Those of a product, the highest version first; of equal ones, in the order of the places. */
+async function enginesOf(product: Product, { enginePath, downloads }: EngineSearch): Promise<Engine[]> {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  const paths = [
+    ...(enginePath === undefined ? [] : await enginesIn(enginePath, product)),
+    ...(downloads === undefined ? [] : await enginesIn(join(downloads.folder, product), product)),
+    ...folders.map((folder) => join(folder, product)),
+  ]
+  const found = (await Promise.all(paths.map(look))).filter((engine) => engine?.product === product)
+  return found.filter((engine) => engine !== undefined).toSorted((a, b) => compareVersions(b.version, a.version))
 }
 
 async function enginesIn(path: string, product: Product): Promise<string[]> {
@@ -110,14 +195,4 @@ async function askVersion(path: string): Promise<Engine | undefined> {
   if (match === null) return undefined
   const [, name, version = '', platform = ''] = match
   return { path, product: name === 'OpenTofu' ? 'tofu' : 'terraform', version, platform }
-}
-
-/** Orders by the numbers; a pre-release comes before its release. */
-function compareVersions(a: string, b: string): number {
-  const [aCore = '', aPre] = a.split('-', 2)
-  const [bCore = '', bPre] = b.split('-', 2)
-  const order = aCore.localeCompare(bCore, 'en', { numeric: true })
-  if (order !== 0) return order
-  if (aPre === undefined || bPre === undefined) return Number(bPre !== undefined) - Number(aPre !== undefined)
-  return aPre.localeCompare(bPre, 'en', { numeric: true })
 }

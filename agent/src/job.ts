@@ -59,7 +59,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   let outcome: FinishJob
   let keep = false
   try {
-    const found = await findEngine(job.engine, settings.search)
+    const found = await unlessStopped(findEngine(job.engine, settings.search), stop.signals.stop.interrupt)
     const { engine, warning } = found
     logStream.write(header(job, found))
     if (warning !== undefined) logStream.write(`${warning}\n`)
@@ -121,6 +121,19 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     // When the server is back it need not wait for the lease of a plan to run out.
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
     await journal.remove()
+  }
+}
+
+/** The download of an engine goes on for other jobs, and this one need not wait for it. */
+async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>()
+  const onAbort = () => stopped.reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([work, stopped.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
   }
 }
 

@@ -208,7 +208,7 @@ test('an agent whose token is revoked lets its jobs finish, and ends with an err
   const planned = await plan.finished
 
   expect(planned).toMatchObject({ status: 'canceled' })
-  await expect(agent.ended).rejects.toThrow('the server does not accept the agent token')
+  await expect(agent.ended).rejects.toThrow('it refuses the token')
   expect(later.log()).toBe('')
 })
 

@@ -32,16 +32,37 @@ import { z } from 'zod'
  */
 export const AGENT_API = '/api/agent/v1'
 
+/** What an agent may take: plans, applies, and the requests of run tasks. */
+export const WORK_KINDS = ['plan', 'apply', 'task'] as const
+export type WorkKind = (typeof WORK_KINDS)[number]
+
 export const registerAgentBody = z.object({
   name: z.string().min(1).max(255),
-  version: z.string(),
-  os: z.string(),
-  arch: z.string(),
+  version: z.string().max(100),
+  os: z.string().max(100),
+  arch: z.string().max(100),
+  /** The id of an agent that is registered already, and whose facts have changed. */
+  agentId: z.string().max(100).optional(),
+  /** The engines that are there. The agent may be able to download others. */
+  engines: z
+    .array(z.object({ product: z.enum(['terraform', 'tofu']), version: z.string().min(1).max(100) }))
+    .max(200)
+    .default([]),
+  /** How many jobs it runs side by side. */
+  concurrency: z.int().min(1).max(10_000).default(1),
+  /** Agents of earlier versions name nothing and take runs. */
+  accepts: z.array(z.enum(WORK_KINDS)).min(1).max(WORK_KINDS.length).default(['plan', 'apply']),
 })
 
 export type RegisterAgent = z.infer<typeof registerAgentBody>
 
-export const registeredAgent = z.object({ agentId: z.string(), poolId: z.string() })
+export const registeredAgent = z.object({
+  agentId: z.string(),
+  poolId: z.string(),
+  poolName: z.string().optional(),
+  /** The version of the server. */
+  serverVersion: z.string().optional(),
+})
 export type RegisteredAgent = z.infer<typeof registeredAgent>
 
 export const agentJobKind = z.enum(['plan', 'apply'])

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { WORK_KINDS } from './agent.ts'
 import { hasOne, resource, timestamp, type Written } from './answers.ts'
 
 export const AGENT_STATUSES = ['idle', 'busy', 'unknown', 'errored', 'exited'] as const
@@ -11,13 +12,29 @@ export const agentSchema = resource(
       name: z.string(),
       status: z
         .enum(AGENT_STATUSES)
-        .describe('`unknown` after a minute without a sign of life, `errored` after two hours'),
+        .describe(
+          '`busy` as long as it holds the lease of a job, `unknown` after a minute without a sign of life, `errored` after two hours, `exited` when it has said goodbye',
+        ),
       'ip-address': z.string().nullable(),
       'last-ping-at': timestamp,
       'created-at': timestamp,
       version: z.string().describe("the agent's own, not the engine's"),
       os: z.string(),
       arch: z.string(),
+      engines: z
+        .array(z.object({ product: z.string(), version: z.string() }))
+        .describe('the engines that it has; it may be able to download others'),
+      accepts: z.array(z.enum(WORK_KINDS)).describe('what it takes: plans, applies, requests of run tasks'),
+      concurrency: z.int().describe('how many jobs it runs side by side'),
+      'current-jobs': z
+        .array(
+          z.object({
+            kind: z.enum(WORK_KINDS),
+            'run-id': z.string().nullable().describe('null for somebody who may not read the run'),
+            'started-at': timestamp,
+          }),
+        )
+        .describe('what it works on'),
     },
     relationships: { 'agent-pool': hasOne('agent-pools') },
     links: { self: z.string() },

@@ -19,6 +19,7 @@ import * as teamDescriptions from './0068-team-descriptions.ts'
 import * as runTokens from './0069-run-tokens.ts'
 import * as runTriggers from './0070-run-triggers.ts'
 import * as lostJobs from './0071-lost-jobs.ts'
+import * as agentFacts from './0072-agent-facts.ts'
 import * as queue from './0073-queue.ts'
 import * as taskRequests from './0074-task-requests.ts'
 
@@ -45,6 +46,7 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0069-run-tokens', up: runTokens.up },
   { name: '0070-run-triggers', up: runTriggers.up },
   { name: '0071-lost-jobs', up: lostJobs.up },
+  { name: '0072-agent-facts', up: agentFacts.up },
   { name: '0073-queue', up: queue.up },
   { name: '0074-task-requests', up: taskRequests.up },
 ]

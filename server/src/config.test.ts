@@ -61,3 +61,9 @@ describe('settings', () => {
     expect(page, 'run node scripts/write-settings.ts').toContain(settingsTable())
   })
 })
+
+test('the settings of an agent that is a program of its own are not those of a server, and no problem either', () => {
+  const config = readConfig({ GROUNDSTATE_URL: 'x', GROUNDSTATE_AGENT_TOKEN: 'x', GROUNDSTATE_AGENT_SINGLE: '1' })
+
+  expect(config.engineDownloads).toBe(false)
+})

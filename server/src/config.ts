@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { AGENT_SETTINGS, TOKEN_VARIABLES } from '@groundstate/agent/agent-settings'
 import { cpuLimit, memoryLimit } from '@groundstate/agent/limit-settings'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
@@ -17,6 +18,7 @@ const webAddress = z.url({
   protocol: /^https?$/,
   error: 'it must be an address that begins with http:// or https://',
 })
+const baseAddress = webAddress.transform((url) => url.replace(/\/+$/, ''))
 const milliseconds = integer(1, 2 ** 31 - 1)
 
 const proxies = z.string().transform((text, context) => {
@@ -55,7 +57,7 @@ export const SETTINGS = {
   PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
   HOST: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
   BASE_URL: {
-    schema: webAddress.transform((url) => url.replace(/\/+$/, '')).optional(),
+    schema: baseAddress.optional(),
     doc: 'address under which clients, agents and receivers reach this server',
     shown: 'from host, port and TLS',
   },
@@ -119,6 +121,23 @@ export const SETTINGS = {
     schema: z.string().optional(),
     doc: 'folder of programs that the built-in agent runs around plans and applies: pre-plan, post-plan, pre-apply, post-apply',
     shown: 'none',
+  },
+  ENGINE_DOWNLOADS: {
+    schema: flag.default(false),
+    doc: 'whether the built-in agent downloads engines that are not here, their signatures checked',
+    shown: 'off',
+  },
+  TERRAFORM_MIRROR: {
+    schema: baseAddress.default('https://releases.hashicorp.com'),
+    doc: 'where the built-in agent downloads Terraform from',
+  },
+  OPENTOFU_MIRROR: {
+    schema: baseAddress.default('https://github.com/opentofu/opentofu/releases/download'),
+    doc: 'where the built-in agent downloads OpenTofu from',
+  },
+  ENGINE_KEY_FILE: {
+    schema: z.string().optional(),
+    doc: 'PGP public keys that may have signed downloads, beside those of HashiCorp and OpenTofu',
   },
   ADMIN_TOKEN: {
     schema: z.string().min(16, 'it must have at least 16 characters').optional(),
@@ -313,11 +332,8 @@ function problemText(issue: z.core.$ZodIssue) {
 }
 
 /** Variables of the stand-alone agent and of client commands, which the server ignores. */
-const AGENT_VARIABLES = new Set([
-  'GROUNDSTATE_URL',
+const AGENT_VARIABLES = new Set<string>([
   'GROUNDSTATE_TOKEN',
-  'GROUNDSTATE_AGENT_TOKEN',
-  'GROUNDSTATE_AGENT_NAME',
-  'GROUNDSTATE_AGENT_CONCURRENCY',
-  'GROUNDSTATE_AGENT_WORK_DIR',
+  ...TOKEN_VARIABLES,
+  ...Object.values(AGENT_SETTINGS).flatMap(({ own }) => own),
 ])

@@ -79,6 +79,12 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           logLimitBytes: config.logLimit,
           workDir: await openAgentFolder(config),
           enginePath: config.enginePath,
+          engineDownloads: config.engineDownloads
+            ? {
+                mirrors: { terraform: config.terraformMirror, tofu: config.opentofuMirror },
+                keyFile: config.engineKeyFile,
+              }
+            : undefined,
           log: createAgentLog(log),
           ...confinementOptions(config),
           signal: agentStops.signal,

@@ -11,6 +11,7 @@ import {
   type AgentJob,
   type ArtifactKind,
   type FinishJob,
+  type RegisterAgent,
 } from '@groundstate/contract/agent'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
 import { createWorkspaceApi, readBody, type WorkspaceApi } from './workspace-api.ts'
@@ -75,6 +76,10 @@ export type ProtocolServer = AsyncDisposable & {
   revokeToken: () => void
   claims: () => number
   registrations: () => number
+  /** What agents have said about themselves, the last one last. */
+  registered: RegisterAgent[]
+  /** From now on registrations and claims are answered with this status. */
+  refuseAgents: (status: number) => void
 }
 
 /**
@@ -90,7 +95,8 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const api = createWorkspaceApi((token) =>
     [...jobs.values()].find((record) => record.job.engineToken === token && !record.lost && !record.givenUp),
   )
-  let registrations = 0
+  const registered: RegisterAgent[] = []
+  let refusal: number | undefined
   let revoked = false
   let sequence = 0
   const listener = () => (tls === undefined ? createServer(handle) : createHttpsServer(tls, handle))
@@ -119,10 +125,15 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     const [noun, id, verb, kind] = target.pathname.slice(AGENT_API.length + 1).split('/')
     const body = await readBody(request)
     if (noun === 'register') {
-      if (token !== AGENT_TOKEN) return void response.writeHead(401).end()
-      registerAgentBody.parse(JSON.parse(body.toString()))
-      registrations += 1
-      return sendJson(response, { agentId: `agent-${registrations}`, poolId: 'apool-1' })
+      if (token !== AGENT_TOKEN) return sendJson(response, { errors: [] }, 401)
+      if (refusal !== undefined) return sendJson(response, { errors: [] }, refusal)
+      const agent = registerAgentBody.parse(JSON.parse(body.toString()))
+      registered.push(agent)
+      return sendJson(response, {
+        agentId: agent.agentId ?? `agent-${registered.length}`,
+        poolId: 'apool-1',
+        poolName: 'rack',
+      })
     }
     if (noun === 'agents' && verb === 'deregister') {
       for (const wake of waiting.splice(0)) wake(undefined)
@@ -132,6 +143,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     if (verb === 'claim-task' || noun === 'task-requests')
       return tasks.answer(request, response, { id: id ?? '', token, body })
     if (noun === 'agents') {
+      if (refusal !== undefined) return void response.writeHead(refusal).end()
       const { waitMs } = claimBody.parse(JSON.parse(body.toString()))
       const record = revoked ? undefined : (queue.shift() ?? (await nextJob(waitMs, request)))
       if (isRevoked()) return void response.writeHead(401).end()
@@ -217,7 +229,12 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       for (const wake of waiting.splice(0)) wake(undefined)
     },
     claims: () => waiting.length,
-    registrations: () => registrations,
+    registrations: () => registered.length,
+    registered,
+    refuseAgents(status) {
+      refusal = status
+      for (const wake of waiting.splice(0)) wake(undefined)
+    },
     async pause() {
       await close(server)
     },

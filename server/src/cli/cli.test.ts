@@ -55,3 +55,13 @@ test.each([
   expect(err).toMatch(/^groundstate: --expires [^\n]+\n$/)
   expect(err).toContain(says)
 })
+
+test('agent is the agent, with settings and a help of its own', async () => {
+  const { out } = await groundstate('agent', '--help')
+  const wrong = await groundstate('agent', '--concurrency', '0')
+
+  expect(out).toContain('groundstate agent\n')
+  expect(out).toContain('--idle-timeout <seconds>')
+  expect(wrong.code).toBe(2)
+  expect(wrong.err).toContain('groundstate agent: --concurrency "0": it must be a whole number from 1 to 256')
+})

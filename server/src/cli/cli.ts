@@ -71,6 +71,19 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
   addStateCommands(program, { urlOption, tokenOption, onExit: (code) => (exitCode = code) })
 
+  program
+    .command('agent')
+    .summary('run an agent, which takes the runs of an agent pool')
+    .argument('[settings...]', 'see groundstate agent --help')
+    // It reads its settings by itself, as where it is a program of its own.
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .action(async (args: string[]) => {
+      const { runCommandLine } = await import('@groundstate/agent/command-line')
+      exitCode = await runCommandLine(args, process.env, 'groundstate agent')
+    })
+
   withSettings(program.command('doctor'))
     .summary('check what the server needs')
     .description('Checks the engine, database, clock, disk, port and TLS, and says what to do about what is wrong.')

@@ -54,9 +54,12 @@ export type Schema = {
     organization_scoped: Generated<boolean>
   }
   agents: {
+    accepts: Generated<string[]>
     agent_pool_id: string
     arch: string
+    concurrency: Generated<number>
     created_at: Timestamp
+    engines: OptionalJson
     exited_at: Timestamp | null
     id: string
     ip_address: string | null

@@ -59,6 +59,7 @@ import { taskStageRoutes } from './runs/task-stages/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
 import { adminOrganizationRoutes } from './site/admin/organization-routes.ts'
 import { adminUserRoutes } from './site/admin/user-routes.ts'
+import { agentPackageRoutes } from './site/agent-package/routes.ts'
 import { auditTrailJobs } from './site/audit-trail/jobs.ts'
 import { auditTrailRoutes } from './site/audit-trail/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
@@ -105,6 +106,7 @@ export const ROUTES: readonly Routes[] = [
   adminUserRoutes,
   agentJobRoutes,
   jobContentRoutes,
+  agentPackageRoutes,
   agentPoolRoutes,
   agentRoutes,
   agentTokenRoutes,

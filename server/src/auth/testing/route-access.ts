@@ -53,6 +53,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /auth/oidc/callback': 'public',
   'GET /authentication-tokens/:tokenId': 'owner org',
   'DELETE /authentication-tokens/:tokenId': 'owner org',
+  'GET /agent/groundstate-agent.tgz': 'public',
   'GET /avatars/:file': 'public',
   'GET /comments/:commentId': 'read+ org run',
   'GET /configuration-versions/:id': 'read+ org run',

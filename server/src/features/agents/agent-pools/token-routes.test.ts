@@ -79,4 +79,92 @@ describe('agent tokens', () => {
       expect(statuses.map((response) => response.status)).toEqual([404, 404, 404, 404])
     }
   })
+
+  test('say when they were last used, at most a minute late', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const token = await createPoolToken(app, setting, { poolId: pool.id })
+    const lastUsed = async () =>
+      (await send(setting.user.token, 'GET', `/authentication-tokens/${token.id}`)).json().data.attributes[
+        'last-used-at'
+      ]
+
+    const before = await lastUsed()
+    const agent = await createFakeAgent(app, { token: token.attributes.token })
+    const first = Date.parse(await lastUsed())
+    app.clock.advance(61_000)
+    await agent.claim()
+    const second = Date.parse(await lastUsed())
+
+    expect(before).toBeNull()
+    expect(second - first).toBeGreaterThanOrEqual(61_000)
+    expect(app.now().getTime() - second).toBeLessThan(60_000)
+  })
+
+  test('are listed in pages of twenty', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    for (let count = 0; count < 21; count += 1) await createPoolToken(app, setting, { poolId: pool.id })
+    const list = (query: string) =>
+      send(setting.user.token, 'GET', `/agent-pools/${pool.id}/authentication-tokens${query}`)
+
+    const first = (await list('')).json()
+    const second = (await list('?page[number]=2')).json()
+    const large = (await list('?page[size]=100')).json()
+
+    expect(first.data).toHaveLength(20)
+    expect(first.meta.pagination).toMatchObject({ 'page-size': 20, 'total-count': 21, 'next-page': 2 })
+    expect(first.links).toMatchObject({ self: expect.any(String), next: expect.stringContaining('page') })
+    expect(second.data).toHaveLength(1)
+    expect(large.data).toHaveLength(21)
+  })
+
+  test.each([
+    '',
+    'nonsense',
+    '[]',
+    'null',
+    '{}',
+    '{"data":null}',
+    '{"data":[]}',
+    '{"data":{"type":"authentication-tokens"}}',
+  ])('with the body %j are refused as malformed', async (body) => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+
+    const refused = await app.request({
+      method: 'POST',
+      url: `/api/v2/agent-pools/${pool.id}/authentication-tokens`,
+      token: setting.user.token,
+      body,
+      headers: { 'content-type': 'application/vnd.api+json' },
+    })
+
+    expect(refused.status).toBe(422)
+  })
+
+  test('of a pool that does not exist are not found', async () => {
+    const setting = await createRunSetting(app)
+    const data = { type: 'authentication-tokens', attributes: { description: 'x' } }
+
+    const list = await send(setting.user.token, 'GET', '/agent-pools/apool-none/authentication-tokens')
+    const created = await send(setting.user.token, 'POST', '/agent-pools/apool-none/authentication-tokens', data)
+
+    expect([list.status, created.status]).toEqual([404, 404])
+  })
+
+  test('show no secret anywhere once they are made', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const token = await createPoolToken(app, setting, { poolId: pool.id })
+
+    const answers = await Promise.all([
+      send(setting.user.token, 'GET', `/authentication-tokens/${token.id}`),
+      send(setting.user.token, 'GET', `/agent-pools/${pool.id}/authentication-tokens`),
+      send(setting.user.token, 'DELETE', `/authentication-tokens/${token.id}`),
+    ])
+
+    expect(answers.map(({ text }) => text.includes(token.attributes.token))).toEqual([false, false, false])
+    expect(answers[2]?.text).toBe('')
+  })
 })

@@ -10,7 +10,7 @@ const PING_INTERVAL_MS = 10_000
 
 /** An agent, for somebody with `permission` in the organization of its pool. */
 export async function requireAgent(ctx: Ctx, id: string, permission: OrganizationPermission) {
-  const agent = await store.findAgent(ctx.db, id)
+  const agent = await store.findAgent(ctx.db, id, ctx.now())
   if (!agent) throw notFound('agent')
   const pool = await requireAgentPool(ctx, agent.agent_pool_id, permission, 'agent')
   return { agent, pool }
@@ -25,7 +25,7 @@ export function requireAgentActor(ctx: Ctx) {
 /** An agent of the token's pool. */
 export async function requireOwnAgent(ctx: Ctx, id: string) {
   const actor = requireAgentActor(ctx)
-  const agent = await store.findAgent(ctx.db, id)
+  const agent = await store.findAgent(ctx.db, id, ctx.now())
   if (agent?.agent_pool_id !== actor.agentPoolId) throw notFound('agent')
   return agent
 }

@@ -9,5 +9,5 @@ export async function listAgents(
   input: { page: Page; since: Date | undefined; sort: store.AgentSort },
 ): Promise<Paged<store.AgentRow>> {
   const pool = await requireAgentPool(ctx, poolId, 'agent-pools:read')
-  return store.listAgents(ctx.db, { poolId: pool.id, ...input })
+  return store.listAgents(ctx.db, { poolId: pool.id, now: ctx.now(), ...input })
 }

@@ -1,4 +1,5 @@
 import type { RegisterAgent, RegisteredAgent } from '@groundstate/contract/agent'
+import manifest from '../../../../package.json' with { type: 'json' }
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
@@ -8,28 +9,34 @@ import { onlineSince } from './status.ts'
 import * as store from './store.ts'
 
 type AgentActor = Extract<Actor, { kind: 'agent' }>
-type NewAgent = { name: string; ip_address: string | null; agent_pool_id: string }
+type NewAgent = { id: string | undefined; name: string; ip_address: string | null; agent_pool_id: string }
 
 /**
- * Registers an agent in the pool of its token. An agent that returns after it has gone keeps its id. Throws `invalid` when
- * the plan of the organization has no room for another agent.
+ * Registers an agent in the pool of its token. An agent that returns after it has gone keeps its id, and so does one that names
+ * its id to tell of other facts. Throws `invalid` when the plan of the organization has no room for another agent.
  */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
+  const { agentId, engines, ...facts } = input
   const agent = {
-    ...input,
+    ...facts,
+    engines: JSON.stringify(engines),
     agent_pool_id: actor.agentPoolId,
     token_id: actor.tokenId,
     ip_address: ctx.request?.address ?? null,
     last_ping_at: ctx.now(),
   }
+  const poolId = actor.agentPoolId
   return transact(ctx, async (ctx) => {
-    if (actor.organizationId !== null) await checkQuota(ctx, actor.organizationId, agent)
+    const registered =
+      agentId === undefined ? undefined : await store.findRegisteredAgent(ctx.db, { id: agentId, poolId })
+    if (actor.organizationId !== null) await checkQuota(ctx, actor.organizationId, { ...agent, id: registered?.id })
     const since = onlineSince(ctx.now())
-    const known = await store.findGoneAgent(ctx.db, { poolId: actor.agentPoolId, name: input.name, since })
+    const known = registered ?? (await store.findGoneAgent(ctx.db, { poolId, name: input.name, since }))
     const id = known?.id ?? ctx.newId('agent')
     if (known) await store.reviveAgent(ctx.db, { id, ...agent })
     else await store.insertAgent(ctx.db, { id, ...agent, created_at: ctx.now() })
-    return { agentId: id, poolId: actor.agentPoolId }
+    const poolName = await store.findPoolName(ctx.db, poolId)
+    return { agentId: id, poolId, poolName, serverVersion: manifest.version }
   })
 }
 
@@ -38,9 +45,10 @@ async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: Ne
   const organization = await store.findOrganizationPlan(ctx.db, organizationId)
   const limit = organization && PLAN_LIMITS[organization.plan].agents
   if (!organization || typeof limit !== 'number') return
-  const known = await store.listRegisteredAgents(ctx.db, { organizationId, since: onlineSince(ctx.now()) })
+  const all = await store.listRegisteredAgents(ctx.db, { organizationId, since: onlineSince(ctx.now()) })
+  const known = all.filter(({ id }) => id !== agent.id)
   // The same agent, restarted before it was noticed to be gone.
-  const isSame = ({ name, ip_address, agent_pool_id }: NewAgent) =>
+  const isSame = ({ name, ip_address, agent_pool_id }: Omit<NewAgent, 'id'>) =>
     name === agent.name && ip_address === agent.ip_address && agent_pool_id === agent.agent_pool_id
   const present = known.filter((other) => other.is_present && !isSame(other))
   // Its next claim is refused, so that it does not come back as one too many.

@@ -2,7 +2,12 @@ import type { AgentResource } from '@groundstate/contract/agents'
 import { agentStatus } from './status.ts'
 import type { AgentRow } from './store.ts'
 
-export function agentResource(agent: AgentRow, now: Date): AgentResource {
+type Job = { kind: AgentResource['attributes']['accepts'][number]; run_id: string | null; leased_at: Date }
+
+export function agentResource(
+  agent: AgentRow,
+  { now, jobs = [] }: { now: Date; jobs?: readonly Job[] | undefined },
+): AgentResource {
   return {
     id: agent.id,
     type: 'agents',
@@ -15,6 +20,10 @@ export function agentResource(agent: AgentRow, now: Date): AgentResource {
       version: agent.version,
       os: agent.os,
       arch: agent.arch,
+      engines: agent.engines as AgentResource['attributes']['engines'],
+      accepts: agent.accepts as AgentResource['attributes']['accepts'],
+      concurrency: agent.concurrency,
+      'current-jobs': jobs.map(({ kind, run_id, leased_at }) => ({ kind, 'run-id': run_id, 'started-at': leased_at })),
     },
     relationships: { 'agent-pool': { data: { id: agent.agent_pool_id, type: 'agent-pools' } } },
     links: { self: `/api/v2/agents/${agent.id}` },

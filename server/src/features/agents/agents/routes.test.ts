@@ -1,6 +1,8 @@
 import { AGENT_API } from '@groundstate/contract/agent'
 import { describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { addWorkspace, createRun, createRunSetting, readRun, runStatus } from '../../../testing/runs.ts'
 import { createPool, createPoolToken } from '../agent-pools/testing/pools.ts'
@@ -119,5 +121,209 @@ describe('agents', () => {
       detail: expect.stringContaining('-271821'),
       source: { parameter: 'filter[last-ping-since]' },
     })
+  })
+
+  test('show what they have said about themselves', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const engines = [{ product: 'terraform', version: '1.11.4' }]
+    const body = {
+      name: 'rack',
+      version: '1.2.3',
+      os: 'linux',
+      arch: 'arm64',
+      engines,
+      concurrency: 3,
+      accepts: ['plan'],
+    }
+
+    const registered = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token, body })
+    const shown = await send(setting.user.token, 'GET', `/agents/${registered.json().agentId}`)
+
+    expect(registered.json()).toMatchObject({ poolId: pool.id, poolName: 'pool', serverVersion: '1.0.0' })
+    expect(shown.json().data.attributes).toMatchObject({
+      name: 'rack',
+      status: 'idle',
+      version: '1.2.3',
+      os: 'linux',
+      arch: 'arm64',
+      engines,
+      concurrency: 3,
+      accepts: ['plan'],
+      'current-jobs': [],
+      'ip-address': '127.0.0.1',
+    })
+  })
+
+  test('of an earlier version say less, and take runs', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const agent = await createFakeAgent(app, { token })
+
+    const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)
+
+    expect(shown.json().data.attributes).toMatchObject({ engines: [], concurrency: 1, accepts: ['plan', 'apply'] })
+  })
+
+  test.for([
+    { concurrency: 0 },
+    { accepts: [] },
+    { accepts: ['lunch'] },
+    { engines: [{ product: 'make', version: '4' }] },
+    { name: '' },
+    { name: 'x'.repeat(256) },
+  ])('that say nonsense are refused: %j', async (nonsense) => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const body = { name: 'rack', version: '1', os: 'linux', arch: 'x64', ...nonsense }
+
+    const refused = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token, body })
+
+    expect(refused.status).toBe(422)
+  })
+
+  test('keep their id when they tell of other engines, and are heard by that', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const agent = await createFakeAgent(app, { token, name: 'rack' })
+    const register = (facts: object) =>
+      app.request({
+        method: 'POST',
+        url: `${AGENT_API}/register`,
+        token,
+        body: { name: 'rack', version: '1', os: 'linux', arch: 'x64', ...facts },
+      })
+    app.clock.advance(50_000)
+
+    const again = await register({ agentId: agent.id, engines: [{ product: 'tofu', version: '1.9.0' }] })
+    app.clock.advance(50_000)
+    const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)
+    const stranger = await register({ agentId: 'agent-of-somebody-else' })
+
+    expect(again.json().agentId).toBe(agent.id)
+    expect(shown.json().data.attributes).toMatchObject({
+      status: 'idle',
+      engines: [{ product: 'tofu', version: '1.9.0' }],
+    })
+    expect(stranger.json().agentId).not.toBe('agent-of-somebody-else')
+  })
+
+  test('show what they work on, and name the run to those who may read it', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const agent = await createFakeAgent(app, { token })
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+    const run = await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
+    const manager = await createUser(app)
+    const organization = (await send(setting.user.token, 'GET', `/organizations/${setting.organization}`)).json().data
+    await createTeamWithAccess(app, {
+      members: [manager],
+      organizationId: organization.attributes['external-id'],
+      organization: { manage_agent_pools: true },
+    })
+    const jobs = async (reader: string) =>
+      (await send(reader, 'GET', `/agents/${agent.id}`)).json().data.attributes['current-jobs']
+    const job = await agent.take()
+    const startedAt = expect.stringMatching(/^\d{4}-/)
+
+    expect(await jobs(setting.user.token)).toEqual([{ kind: 'plan', 'run-id': run, 'started-at': startedAt }])
+    expect(await jobs(manager.token)).toEqual([{ kind: 'plan', 'run-id': null, 'started-at': startedAt }])
+    await job.finish({ hasChanges: false })
+
+    expect(await jobs(setting.user.token)).toEqual([])
+  })
+
+  test('are not busy with a job whose lease has run out', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const agent = await createFakeAgent(app, { token })
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+    await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
+    await agent.take()
+
+    app.clock.advance(3_600_000)
+    const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)
+
+    expect(shown.json().data.attributes).toMatchObject({ status: 'unknown', 'current-jobs': [] })
+  })
+
+  test.for([{ where: 'the workspace' }, { where: 'the project' }, { where: 'the organization' }] as const)(
+    'take runs when $where says so',
+    async ({ where }) => {
+      const setting = await createRunSetting(app)
+      const pool = await createPool(app, setting)
+      const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+      const agent = await createFakeAgent(app, { token })
+      const workspace = (await send(setting.user.token, 'GET', `/workspaces/${setting.workspaceId}`)).json().data
+      const changes = {
+        'the workspace': {
+          path: `/workspaces/${setting.workspaceId}`,
+          data: { type: 'workspaces', attributes: { 'execution-mode': 'agent', 'agent-pool-id': pool.id } },
+        },
+        'the project': {
+          path: `/projects/${workspace.relationships.project.data.id}`,
+          data: {
+            type: 'projects',
+            attributes: { 'default-execution-mode': 'agent', 'default-agent-pool-id': pool.id },
+          },
+        },
+        'the organization': {
+          path: `/organizations/${setting.organization}`,
+          data: {
+            type: 'organizations',
+            attributes: { 'default-execution-mode': 'agent' },
+            relationships: { 'default-agent-pool': { data: { id: pool.id, type: 'agent-pools' } } },
+          },
+        },
+      }
+      const { path, data } = changes[where]
+
+      const changed = await send(setting.user.token, 'PATCH', path, data)
+      const run = await createRun(app, setting, { 'plan-only': true })
+      const job = await agent.take()
+
+      expect(changed.status).toBe(200)
+      expect(job.runId).toBe(run)
+      await job.finish({ hasChanges: false })
+    },
+  )
+
+  test('are counted by their pool while they are online', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    for (const name of ['a', 'b', 'c']) await createFakeAgent(app, { token, name })
+    const count = async () =>
+      (await send(setting.user.token, 'GET', `/agent-pools/${pool.id}`)).json().data.attributes['agent-count']
+
+    expect(await count()).toBe(3)
+    app.clock.advance(61_000)
+    expect(await count()).toBe(0)
+  })
+
+  test('are listed by name or by age, in pages', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    for (const name of ['b', 'c', 'a']) {
+      await createFakeAgent(app, { token, name })
+      app.clock.advance(1_000)
+    }
+    const names = async (query: string) => {
+      const list = await send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents?${query}`)
+      return list.json().data.map((agent: any) => agent.attributes.name)
+    }
+
+    expect(await names('')).toEqual(['b', 'c', 'a'])
+    expect(await names('sort=-created-at')).toEqual(['a', 'c', 'b'])
+    expect(await names('sort=name')).toEqual(['a', 'b', 'c'])
+    expect(await names('sort=-name')).toEqual(['c', 'b', 'a'])
+    expect(await names('sort=name&page[size]=2&page[number]=2')).toEqual(['c'])
   })
 })

@@ -8,6 +8,7 @@ import { readSort, readTime } from '../../../http/query.ts'
 import { requireAgent, requireAgentActor } from './access.ts'
 import { deleteAgent } from './delete.ts'
 import { deregisterAgent } from './deregister.ts'
+import { listCurrentJobs } from './list-current-jobs.ts'
 import { listAgents } from './list.ts'
 import { registerAgent } from './register.ts'
 import { agentResource } from './resource.ts'
@@ -28,13 +29,19 @@ export const agentRoutes: Routes = (http) => {
         since: readTime(req.query, 'filter[last-ping-since]'),
         sort: readSort(req.query, ['created-at', 'name'] as const, 'created-at'),
       })
+      const jobs = await listCurrentJobs(
+        req.ctx,
+        rows.map(({ id }) => id),
+      )
       const now = req.ctx.now()
-      return listPage({ url: req.url, page }, { rows: rows.map((agent) => agentResource(agent, now)), total })
+      const resources = rows.map((agent) => agentResource(agent, { now, jobs: jobs.get(agent.id) }))
+      return listPage({ url: req.url, page }, { rows: resources, total })
     },
   )
   http.get('/agents/:agentId', { summary: 'Show an agent', answers: { 200: documentOf(agentSchema) } }, async (req) => {
     const { agent } = await requireAgent(req.ctx, req.params.agentId, 'agent-pools:read')
-    return ok(agentResource(agent, req.ctx.now()))
+    const jobs = await listCurrentJobs(req.ctx, [agent.id])
+    return ok(agentResource(agent, { now: req.ctx.now(), jobs: jobs.get(agent.id) }))
   })
   http.delete('/agents/:agentId', { summary: 'Delete an agent', answers: { 204: null } }, async (req) => {
     await deleteAgent(req.ctx, req.params.agentId)

@@ -4,16 +4,20 @@ import { lookup } from '../../../db/lookup.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
-const isBusy = sql<boolean>`exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')`
+/** Whether an agent holds the lease of a job. */
+function isBusy(now: Date) {
+  return sql<boolean>`exists (select from agent_jobs j
+    where j.agent_id = a.id and j.status = 'running' and j.lease_expires_at > ${now})`
+}
 
 /** An agent, and whether it has a job. */
 export type AgentRow = NonNullable<Awaited<ReturnType<typeof findAgent>>>
 
-export async function findAgent(db: Db, id: string) {
+export async function findAgent(db: Db, id: string, now: Date) {
   return db
     .selectFrom('agents as a')
     .selectAll('a')
-    .select(isBusy.as('is_busy'))
+    .select(isBusy(now).as('is_busy'))
     .where('a.id', '=', id)
     .executeTakeFirst()
 }
@@ -31,7 +35,13 @@ export type AgentSort = { name: 'name' | 'created-at'; descending: boolean }
 
 export async function listAgents(
   db: Db,
-  { poolId, page, since, sort }: { poolId: string; page: Page; since: Date | undefined; sort: AgentSort },
+  {
+    poolId,
+    page,
+    since,
+    sort,
+    now,
+  }: { poolId: string; page: Page; since: Date | undefined; sort: AgentSort; now: Date },
 ) {
   const query = db
     .selectFrom('agents as a')
@@ -40,7 +50,7 @@ export async function listAgents(
   const direction = sort.descending ? 'desc' : 'asc'
   const rows = await query
     .selectAll('a')
-    .select(isBusy.as('is_busy'))
+    .select(isBusy(now).as('is_busy'))
     .orderBy(sort.name === 'name' ? 'a.name' : 'a.created_at', direction)
     .orderBy('a.id', direction)
     .limit(page.size)
@@ -48,6 +58,39 @@ export async function listAgents(
     .execute()
   const count = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { rows, total: count.total }
+}
+
+/** The jobs that agents work on, the oldest first. */
+export type CurrentJob = Awaited<ReturnType<typeof listCurrentJobs>>[number]
+
+export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: readonly string[]; now: Date }) {
+  if (agentIds.length === 0) return []
+  return db
+    .selectFrom('agent_jobs as j')
+    .innerJoin('runs as r', 'r.id', 'j.run_id')
+    .select(['j.agent_id', 'j.kind', 'j.run_id', 'j.leased_at', 'r.workspace_id'])
+    .where('j.agent_id', 'in', agentIds)
+    .where('j.status', '=', sql.lit('running' as const))
+    .where('j.lease_expires_at', '>', now)
+    .orderBy('j.leased_at')
+    .orderBy('j.id')
+    .execute()
+}
+
+/** The pool's agent of that id, unless it has said goodbye. */
+export async function findRegisteredAgent(db: Db, { id, poolId }: { id: string; poolId: string }) {
+  return db
+    .selectFrom('agents')
+    .select('id')
+    .where('id', '=', id)
+    .where('agent_pool_id', '=', poolId)
+    .where('exited_at', 'is', null)
+    .executeTakeFirst()
+}
+
+export async function findPoolName(db: Db, id: string) {
+  const row = await db.selectFrom('agent_pools').select('name').where('id', '=', id).executeTakeFirst()
+  return row?.name
 }
 
 export async function findOrganizationPlan(db: Db, organizationId: string) {

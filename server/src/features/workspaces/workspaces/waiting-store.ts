@@ -41,6 +41,12 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
     when r.status in ('plan_queued', 'apply_queued') then (select jsonb_build_object(
         'poolName', p.name,
         'poolIsBuiltIn', p.organization_id is null,
+        'kind', case r.status when 'plan_queued' then 'plan' else 'apply' end,
+        'agentsAccept', exists (select from agents a
+                          where a.agent_pool_id = p.id and a.exited_at is null
+                            and case r.status when 'plan_queued' then 'plan' else 'apply' end = any(a.accepts)
+                            and (a.last_ping_at > ${heard}::timestamptz or exists (select from agent_jobs j
+                              where j.agent_id = a.id and j.status = 'running'))),
         'agentsOnline', exists (select from agents a
                           where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}::timestamptz)
                         or exists (select from agent_jobs j join agents a on a.id = j.agent_id

@@ -10,6 +10,9 @@ export type WaitingCause = Partial<{
   poolName: string
   poolIsBuiltIn: boolean
   agentsOnline: boolean
+  /** Whether one of them takes jobs of this kind. */
+  agentsAccept: boolean
+  kind: 'plan' | 'apply'
   /** The limit of jobs at once, where it is reached. */
   poolLimit: number | null
   organizationLimit: number | null
@@ -46,13 +49,15 @@ export function waitingReason(
   return null
 }
 
-function agentReason({ agentsOnline, poolLimit, organizationLimit, jobsBefore = 0, ...pool }: WaitingCause) {
+function agentReason(cause: WaitingCause) {
+  const { agentsOnline, agentsAccept, kind, poolLimit, organizationLimit, jobsBefore = 0, ...pool } = cause
   const poolName = pool.poolIsBuiltIn ? 'the pool of this server' : `the pool ${pool.poolName}`
   if (!agentsOnline) {
     return pool.poolIsBuiltIn
       ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool'
       : `no agent of ${poolName} is online`
   }
+  if (!agentsAccept) return `no agent of ${poolName} that is online takes ${kind === 'plan' ? 'plans' : 'applies'}`
   if (organizationLimit) return `the organization is at its limit of ${count(organizationLimit, 'run')} at once`
   if (poolLimit) return `${poolName} is at its limit of ${count(poolLimit, 'job')} at once`
   if (jobsBefore > MOST_JOBS_COUNTED) return `more than ${MOST_JOBS_COUNTED} jobs before it in ${poolName}`

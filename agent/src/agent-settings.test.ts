@@ -1,0 +1,128 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readAgentSettings } from './agent-settings.ts'
+
+const NEEDED = { GROUNDSTATE_URL: 'https://groundstate.example.com', GROUNDSTATE_AGENT_TOKEN: 'secret' }
+
+function settingsOf(env: NodeJS.ProcessEnv, ...args: string[]) {
+  const read = readAgentSettings(args, env)
+  if ('problems' in read) throw new Error(read.problems.join('\n'))
+  return read
+}
+
+function problemsOf(env: NodeJS.ProcessEnv, ...args: string[]) {
+  const read = readAgentSettings(args, env)
+  return 'problems' in read ? read.problems : []
+}
+
+test('without more than server and token, the rest has defaults', () => {
+  const { settings, notes } = settingsOf(NEEDED)
+
+  expect(settings).toMatchObject({
+    url: 'https://groundstate.example.com',
+    token: 'secret',
+    accept: ['plan', 'apply', 'task'],
+    single: false,
+    'drain-seconds': 600,
+    'engine-downloads': true,
+    'log-level': 'info',
+  })
+  expect(notes).toEqual([])
+})
+
+test('a flag wins over our variable, that over one of another agent', () => {
+  const theirs = { ...NEEDED, TFC_AGENT_NAME: 'theirs' }
+  const ours = { ...theirs, GROUNDSTATE_AGENT_NAME: 'ours' }
+
+  expect(settingsOf(theirs).settings.name).toBe('theirs')
+  expect(settingsOf(ours).settings.name).toBe('ours')
+  expect(settingsOf({ ...ours, GROUNDSTATE_AGENT_NAME: '' }).settings.name).toBe('theirs')
+  expect(settingsOf(ours, '--name', 'flag').settings.name).toBe('flag')
+  expect(settingsOf(ours, '--name=flag').settings.name).toBe('flag')
+})
+
+test('the variables of another agent are enough', () => {
+  const { settings, notes } = settingsOf({
+    TFC_ADDRESS: 'groundstate.example.com',
+    TFC_AGENT_TOKEN: 'secret',
+    TFC_AGENT_NAME: 'rack',
+    TFC_AGENT_SINGLE: 'true',
+    TFC_AGENT_ACCEPT: 'plan,apply,policy,assessment',
+    TFC_AGENT_DATA_DIR: '/data',
+    TFC_AGENT_LOG_LEVEL: 'trace',
+    TFC_AGENT_LOG_JSON: '1',
+    TFC_AGENT_AUTO_UPDATE: 'disabled',
+  })
+
+  expect(settings).toMatchObject({
+    url: 'https://groundstate.example.com',
+    token: 'secret',
+    name: 'rack',
+    single: true,
+    accept: ['plan', 'apply'],
+    'work-dir': '/data',
+    'log-level': 'debug',
+    'log-json': true,
+  })
+  expect(notes).toEqual([
+    'TFC_AGENT_ACCEPT: there is no policy, assessment here',
+    'TFC_AGENT_AUTO_UPDATE has no effect here: install a new version with npm, and restart it',
+  ])
+})
+
+test('a switch needs no value', () => {
+  expect(settingsOf(NEEDED, '--single', '--log-json').settings).toMatchObject({ single: true, 'log-json': true })
+})
+
+test.for([
+  [['--concurrency', 'many'], '--concurrency "many": it must be a whole number'],
+  [['--concurrency', '0'], '--concurrency "0": it must be a whole number from 1 to 256'],
+  [['--concurrency'], '--concurrency: it needs <number>'],
+  [
+    ['--accept', 'plan,lunch'],
+    '--accept "plan,lunch": it must name some of plan, apply, task, with commas between them',
+  ],
+  [['--accept', ','], '--accept ",": it must name at least one of plan, apply, task'],
+  [['--url', 'ftp://x'], '--url "ftp://x": it must be an address such as https://groundstate.example.com'],
+  [['--url', 'https://me:pw@x'], 'it must be an address'],
+  [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],
+  [['--engine-downloads', 'maybe'], '--engine-downloads "maybe": it must be on or off'],
+  [['--nmae', 'x'], '--nmae: there is no such setting'],
+  [['-x'], '-x: there is no such setting'],
+  [['start'], '"start": there is no such argument'],
+  [['--token', 'secret'], '--token: give it by GROUNDSTATE_AGENT_TOKEN or by --token-file, where nobody else sees it'],
+] as const)('%j is refused', ([args, says]) => {
+  expect(problemsOf(NEEDED, ...args)).toContainEqual(expect.stringContaining(says))
+})
+
+test('each wrong setting is a line, and none shows the token', () => {
+  const problems = problemsOf({
+    GROUNDSTATE_AGENT_TOKEN: 'two words',
+    GROUNDSTATE_AGENT_CONCURENCY: '3',
+    GROUNDSTATE_AGENT_ACCEPT: 'x',
+  })
+
+  expect(problems).toEqual([
+    'GROUNDSTATE_URL: it must be set, here or by --url: the server; https unless it says otherwise',
+    'GROUNDSTATE_AGENT_ACCEPT "x": it must name some of plan, apply, task, with commas between them',
+    'GROUNDSTATE_AGENT_CONCURENCY: there is no such setting',
+    'GROUNDSTATE_AGENT_TOKEN: it must hold the text of a token and nothing else',
+  ])
+})
+
+test('a token comes from a file, and a file that is not there is named', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'token')
+  await writeFile(file, 'from-file\n')
+  const { GROUNDSTATE_URL } = NEEDED
+
+  expect(settingsOf({ GROUNDSTATE_URL, GROUNDSTATE_AGENT_TOKEN_FILE: file }).settings.token).toBe('from-file')
+  expect(settingsOf(NEEDED, '--token-file', file).settings.token).toBe('from-file')
+  expect(settingsOf({ ...NEEDED, GROUNDSTATE_AGENT_TOKEN_FILE: file }).settings.token).toBe('secret')
+  expect(problemsOf(NEEDED, '--token-file', join(folder, 'none'))).toEqual([
+    `--token-file ${join(folder, 'none')}: there is no such file`,
+  ])
+})

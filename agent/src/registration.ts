@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { RegisteredAgent, RegisterAgent } from '@groundstate/contract/agent'
+import { NoServer, Refused, register, type Connection } from './client.ts'
+import { engineName, listEngines, type EngineSearch } from './engine.ts'
+import type { AgentLog } from './log.ts'
+
+/** What engines are there is looked at this often, in ms. A server that hears nothing for a minute gives an agent up. */
+const LOOK_MS = 20_000
+/** An engine that does not say its version must not keep the agent from work, in ms. */
+const ENGINES_MS = 5_000
+/** An agent that worked before tries again after this time when the server refuses it, in ms. */
+const AGAIN_MS = 10_000
+
+type Input = {
+  token: string
+  facts: Omit<RegisterAgent, 'engines' | 'agentId'>
+  search: EngineSearch
+  log: AgentLog
+  /** Whether it asks for work. One that does not has to show by itself that it is there. */
+  isClaiming: () => boolean
+  lookMs?: number | undefined
+  signal: AbortSignal
+}
+
+/** The introduction of an agent to its server. */
+export type Registration = Disposable & {
+  /** The one that holds; waits as long as the server is away. Rejects when the agent is refused. */
+  current: () => Promise<RegisteredAgent>
+  /** The server no longer knows the agent of that id: it is introduced again, once however many say so. */
+  renew: (agentId: string) => void
+  /** What to tell about a token that is refused. */
+  refusal: (error: Refused) => Error
+}
+
+/** Introduces an agent, and does so again when it is forgotten, when other engines have appeared, and while all its slots work. */
+export function createRegistration(
+  connection: Connection,
+  { token, facts, search, log, isClaiming, lookMs = LOOK_MS, signal }: Input,
+): Registration {
+  let known: { agentId: string; engines: string } | undefined
+  let current = announce()
+  const looking = setInterval(() => void lookAgain(), lookMs)
+
+  function announce(agentId?: string) {
+    const answer = introduce(agentId)
+    // Whoever claims looks at it; but all may be at work.
+    answer.catch(() => {})
+    return answer
+  }
+
+  async function introduce(agentId: string | undefined): Promise<RegisteredAgent> {
+    const engines = await Promise.race([listEngines(search), delay(ENGINES_MS, [], { ref: false })])
+    for (;;) {
+      try {
+        const body = { ...facts, engines: engines.slice(0, 200), ...(agentId !== undefined && { agentId }) }
+        const answer = await register(connection, token, body, signal)
+        if (known === undefined) greet(answer, engines)
+        known = { agentId: answer.agentId, engines: JSON.stringify(engines) }
+        return answer
+      } catch (error) {
+        if (signal.aborted) throw error
+        if (error instanceof Refused && [401, 403].includes(error.status)) throw refusal(error)
+        // In front of a server that was there before, something else answers for a while.
+        if (known === undefined || !(error instanceof Refused || error instanceof NoServer)) throw error
+        log.warn({ reason: error.message }, 'the server refuses this agent; it will try again')
+        await delay(AGAIN_MS, undefined, { signal })
+      }
+    }
+  }
+
+  function greet({ agentId, poolName, poolId, serverVersion }: RegisteredAgent, engines: Engines) {
+    log.info(
+      {
+        agentId,
+        name: facts.name,
+        pool: poolName ?? poolId,
+        server: connection.serverUrl,
+        accepts: facts.accepts.join(),
+      },
+      `agent ${facts.version} is ready`,
+    )
+    const names = engines.map(({ product, version }) => `${engineName(product)} ${version}`)
+    if (names.length > 0) log.info({ engines: names.join(', ') }, 'engines found')
+    else if (search.downloads === undefined)
+      log.warn({}, 'no engine found: put terraform or tofu on the PATH, or name one with --engine-path')
+    else log.info({}, 'no engine found: versions are downloaded as runs need them')
+    if (serverVersion !== undefined && serverVersion.split('.')[0] !== facts.version.split('.')[0]) {
+      log.warn(
+        { agent: facts.version, server: serverVersion },
+        'agent and server are of different generations: update the agent',
+      )
+    }
+  }
+
+  async function lookAgain() {
+    const engines = await listEngines(search)
+    if (signal.aborted || known === undefined || known.agentId === '') return
+    if (isClaiming() && known.engines === JSON.stringify(engines)) return
+    current = announce(known.agentId)
+  }
+
+  function refusal(error: Refused) {
+    return new Error(
+      `the server ${connection.serverUrl} answered ${error.status}: it refuses the token. ` +
+        'Make a new one for the agent pool, and start the agent with it: a token ends when it is revoked or its pool deleted',
+      { cause: error },
+    )
+  }
+
+  return {
+    current: () => current,
+    renew(agentId) {
+      if (known?.agentId === agentId) {
+        known = { agentId: '', engines: '' }
+        current = announce()
+      }
+    },
+    refusal,
+    [Symbol.dispose]: () => clearInterval(looking),
+  }
+}
+
+type Engines = Awaited<ReturnType<typeof listEngines>>

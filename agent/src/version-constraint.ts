@@ -1,0 +1,70 @@
+/** A condition that a version must meet, as the engines write it: `>= 1.8, != 1.9.1, < 2.0` or `~> 1.9.0`. */
+export type VersionConstraint = { text: string; meets: (version: string) => boolean }
+
+const PART = /^(=|!=|>=|<=|>|<|~>)?\s*v?(\d+(?:\.\d+){0,2})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/
+
+type Version = { numbers: number[]; pre: string | undefined }
+type Condition = Version & { operator: string; depth: number }
+
+const CHECKS: Record<string, (order: number, version: Version, condition: Condition) => boolean> = {
+  '=': (order) => order === 0,
+  '!=': (order) => order !== 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  // Only the last number that is written may grow.
+  '~>': (order, version, { numbers, depth }) =>
+    order >= 0 && numbers.slice(0, Math.max(0, depth - 1)).every((number, index) => version.numbers[index] === number),
+}
+
+/** Undefined when the text is no constraint. A pre-release meets only a constraint that names one of the same release. */
+export function parseConstraint(text: string): VersionConstraint | undefined {
+  const conditions = text.split(',').map((part) => parseCondition(part.trim()))
+  if (conditions.some((condition) => condition === undefined)) return undefined
+  const known = conditions.filter((condition) => condition !== undefined)
+  return {
+    text,
+    meets(version) {
+      const parsed = parseVersion(version)
+      return parsed !== undefined && known.every((condition) => isMet(condition, version, parsed))
+    },
+  }
+}
+
+function parseCondition(text: string): Condition | undefined {
+  const match = PART.exec(text)
+  if (match === null) return undefined
+  const [, operator = '=', core = '', pre] = match
+  const numbers = core.split('.').map(Number)
+  return { operator, depth: numbers.length, numbers: [...numbers, 0, 0].slice(0, 3), pre }
+}
+
+function parseVersion(text: string): Version | undefined {
+  const match = /^v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+.*)?$/.exec(text)
+  return match === null ? undefined : { numbers: match.slice(1, 4).map(Number), pre: match[4] }
+}
+
+function isMet(condition: Condition, text: string, version: Version): boolean {
+  const wanted = `${condition.numbers.join('.')}${condition.pre === undefined ? '' : `-${condition.pre}`}`
+  const sameRelease = condition.numbers.every((number, index) => version.numbers[index] === number)
+  if (version.pre !== undefined && !(condition.pre !== undefined && sameRelease)) return false
+  return CHECKS[condition.operator]?.(compareVersions(text, wanted), version, condition) ?? false
+}
+
+/** Orders by the numbers; a pre-release comes before its release. */
+export function compareVersions(a: string, b: string): number {
+  const [aCore, aPre] = split(a)
+  const [bCore, bPre] = split(b)
+  const order = aCore.localeCompare(bCore, 'en', { numeric: true })
+  if (order !== 0) return order
+  if (aPre === undefined || bPre === undefined) return Number(bPre !== undefined) - Number(aPre !== undefined)
+  return aPre.localeCompare(bPre, 'en', { numeric: true })
+}
+
+/** The numbers and the pre-release; what follows a plus sign orders nothing. */
+function split(version: string): [string, string | undefined] {
+  const [plain = ''] = version.replace(/^v/, '').split('+', 1)
+  const dash = plain.indexOf('-')
+  return dash < 0 ? [plain, undefined] : [plain.slice(0, dash), plain.slice(dash + 1)]
+}

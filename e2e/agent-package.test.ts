@@ -1,0 +1,113 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { type BootedServer, bootServer } from './server.ts'
+import { cloudBlock, hasTerraform, type Folder, terraformFolder } from './terraform.ts'
+
+/** A Node of the system, older than the one of this repository; the package has to run on it. */
+const SYSTEM_NODE = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => existsSync(path))
+if (SYSTEM_NODE === undefined) console.warn('SKIPPED: this system has no Node of its own to install the agent with')
+
+const PACKAGE = join(import.meta.dirname, '../agent/dist/groundstate-agent.tgz')
+if (!existsSync(PACKAGE)) execFileSync(process.execPath, [join(import.meta.dirname, '../scripts/build-agent.mjs')])
+
+const systemPath = `/usr/local/bin:/usr/bin:/bin`
+
+/** Installs the package that the server hands out, with no network and nothing that npm has kept. */
+async function installAgent(server: BootedServer): Promise<string> {
+  const prefix = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
+  whenFileEnds(() => rm(prefix, { recursive: true, force: true }))
+  const response = await fetch(`${server.url}/agent/groundstate-agent.tgz`)
+  expect(response.status).toBe(200)
+  const file = join(prefix, 'groundstate-agent.tgz')
+  await writeFile(file, Buffer.from(await response.arrayBuffer()))
+  const cache = join(prefix, 'cache')
+  execFileSync('npm', ['install', '-g', '--offline', '--prefix', prefix, '--cache', cache, file], {
+    env: { PATH: systemPath, HOME: prefix },
+    stdio: 'ignore',
+  })
+  return join(prefix, 'bin/groundstate-agent')
+}
+
+describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the installed agent', () => {
+  let server: BootedServer
+  let program: string
+  let token: string
+  let poolId: string
+  beforeAll(async () => {
+    server = await bootServer({ GROUNDSTATE_AGENTS: '0' })
+    program = await installAgent(server)
+    const pool = { data: { type: 'agent-pools', attributes: { name: 'elsewhere' } } }
+    poolId = (await server.api('POST', '/organizations/main/agent-pools', pool)).data.id
+    const body = { data: { type: 'authentication-tokens', attributes: { description: 'the rack' } } }
+    token = (await server.api('POST', `/agent-pools/${poolId}/authentication-tokens`, body)).data.attributes.token
+  })
+
+  async function startAgent(...args: string[]) {
+    const workDir = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
+    const agent = spawn(program, ['--work-dir', workDir, '--engine-downloads', 'off', ...args], {
+      env: { PATH: systemPath, HOME: workDir, TFC_ADDRESS: server.url, TFC_AGENT_TOKEN: token, TFC_AGENT_NAME: 'rack' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(async () => {
+      agent.kill('SIGKILL')
+      await rm(workDir, { recursive: true, force: true })
+    })
+    return { agent, said: text(agent.stdout), exit: exitOf(agent) }
+  }
+
+  async function exitOf(agent: ChildProcess) {
+    return new Promise<number | null>((resolve) => {
+      agent.once('exit', (code) => resolve(code))
+    })
+  }
+
+  /** A configuration whose runs happen in the pool. */
+  async function folderOf(name: string): Promise<Folder> {
+    const attributes = { name, 'execution-mode': 'agent', 'agent-pool-id': poolId }
+    await server.api('POST', '/organizations/main/workspaces', { data: { type: 'workspaces', attributes } })
+    const folder = await terraformFolder(server, {
+      'main.tf': `${cloudBlock(name)}resource "terraform_data" "greeting" { input = "hello" }\n`,
+    })
+    await folder.ok(['init', '-input=false'])
+    return folder
+  }
+
+  test('plans and applies on the Node of the system, and leaves when it is asked to', async () => {
+    const version = execFileSync(SYSTEM_NODE ?? 'node', ['--version'], { encoding: 'utf8' })
+    const folder = await folderOf('installed')
+    const { agent, said, exit } = await startAgent()
+
+    const applied = await folder.ok(['apply', '-auto-approve', '-input=false'])
+    const [shown] = (await server.api('GET', `/agent-pools/${poolId}/agents`)).data
+    agent.kill('SIGTERM')
+
+    expect(version).toMatch(/^v2\d/)
+    expect(applied.all).toContain('Apply complete! Resources: 1 added')
+    expect(shown.attributes).toMatchObject({
+      name: 'rack',
+      accepts: ['plan', 'apply', 'task'],
+      engines: expect.arrayContaining([expect.objectContaining({ product: 'terraform' })]),
+    })
+    expect(await exit).toBe(0)
+    expect(await said).toMatch(/INFO {2}agent 1\.0\.0 is ready agentId=\S+ name=rack pool=elsewhere/)
+    expect(await said).not.toContain(token)
+  })
+
+  test('takes a single job and exits', async () => {
+    const folder = await folderOf('single')
+    const { exit } = await startAgent('--single', '--accept', 'plan')
+
+    const planned = await folder.ok(['plan', '-input=false'])
+
+    expect(planned.all).toContain('Plan: 1 to add')
+    expect(await exit).toBe(0)
+    const agents = (await server.api('GET', `/agent-pools/${poolId}/agents`)).data
+    expect(agents.map((shown: { attributes: { status: string } }) => shown.attributes.status)).toEqual(['exited'])
+  })
+})

@@ -1,0 +1,23 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { AppError } from '../../../errors.ts'
+
+/** What `npm run build:agent` makes. */
+const PACKAGE = join(import.meta.dirname, '../../../../../agent/dist/groundstate-agent.tgz')
+
+/** The agent as a package that npm installs; its size in bytes. Throws `not-found` when it was not built. */
+export async function openAgentPackage(path = PACKAGE): Promise<{ content: Readable; size: number }> {
+  const file = await open(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT') throw cause
+    const detail = 'the package of the agent is not built on this server: npm run build:agent makes it'
+    throw new AppError('not-found', [{ detail }])
+  })
+  try {
+    const { size } = await file.stat()
+    return { content: file.createReadStream(), size }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}

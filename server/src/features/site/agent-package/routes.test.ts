@@ -1,0 +1,38 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { openAgentPackage } from './open-agent-package.ts'
+
+async function temporaryFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'groundstate-package-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+test('anybody may have the package, or hears that there is none', async () => {
+  const app = await createTestApp()
+
+  const response = await app.request({ url: '/agent/groundstate-agent.tgz' })
+
+  // Whether it is built is up to who runs the tests.
+  expect([200, 404]).toContain(response.status)
+})
+
+test('the package is sent as it is, with its size', async () => {
+  const path = join(await temporaryFolder(), 'groundstate-agent.tgz')
+  await writeFile(path, 'packed')
+
+  const { content, size } = await openAgentPackage(path)
+
+  expect(await text(content)).toBe('packed')
+  expect(size).toBe(6)
+})
+
+test('a package that was not built is not found', async () => {
+  const path = join(await temporaryFolder(), 'groundstate-agent.tgz')
+
+  await expect(openAgentPackage(path)).rejects.toMatchObject({ kind: 'not-found' })
+})
