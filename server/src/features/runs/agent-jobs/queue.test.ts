@@ -1,3 +1,4 @@
+import type { WorkKind } from '@groundstate/contract/agent'
 import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -18,7 +19,8 @@ async function createPoolSetting(attributes: object = {}) {
   const pool = await createPool(app, setting, { attributes })
   const token = await createPoolToken(app, setting, { poolId: pool.id })
   const inPool = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
-  const join = async () => createFakeAgent(app, { token: token.attributes.token, name: 'rack' })
+  const join = async (accepts?: readonly WorkKind[]) =>
+    createFakeAgent(app, { token: token.attributes.token, name: 'rack', ...(accepts && { accepts }) })
   return {
     setting: await addWorkspace(app, { ...setting, attributes: inPool }),
     another: async () => addWorkspace(app, { ...setting, attributes: inPool }),
@@ -326,6 +328,14 @@ describe('a run that waits for an agent', () => {
     expect(await waitingReason(setting, second ?? '')).toBe('1 job before it in the pool pool')
     expect(await waitingReason(setting, third ?? '')).toBe('2 jobs before it in the pool pool')
     await drain(rack)
+  })
+
+  test('says that the agents which are online do not take such jobs', async () => {
+    const { setting, join } = await createPoolSetting()
+    await join(['apply', 'task'])
+    const run = await planOnly(setting)
+
+    expect(await waitingReason(setting, run)).toBe('no agent of the pool pool that is online takes plans')
   })
 
   test('does not call a pool empty whose agents are all at work', async () => {
