@@ -45,7 +45,8 @@ async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: Ne
   const organization = await store.findOrganizationPlan(ctx.db, organizationId)
   const limit = organization && PLAN_LIMITS[organization.plan].agents
   if (!organization || typeof limit !== 'number') return
-  const all = await store.listRegisteredAgents(ctx.db, { organizationId, since: onlineSince(ctx.now()) })
+  const now = ctx.now()
+  const all = await store.listRegisteredAgents(ctx.db, { organizationId, since: onlineSince(now), now })
   const known = all.filter(({ id }) => id !== agent.id)
   // The same agent, restarted before it was noticed to be gone.
   const isSame = ({ name, ip_address, agent_pool_id }: Omit<NewAgent, 'id'>) =>

@@ -101,13 +101,16 @@ export async function findOrganizationPlan(db: Db, organizationId: string) {
  * The agents of an organization that have not exited, and whether each is present: online after `since`, or at work.
  * Locks the organization's row against other registrations.
  */
-export async function listRegisteredAgents(tx: Tx, { organizationId, since }: { organizationId: string; since: Date }) {
+export async function listRegisteredAgents(
+  tx: Tx,
+  { organizationId, since, now }: { organizationId: string; since: Date; now: Date },
+) {
   await tx.selectFrom('organizations').select('id').where('id', '=', organizationId).forNoKeyUpdate().execute()
   return tx
     .selectFrom('agents as a')
     .innerJoin('agent_pools as p', 'p.id', 'a.agent_pool_id')
     .select(['a.id', 'a.name', 'a.ip_address', 'a.agent_pool_id'])
-    .select(sql<boolean>`(a.last_ping_at > ${since} or ${isBusy})`.as('is_present'))
+    .select(sql<boolean>`(a.last_ping_at > ${since} or ${isBusy(now)})`.as('is_present'))
     .where('p.organization_id', '=', organizationId)
     .where('a.exited_at', 'is', null)
     .execute()

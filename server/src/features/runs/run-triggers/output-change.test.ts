@@ -32,7 +32,7 @@ async function applyState(source: RunSetting, raw: Buffer, { fires = true, attri
   const run = await createRun(app, source, { 'auto-apply': true })
   await (await agent.take()).finish()
   const job = await agent.take()
-  const engine = stateClient(app, { id: source.workspaceId, name: source.workspaceName }, job.token)
+  const engine = stateClient(app, { id: source.workspaceId, name: source.workspaceName }, job.engineToken)
   await engine.post(raw, attributes, { run: { data: { type: 'runs', id: run } } })
   await job.finish()
   if (!fires) return run
