@@ -182,6 +182,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     const job = await (await start('busy')).take()
 
     app.clock.advance(61_000)
+    await job.heartbeat()
 
     await expect(start('second')).rejects.toThrow('with 1 self-hosted agent')
     await job.finish({ hasChanges: false })
