@@ -4,11 +4,15 @@ export function tokenTopic(tokenId: string) {
   return `agent-token:${tokenId}`
 }
 
-/** Resolves to true when the token is revoked on any replica, to false after `timeoutMs` or on the abort. */
-export async function waitForRevocation(
-  ctx: Ctx,
-  tokenId: string,
-  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-): Promise<boolean> {
-  return ctx.signals.wait(tokenTopic(tokenId), { timeoutMs, signal })
+/** A claim may take so much longer than it waits, in ms. */
+const CLAIM_SLACK_MS = 10_000
+
+/** Aborts its signal when the token of a claim is revoked, on any replica, while the claim waits up to `waitMs`; until it is ended. */
+export function watchToken(ctx: Ctx, waitMs: number) {
+  const revoked = new AbortController()
+  const answered = new AbortController()
+  const tokenId = ctx.actor.kind === 'agent' ? ctx.actor.tokenId : ''
+  const options = { timeoutMs: waitMs + CLAIM_SLACK_MS, signal: answered.signal }
+  void ctx.signals.wait(tokenTopic(tokenId), options).then((isRevoked) => isRevoked && revoked.abort())
+  return { signal: revoked.signal, end: () => answered.abort() }
 }

@@ -1,22 +1,18 @@
 import { agentJob, AGENT_API, claimBody } from '@groundstate/contract/agent'
 import { finishBody, heartbeatAnswer, type HeartbeatAnswer, heartbeatBody } from '@groundstate/contract/agent'
-import type { Ctx } from '../../../app.ts'
 import { bearerToken } from '../../../auth/authenticate.ts'
 import { unauthorized } from '../../../errors.ts'
 import { binary, bytes, json, noContent } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
-import { waitForRevocation } from '../../agents/agents/wait-for-revocation.ts'
+import { watchToken } from '../../agents/agents/wait-for-revocation.ts'
 import { openJobConfiguration } from '../configuration-versions/download.ts'
 import { requireAnyJob, requireJob } from './access.ts'
 import { finishJob } from './finish.ts'
 import { receiveHeartbeat } from './receive-heartbeat.ts'
 import { releaseJob } from './release.ts'
 import { waitForJob } from './wait-for-job.ts'
-
-/** A claim may take so much longer than it waits, in ms. */
-const CLAIM_SLACK_MS = 10_000
 
 /** A job's own token finds the job, in the query that loads it. To the HTTP layer these routes are public. */
 const BY_JOB = { access: 'public', prefix: AGENT_API } as const
@@ -86,15 +82,4 @@ export const agentJobRoutes: Routes = (http) => {
       return noContent()
     },
   )
-}
-
-/** Aborts its signal when the token of a claim is revoked while the claim waits, until it is ended. */
-function watchToken(ctx: Ctx, waitMs: number) {
-  const revoked = new AbortController()
-  const answered = new AbortController()
-  const tokenId = ctx.actor.kind === 'agent' ? ctx.actor.tokenId : ''
-  void waitForRevocation(ctx, tokenId, { timeoutMs: waitMs + CLAIM_SLACK_MS, signal: answered.signal }).then(
-    (isRevoked) => isRevoked && revoked.abort(),
-  )
-  return { signal: revoked.signal, end: () => answered.abort() }
 }

@@ -1,9 +1,11 @@
 import { AGENT_API, answerTaskRequestBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../auth/authenticate.ts'
+import { unauthorized } from '../../../errors.ts'
 import { json, noContent } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
+import { watchToken } from '../../agents/agents/wait-for-revocation.ts'
 import { recordAnswer } from './record-answer.ts'
 import { releaseTaskRequest } from './release.ts'
 import { waitForTaskRequest } from './wait-for-request.ts'
@@ -20,14 +22,14 @@ export const taskRequestRoutes: Routes = (http) => {
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
     },
     async (req) => {
-      const signal = clientSignal(req.raw, req.reply)
-      const request = await waitForTaskRequest(req.ctx, req.subject, { ...req.body, signal })
-      if (!request) return noContent()
-      if (signal.aborted) {
-        await releaseTaskRequest(req.ctx, req.subject, request.id)
-        return noContent()
-      }
-      return json(request)
+      const client = clientSignal(req.raw, req.reply)
+      const revocation = watchToken(req.ctx, req.body.waitMs)
+      const signal = AbortSignal.any([client, revocation.signal])
+      const waited = waitForTaskRequest(req.ctx, req.subject, { ...req.body, signal })
+      const request = await waited.finally(revocation.end)
+      if (request && signal.aborted) await releaseTaskRequest(req.ctx, req.subject, request.id)
+      if (revocation.signal.aborted) throw unauthorized('the token of this agent was revoked')
+      return request && !signal.aborted ? json(request) : noContent()
     },
   )
   // A request's own token finds the request. To the HTTP layer this route is public.
