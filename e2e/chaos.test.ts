@@ -22,13 +22,15 @@ import { supervise } from './supervisor.ts'
 import { hasTerraform } from './terraform.ts'
 
 const SEED = Number(process.env['GROUNDSTATE_CHAOS_SEED'] ?? Math.floor(Math.random() * 1e9))
-const RUNS = Number(process.env['GROUNDSTATE_CHAOS_RUNS'] ?? 200)
+const RUNS = Number(process.env['GROUNDSTATE_CHAOS_RUNS'] ?? 60)
 const WORKSPACES = 16
 const AGENTS = 3
 /** Runs of a workspace that are there at once: one is at work, and the others wait for it. */
 const QUEUE = 2
 /** The pause between two kills, in times of what the first start has taken: on a busy machine all takes longer. */
 const KILLS = { from: 0.1, to: 1 }
+/** After so many the runs get to their ends in peace. */
+const MOST_KILLS = 24
 /** How long all may take to come to rest after the last kill, in ms. */
 const REST_MS = 90_000
 
@@ -49,7 +51,7 @@ beforeAll(async () => {
   server = await bootServer({
     GROUNDSTATE_LEASE: '3000',
     GROUNDSTATE_TRIGGER_DELAY: '500',
-    GROUNDSTATE_CONCURRENCY: '2',
+    GROUNDSTATE_CONCURRENCY: '3',
   })
   startMs = performance.now() - started
   pool = await agentPool(server, 'chaos')
@@ -58,7 +60,7 @@ beforeAll(async () => {
       const workDir = join(folder, `agent-${index}`)
       const tmp = join(folder, `tmp-${index}`)
       await mkdir(tmp, { mode: 0o755 })
-      const settings = { GROUNDSTATE_CONCURRENCY: '1', TMPDIR: tmp }
+      const settings = { GROUNDSTATE_CONCURRENCY: '2', TMPDIR: tmp }
       return bootAgent({ url: server.url, token: pool.token, name: `agent-${index}`, workDir, settings })
     }),
   )
@@ -84,7 +86,7 @@ output "n" { value = var.n }
 `
 
 const TRIGGERED = `
-resource "terraform_data" "x" { input = timestamp() }
+resource "terraform_data" "x" { input = uuid() }
 output "x" { value = terraform_data.x.output }
 `
 
@@ -273,7 +275,7 @@ describe.skipIf(!hasTerraform)('with server, database and agents killed at rando
         await using stack = new AsyncDisposableStack()
         const supervisedServer = stack.use(supervise(server))
         const supervisedAgents = agents.map((agent) => stack.use(supervise(agent)))
-        while (!done.signal.aborted) {
+        while (!done.signal.aborted && kills.length < MOST_KILLS) {
           // On a slow machine a server that is killed in every start would never serve.
           await persist(() => server.api('GET', '/organizations/main'))
           await Promise.race([pause(startMs * random.between(KILLS.from, KILLS.to)), work])
