@@ -21,11 +21,11 @@ function claimFor(agent: Agent, waitMs = 20_000) {
   return app.request({ method: 'POST', url, token: agent.token, body: { waitMs } })
 }
 
-/** Sends claims until one waits: the answer to the change then is about it. */
-async function waitingClaim(agent: Agent) {
-  const before = (await claimFor(agent, 0)).status
-  expect(before).toBe(204)
-  return claimFor(agent)
+/** Sends a claim, and returns once it waits: a claim that comes after it has been answered. */
+async function startClaim(agent: Agent) {
+  const answer = claimFor(agent)
+  expect((await claimFor(agent, 0)).status).toBe(204)
+  return { answer }
 }
 
 test('a token that is revoked ends the claims of its agents at once, and they are exited', async () => {
@@ -33,14 +33,13 @@ test('a token that is revoked ends the claims of its agents at once, and they ar
   const pool = await createPool(app, setting)
   const { agent, tokenId } = await createAgent(setting, pool.id)
   const { agent: other } = await createAgent(setting, pool.id, 'other')
-  const claim = waitingClaim(agent)
-  await claimFor(agent, 0)
+  const claim = await startClaim(agent)
   const startedAt = performance.now()
 
   const url = `/api/v2/authentication-tokens/${tokenId}`
   expect((await app.request({ method: 'DELETE', url, token: setting.user.token })).status).toBe(204)
 
-  expect((await claim).status).toBe(401)
+  expect((await claim.answer).status).toBe(401)
   expect(performance.now() - startedAt).toBeLessThan(5_000)
   const status = async (id: string) =>
     (await app.request({ url: `/api/v2/agents/${id}`, token: setting.user.token })).json().data.attributes.status
@@ -69,13 +68,12 @@ test('a pool that is deleted ends the claims of its agents at once', async () =>
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { agent } = await createAgent(setting, pool.id)
-  const claim = waitingClaim(agent)
-  await claimFor(agent, 0)
+  const claim = await startClaim(agent)
 
   const url = `/api/v2/agent-pools/${pool.id}`
   expect((await app.request({ method: 'DELETE', url, token: setting.user.token })).status).toBe(204)
 
-  expect((await claim).status).toBe(401)
+  expect((await claim.answer).status).toBe(401)
 })
 
 test('a job that runs comes to its end although the token of its agent is revoked', async () => {

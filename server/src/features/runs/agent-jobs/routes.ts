@@ -6,7 +6,7 @@ import { binary, bytes, json, noContent } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
-import { watchToken } from '../../agents/agents/wait-for-revocation.ts'
+import { waitForRevocation } from '../../agents/agents/wait-for-revocation.ts'
 import { openJobConfiguration } from '../configuration-versions/download.ts'
 import { requireAnyJob, requireJob } from './access.ts'
 import { finishJob } from './finish.ts'
@@ -31,7 +31,7 @@ export const agentJobRoutes: Routes = (http) => {
     async (req) => {
       const client = clientSignal(req.raw, req.reply)
       const { waitMs, ...wish } = req.body
-      const revocation = watchToken(req.ctx, waitMs)
+      const revocation = waitForRevocation(req.ctx, waitMs)
       const signal = AbortSignal.any([client, revocation.signal])
       const job = await waitForJob(req.ctx, { agent: req.subject, ...wish }, { waitMs, signal }).finally(revocation.end)
       if (job && signal.aborted)

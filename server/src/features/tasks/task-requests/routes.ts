@@ -5,7 +5,7 @@ import { json, noContent } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
-import { watchToken } from '../../agents/agents/wait-for-revocation.ts'
+import { waitForRevocation } from '../../agents/agents/wait-for-revocation.ts'
 import { recordAnswer } from './record-answer.ts'
 import { releaseTaskRequest } from './release.ts'
 import { waitForTaskRequest } from './wait-for-request.ts'
@@ -23,10 +23,10 @@ export const taskRequestRoutes: Routes = (http) => {
     },
     async (req) => {
       const client = clientSignal(req.raw, req.reply)
-      const revocation = watchToken(req.ctx, req.body.waitMs)
+      const { waitMs } = req.body
+      const revocation = waitForRevocation(req.ctx, waitMs)
       const signal = AbortSignal.any([client, revocation.signal])
-      const waited = waitForTaskRequest(req.ctx, req.subject, { ...req.body, signal })
-      const request = await waited.finally(revocation.end)
+      const request = await waitForTaskRequest(req.ctx, req.subject, { waitMs, signal }).finally(revocation.end)
       if (request && signal.aborted) await releaseTaskRequest(req.ctx, req.subject, request.id)
       if (revocation.signal.aborted) throw unauthorized('the token of this agent was revoked')
       return request && !signal.aborted ? json(request) : noContent()

@@ -1,0 +1,26 @@
+import { AGENT_API } from '@groundstate/contract/agent'
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { createRunSetting } from '../../../testing/runs.ts'
+import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
+
+const app = await createTestApp()
+
+test('a token that is revoked ends the claims of requests of its agents at once', async () => {
+  const setting = await createRunSetting(app)
+  const pool = await createPool(app, setting)
+  const token = await createPoolToken(app, setting, { poolId: pool.id })
+  const agent = await createFakeAgent(app, { token: token.attributes.token })
+  const url = `${AGENT_API}/agents/${agent.id}/claim-task`
+  const claim = app.request({ method: 'POST', url, token: agent.token, body: { waitMs: 20_000 } })
+  // A claim that comes after it is answered: it waits.
+  await agent.claimTask()
+  const startedAt = performance.now()
+
+  const revoked = `/api/v2/authentication-tokens/${token.id}`
+  expect((await app.request({ method: 'DELETE', url: revoked, token: setting.user.token })).status).toBe(204)
+
+  expect((await claim).status).toBe(401)
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
+})
