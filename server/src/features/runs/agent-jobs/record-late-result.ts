@@ -16,11 +16,12 @@ import { findLostApply, type Job, markLateResult } from './store.ts'
  * its log, its history and its error say how the apply has really ended. Does nothing for any other job, and the second time.
  */
 export async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
+  // Outside of the transaction, which must not wait for the store of objects. The agent sends the state before the result.
+  const keepsState = job.kind === 'apply' && (await hasErroredState(ctx, job))
   await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
     const lost = locked && (await findLostApply(ctx.db, job.id, new Date(ctx.now().getTime() - LATE_MS)))
     if (!locked || !lost) return
-    const keepsState = await hasErroredState(ctx, job)
     const description = lateNotice(ctx, { agentName: lost.agent_name, body, keepsState, applyId: locked.apply.id })
     await insertNotice(ctx.db, locked.apply.id, description)
     await markLateResult(ctx.db, job.id, ctx.now())

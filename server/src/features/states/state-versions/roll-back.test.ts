@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createUser } from '../../../testing/factories.ts'
 import {
@@ -72,6 +73,24 @@ describe('roll back', () => {
     expect((await download(app, attributes['hosted-json-state-download-url'])).text).toBe('{"a":1}')
     const content = await download(app, attributes['hosted-state-download-url'])
     expect(content.text).toBe(raw.toString().replace('"serial": 1,', '"serial": 2,'))
+  })
+
+  // The database ends a transaction that is silent for seconds, and a store of objects may take longer.
+  test('has no transaction open while the content is copied', async () => {
+    const first = await workspace.create(rawState({ serial: 1, resources: ['big'], padding: 1_000_000 }))
+    const silent: number[] = []
+    const { put } = app.blobs
+    app.blobs.put = async (...parts) => {
+      const { rows } = await sql<{ count: number }>`select count(*) from pg_stat_activity
+        where datname = current_database() and state = 'idle in transaction'`.execute(app.db)
+      silent.push(rows[0]?.count ?? 0)
+      return put.apply(app.blobs, parts)
+    }
+
+    const answer = await workspace.rollBack(first.id).finally(() => void (app.blobs.put = put))
+
+    expect(answer.status).toBe(201)
+    expect(silent).toEqual([0])
   })
 
   test('to an unknown version, or one of another workspace, is not found', async () => {

@@ -11,7 +11,7 @@ import { resealOutputs } from '../state-version-outputs/sealed-output.ts'
 import { listOutputs } from '../state-version-outputs/store.ts'
 import { stateVersionAudit } from './audit.ts'
 import { checkHoldsLock } from './check-lock.ts'
-import { md5Of, readContent, storeContent } from './content.ts'
+import { dropRefused, md5Of, readContent, storeContent } from './content.ts'
 import { creatorId } from './create.ts'
 import { extractSmallState } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
@@ -33,24 +33,44 @@ export async function rollbackStateVersion(
   input: RollbackStateVersion,
 ): Promise<store.PresentedRow> {
   const targetId = input.relationships['rollback-state-version'].data.id
-  await requireTarget(ctx, targetId, workspace.id)
-  await checkHoldsLock(ctx, workspace)
+  for (;;) {
+    const target = await requireTarget(ctx, targetId, workspace.id)
+    await checkHoldsLock(ctx, workspace)
+    // Outside of the transaction, which must not wait for the store of objects.
+    const { copy, contents } = await copyOf(ctx, target, await nextSerial(ctx, workspace.id))
+    try {
+      const row = await insertCopy(ctx, workspace, copy)
+      if (row) return row
+    } catch (error) {
+      await dropRefused(ctx, contents, error)
+      throw error
+    }
+  }
+}
 
+type Copy = Omit<NewVersion, 'audit' | 'rollbackOfId'> & { rollbackOfId: string }
+
+/** Undefined when another version has taken the serial of the copy. What was stored for the copy is swept then. */
+async function insertCopy(ctx: Ctx, { id, organization_id }: Workspace, copy: Copy) {
   return transact(ctx, async (ctx) => {
-    const locked = await lockWorkspaceRow(ctx.db, workspace.id)
+    const locked = await lockWorkspaceRow(ctx.db, id)
     if (!locked) throw notFound('workspace')
     await checkHoldsLock(ctx, locked)
-    const target = await requireTarget(ctx, targetId, locked.id)
-    const highest = await store.findHighestSerial(ctx.db, locked.id)
-    if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
-    const copy = await copyOf(ctx, target, highest + 1)
-    const audited = { ...copy, workspace_id: workspace.id, organization_id: workspace.organization_id }
-    const audit = auditRow(ctx, stateVersionAudit(audited, 'rollback', { rollback_of: target.id }))
+    await requireTarget(ctx, copy.rollbackOfId, id)
+    if ((await nextSerial(ctx, id)) !== copy.serial) return undefined
+    const audited = { ...copy, workspace_id: id, organization_id }
+    const audit = auditRow(ctx, stateVersionAudit(audited, 'rollback', { rollback_of: copy.rollbackOfId }))
     const row = await insertStateVersion(ctx.db, locked, { ...copy, lockHolderId: locked.locked_by_id, audit })
-    if (!row) throw new Error(`the row of workspace ${locked.id} changed under its lock`)
+    if (!row) throw new Error(`the row of workspace ${id} changed under its lock`)
     if (!copy.extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id: copy.id })
     return row
   })
+}
+
+async function nextSerial(ctx: Ctx, workspaceId: string) {
+  const highest = await store.findHighestSerial(ctx.db, workspaceId)
+  if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
+  return highest + 1
 }
 
 async function requireTarget(ctx: Ctx, id: string, workspaceId: string) {
@@ -60,7 +80,7 @@ async function requireTarget(ctx: Ctx, id: string, workspaceId: string) {
   throw invalid(`state version ${target.id} is ${target.status}, only a finalized one can be rolled back to`, POINTER)
 }
 
-async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Promise<Omit<NewVersion, 'audit'>> {
+async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number) {
   const [original, json, outputs] = await Promise.all([
     readContent(ctx, target, 'raw'),
     readContent(ctx, target, 'json'),
@@ -74,7 +94,7 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Pro
     storeContent(ctx, { id, kind: 'raw', md5 }, raw),
     json && storeContent(ctx, { id, kind: 'json' }, json),
   ])
-  return {
+  const copy: Copy = {
     id,
     serial,
     md5,
@@ -92,4 +112,5 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number): Pro
     createdAt: ctx.now(),
     extracted: extractSmallState(ctx, raw, readStateHeader(raw), resealOutputs(ctx, outputs)),
   }
+  return { copy, contents: [rawStored, jsonStored] }
 }
