@@ -32,3 +32,13 @@ test('a clock that is right is left alone', async () => {
   expect(warnings).toEqual([])
   expect(clock.now().getTime()).toBe(ownMs)
 })
+
+test('a clock that is set is measured again at once', async () => {
+  let setByMs = 0
+  await using clock = await createDatabaseClock(app.db, { warn: () => {} }, () => Date.now() + setByMs)
+
+  setByMs = 600_000
+
+  const distance = () => Math.abs(clock.now().getTime() - Date.now())
+  await expect.poll(distance, { timeout: 10_000 }).toBeLessThan(2_000)
+})

@@ -5,6 +5,8 @@ import type { Db } from './db.ts'
 
 const PROBES = 5
 const INTERVAL_MS = 60_000
+/** How often the own clock is compared with the time that has passed, in ms. */
+const WATCH_MS = 1000
 /** Clocks that differ by less than this, in ms, count as equal: a probe is not more exact under load. */
 const TOLERANCE_MS = 100
 
@@ -12,8 +14,8 @@ export type DatabaseClock = AsyncDisposable & { now: () => Date }
 
 /**
  * The time of the database, by the own clock and its distance from the database's. So all replicas have the same time, whatever
- * their clocks say, and a lease that one of them gives expires at the same moment for all. The distance is measured now, and again
- * every minute.
+ * their clocks say, and a lease that one of them gives expires at the same moment for all. The distance is measured now, again
+ * every minute, and as soon as the own clock is found to have been set.
  */
 export async function createDatabaseClock(
   db: Db,
@@ -22,9 +24,16 @@ export async function createDatabaseClock(
 ): Promise<DatabaseClock> {
   const stop = new AbortController()
   let offsetMs = 0
+  let measuredAt = 0
+  /** The own clock's distance from the time that this machine was running: it changes when the clock is set. */
+  let aheadMs = 0
 
   async function measure() {
+    const startedAt = performance.now()
+    const ahead = ownNow() - startedAt
     const measured = await measureOffset(db, ownNow)
+    measuredAt = startedAt
+    aheadMs = ahead
     if (Math.abs(measured - offsetMs) < TOLERANCE_MS) return
     offsetMs = Math.abs(measured) < TOLERANCE_MS ? 0 : measured
     if (offsetMs !== 0) log.warn({ offsetMs }, "this machine's clock and that of the database differ")
@@ -32,9 +41,11 @@ export async function createDatabaseClock(
 
   async function keepMeasuring() {
     while (!stop.signal.aborted) {
-      await delay(INTERVAL_MS, undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      await delay(WATCH_MS, undefined, { signal: stop.signal, ref: false }).catch(() => {})
+      const isSet = Math.abs(ownNow() - performance.now() - aheadMs) >= TOLERANCE_MS
+      const isDue = performance.now() - measuredAt >= INTERVAL_MS
       // While the database is away the last distance holds.
-      if (!stop.signal.aborted) await measure().catch(() => {})
+      if ((isSet || isDue) && !stop.signal.aborted) await measure().catch(() => {})
     }
   }
 
