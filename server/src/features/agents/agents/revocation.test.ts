@@ -47,23 +47,6 @@ test('a token that is revoked ends the claims of its agents at once, and they ar
   expect((await claimFor(other, 0)).status).toBe(204)
 })
 
-test('a token that is revoked ends the claims of run tasks too', async () => {
-  const setting = await createRunSetting(app)
-  const pool = await createPool(app, setting)
-  const { agent, tokenId } = await createAgent(setting, pool.id)
-  const claimTask = async (waitMs: number) => {
-    const url = `${AGENT_API}/agents/${agent.id}/claim-task`
-    return app.request({ method: 'POST', url, token: agent.token, body: { waitMs } })
-  }
-  const claim = claimTask(20_000)
-  await claimTask(0)
-
-  const url = `/api/v2/authentication-tokens/${tokenId}`
-  await app.request({ method: 'DELETE', url, token: setting.user.token })
-
-  expect((await claim).status).toBe(401)
-})
-
 test('a pool that is deleted ends the claims of its agents at once', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)

@@ -93,6 +93,31 @@ describe('the order of the queue', () => {
     expect(order.slice(0, 24).filter((name) => name === some.organization)).toHaveLength(10)
   })
 
+  test('does not put an organization behind jobs that an agent took ahead of others', async () => {
+    const many = await createRunSetting(app)
+    const one = await createRunSetting(app)
+    const spare = await createFakeAgent(app, { name: 'spare' })
+    const settings = [many, ...(await repeat(7, async () => addWorkspace(app, many)))]
+    const runs: string[] = []
+    for (const [index, setting] of settings.entries()) {
+      runs.push(await createRun(app, setting))
+      await (await (index === 7 ? agent : spare).take()).finish()
+    }
+    for (const [index, setting] of settings.entries())
+      await actOnRun(app, setting, { run: runs[index] ?? '', action: 'apply' })
+    const ahead = await agent.take()
+    const toApply = await createRun(app, one)
+    await (await spare.claim({ accepts: ['plan'] }))?.finish()
+    await actOnRun(app, one, { run: toApply, action: 'apply' })
+
+    const order = (await drain(spare)).map(({ organizationName }) => organizationName)
+
+    expect(ahead.runId).toBe(runs[7])
+    expect(order).toHaveLength(8)
+    expect(order.indexOf(one.organization)).toBeLessThan(3)
+    await ahead.finish()
+  })
+
   test('gives the workspaces of an organization their turns', async () => {
     const first = await createRunSetting(app)
     const second = await addWorkspace(app, first)

@@ -13,7 +13,7 @@ const MOST_COUNTED = 1000
  * - `round`: the job is its workspace's k-th among what the organization has queued, counted from the round that is served now.
  * - `tag`: where the pool is now, plus the organization's queued jobs of this round and those before it. Where the pool is now
  *   is the lowest tag in the queue or the highest tag at work: a job that comes later is never put before one that has waited
- *   while the pool went on.
+ *   while the pool went on. An apply that its agent took ahead of others does not count.
  *
  * Each look is the end of an index, but for one count that is bounded.
  */
@@ -32,6 +32,7 @@ export function queuedJobInsert(job: NewJob): RawBuilder<unknown> {
           greatest(0,
             (select tag from agent_jobs where ${queued} order by tag limit 1),
             (select tag from agent_jobs where status = 'running' and agent_pool_id = own.pool and class = own.class
+              and agent_id is distinct from preferred_agent_id
               order by tag desc limit 1))
           + (select count(*) from (select from agent_jobs
               where ${queued} and organization_id = own.organization and round <= own_round.round
