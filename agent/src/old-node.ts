@@ -83,6 +83,17 @@ class OlderDisposableStack {
     this.disposals.add(onDispose)
   }
 
+  /** Hands all on to a new stack; this one has nothing to dispose of any more. */
+  move(): OlderDisposableStack {
+    const next = new OlderDisposableStack()
+    next.disposals.list = this.disposals.take().toReversed()
+    return next
+  }
+
+  dispose() {
+    this[Symbol.dispose]()
+  }
+
   [Symbol.dispose]() {
     const failures: unknown[] = []
     for (const dispose of this.disposals.take()) {
