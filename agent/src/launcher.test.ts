@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { createLauncher } from './launcher.ts'
 import { parentOf } from './testing/processes.ts'
@@ -63,4 +65,20 @@ test('what runs when the launcher is let go is killed', async () => {
   // Whoever inherits it may not have waited for it yet.
   const state = async () => readFile(`/proc/${launched.pid}/status`, 'utf8').catch(() => 'State: X')
   await expect.poll(state).toMatch(/State:\s+[ZX]/)
+})
+
+test('a process that does nothing else waits for what it has launched, and for no longer', async () => {
+  const launcher = JSON.stringify(new URL('./launcher.ts', import.meta.url).href)
+  const script = `
+    const { createLauncher } = await import(${launcher})
+    const { exited, closed } = await createLauncher().launch({ file: 'sh', args: ['-c', 'exit 7'], cwd: '/', env: {} })
+    await closed
+    console.log(await exited)`
+
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    timeout: 20_000,
+  })
+
+  expect(stderr).toBe('')
+  expect(stdout).toContain('code: 7')
 })

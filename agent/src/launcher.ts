@@ -33,15 +33,19 @@ export function createLauncher(wrapper: readonly string[] = []): Launcher {
   let idle: NodeJS.Timeout | undefined
 
   function end() {
-    if (current?.child.connected === true) current.child.disconnect()
+    if (current?.child.connected === true) {
+      hold(current.child, 'unref')
+      current.child.disconnect()
+    }
     current = undefined
   }
 
   function opened(): Opened {
     clearTimeout(idle)
     current ??= open(wrapper, {
-      onIdle() {
+      onIdle(idler) {
         clearTimeout(idle)
+        hold(idler.child, 'unref')
         idle = setTimeout(end, IDLE_MS).unref()
       },
       onGone(gone) {
@@ -55,6 +59,7 @@ export function createLauncher(wrapper: readonly string[] = []): Launcher {
     const { child, running } = opened()
     lastId += 1
     const id = lastId
+    hold(child, 'ref')
     const process = follow((action, stream) => child.send({ id, action, stream } satisfies ToLauncher, () => {}))
     running.set(id, process)
     child.send(request(id), (error) => {
@@ -75,9 +80,15 @@ export function createLauncher(wrapper: readonly string[] = []): Launcher {
 
 type Opened = { child: ChildProcess; running: Map<number, Running> }
 
+/** Whether this process goes on for the sake of the launcher's: only as long as that has something to tell. */
+function hold(child: ChildProcess, action: 'ref' | 'unref') {
+  child[action]()
+  child.channel?.[action]()
+}
+
 function open(
   wrapper: readonly string[],
-  { onIdle, onGone }: { onIdle: () => void; onGone: (gone: Opened) => void },
+  { onIdle, onGone }: { onIdle: (idler: Opened) => void; onGone: (gone: Opened) => void },
 ): Opened {
   // A published package holds the program as a bundled script beside this one.
   const script = import.meta.url.endsWith('.ts') ? './launcher-process.ts' : './launcher-process.js'
@@ -90,8 +101,6 @@ function open(
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  child.unref()
-  child.channel?.unref()
   const running = new Map<number, Running>()
   const opened = { child, running }
   const gone = (error: Error) => {
@@ -106,7 +115,7 @@ function open(
     running.get(report.id)?.receive(report)
     if (!['closed', 'failed', 'cleared'].includes(report.event)) return
     running.delete(report.id)
-    if (running.size === 0) onIdle()
+    if (running.size === 0) onIdle(opened)
   })
   return opened
 }
