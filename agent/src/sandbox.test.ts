@@ -25,6 +25,8 @@ echo work: $(ls -A ${workDir})
 echo runs: $(ls ${workDir}/runs | wc -l)
 touch /etc/planted || touch /usr/planted || echo read-only
 ls ${workDir}/agent*.pid || echo no claim
+mount -o remount,rw,bind / || echo not remounted
+grep CapEff /proc/self/status
 touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "$TMPDIR/mine" && echo own folders
 `
 
@@ -36,7 +38,7 @@ touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "
     expect(log).toMatch(/temporary:\s/)
     expect(log).toMatch(/work: (plugins runs|runs plugins)/)
     expect(log).toContain('runs: 1')
-    for (const said of ['read-only', 'no claim', 'own folders']) expect(log).toContain(said)
+    for (const said of ['read-only', 'no claim', 'not remounted', 'CapEff:\t0000000000000000', 'own folders']) expect(log).toContain(said)
   })
 
   test('is interrupted as usual: the engine ends what it is at and stores the state', async () => {

@@ -66,6 +66,9 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
     '--unshare-pid',
     '--unshare-ipc',
     '--unshare-cgroup-try',
+    // Where the run is root it would keep all of root's, and could undo the rest.
+    '--cap-drop',
+    'ALL',
     ...readable('/'),
     '--dev',
     '/dev',
