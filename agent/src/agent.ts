@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -20,6 +20,7 @@ import { openRunFolders } from './run-folder.ts'
 import { serveTaskRequests } from './task-requests.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
 import { claimWorkDir } from './work-dir.ts'
+import { writeForAll } from './write-for-all.ts'
 
 const CLAIM_MS = 25_000
 /** What the server gets to answer the claims that wait when the agent says goodbye, in ms. */
@@ -86,7 +87,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const watchdog = stack.use(startWatchdog((error) => log.error({ error }, 'the watchdog could not be started')))
   const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)
   const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
-  if (certificates !== undefined) await writeFile(certificates, authorities ?? '')
+  if (certificates !== undefined) await writeForAll(certificates, authorities ?? '')
   const journals = await readJournals(workDir)
   const sparedUsers = new Set(journals.flatMap((journal) => journal.facts().folder?.uid ?? []))
   const site = { workDir, enginePath: options.enginePath, log, certificates, sparedUsers }
@@ -116,7 +117,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const takesRuns = accepts.includes('plan') || accepts.includes('apply')
   const idleness = stack.use(watchIdleness(options.idleTimeoutMs, () => done.abort()))
   try {
-    const recovering = recoverAll(journals)
+    const recovering = journals.length === 0 ? undefined : idleness.during(() => recoverAll(journals))
     const registration = stack.use(
       createRegistration(connection, {
         token,
@@ -148,15 +149,16 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     await goodbye
     failed.signal.throwIfAborted()
 
-    /** What is not finished when the agent ends is left for its next start. */
+    /** What is not finished when the agent is asked to end is left for its next start; one that has done its own waits for it. */
     async function recoverAll(left: readonly Journal[]) {
       const ending = new AbortController()
       const onStop = () => setTimeout(() => ending.abort(), GOODBYE_MS).unref()
-      stopping.addEventListener('abort', onStop)
-      if (stopping.aborted) onStop()
+      const asked = AbortSignal.any([signal, failed.signal])
+      asked.addEventListener('abort', onStop)
+      if (asked.aborted) onStop()
       const recovery = { workDir, folders: settings.agent.folders, log, signal: ending.signal }
       await Promise.all(left.map((journal) => recoverJob(connection, journal, recovery)))
-      stopping.removeEventListener('abort', onStop)
+      asked.removeEventListener('abort', onStop)
     }
 
     async function taskLoop() {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readKey } from 'openpgp'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -38,6 +38,19 @@ test.for([
   })
   expect(await readdir(folder)).toEqual([product])
   expect(await listEngines(search)).toEqual([{ product, version }])
+})
+
+test('users of runs may execute a download, whatever the umask is', async () => {
+  const umask = process.umask(0o077)
+  onTestFinished(() => void process.umask(umask))
+  const { mirror, folder, search } = await setUp()
+  await mirror.publish('terraform', '1.9.8', signer)
+
+  const { engine } = await findEngine({ product: 'terraform', version: '1.9.8' }, search)
+
+  const paths = [folder, join(folder, 'terraform'), join(folder, 'terraform/1.9.8'), engine.path]
+  const modes = await Promise.all(paths.map(async (path) => (await stat(path)).mode & 0o777))
+  expect(modes).toEqual([0o755, 0o755, 0o755, 0o755])
 })
 
 test('a version is downloaded once for jobs that want it at the same time, and never again', async () => {

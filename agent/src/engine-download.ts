@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { Transform, type Readable } from 'node:stream'
@@ -53,7 +53,7 @@ const LAYOUT = {
 
 /** Removes what a dead agent has left half done, and answers the downloads of this one. */
 export async function openEngineDownloads(folder: string, settings: DownloadSettings): Promise<EngineDownloads> {
-  await mkdir(folder, { recursive: true, mode: 0o755 })
+  await makeOpenFolder(folder)
   for (const name of await readdir(folder)) {
     if (name.startsWith('.draft-')) await rm(join(folder, name), { recursive: true, force: true })
   }
@@ -76,14 +76,14 @@ export async function openEngineDownloads(folder: string, settings: DownloadSett
 
     const draft = join(folder, `.draft-${randomUUID()}`)
     try {
-      await mkdir(join(draft, version), { recursive: true, mode: 0o755 })
+      await makeOpenFolder(join(draft, version))
       const archive = join(draft, archiveName)
       const found = await fetchToFile(`${release}/${archiveName}`, archive, fetched)
       if (found !== wanted) {
         throw new Error(`${release}/${archiveName} has the SHA-256 ${found}, and its signed list says ${wanted}`)
       }
       await unzipBinary(archive, product, join(draft, version, product))
-      await mkdir(join(folder, product), { recursive: true, mode: 0o755 })
+      await makeOpenFolder(join(folder, product))
       await moveInto(join(draft, version), join(folder, product, version))
     } finally {
       await rm(draft, { recursive: true, force: true })
@@ -208,13 +208,20 @@ async function unzipBinary(archive: string, product: Product, path: string) {
       const { fileName }: Entry = entry
       if (fileName !== product) continue
       const content = await zip.openReadStreamPromise(entry)
-      await pipeline(content, limitOf(LARGEST_BINARY, fileName), createWriteStream(path, { mode: 0o755 }))
+      await pipeline(content, limitOf(LARGEST_BINARY, fileName), createWriteStream(path))
+      await chmod(path, 0o755)
       return
     }
   } finally {
     zip.close()
   }
   throw new Error(`${archive} holds no ${product}`)
+}
+
+/** For the users of runs, whatever the umask is. */
+async function makeOpenFolder(path: string) {
+  await mkdir(path, { recursive: true })
+  await chmod(path, 0o755)
 }
 
 /** Another agent of this machine may have been faster: what it has put there is as good. */

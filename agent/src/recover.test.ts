@@ -150,6 +150,21 @@ test('a plan whose server is away for longer than its lease is killed, and hande
   await plan.released
 })
 
+test('an agent that ends when there is no work waits for the engine that its predecessor has left', async () => {
+  const server = await startServer()
+  const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('sleep 10') }
+  const workDir = await temporaryFolder()
+  const agent = spawnAgent(server, workDir, env)
+  const { apply } = await startColdApply(server)
+  await kill(agent)
+
+  const next = spawnAgent(server, workDir, { ...env, GROUNDSTATE_AGENT_IDLE_TIMEOUT: '1' })
+  await once(next, 'exit')
+
+  expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
+  expect(await readdir(join(workDir, 'jobs'))).toEqual([])
+}, 60_000)
+
 describeWithTerraform('an agent that was killed', () => {
   test('in an apply leaves an engine that stores its state; the next agent says what became of it', async () => {
     const server = await startServer()

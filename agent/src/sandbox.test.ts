@@ -38,7 +38,8 @@ touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "
     expect(log).toMatch(/temporary:\s/)
     expect(log).toMatch(/work: (plugins runs|runs plugins)/)
     expect(log).toContain('runs: 1')
-    for (const said of ['read-only', 'no claim', 'not remounted', 'CapEff:\t0000000000000000', 'own folders']) expect(log).toContain(said)
+    for (const said of ['read-only', 'no claim', 'not remounted', 'CapEff:\t0000000000000000', 'own folders'])
+      expect(log).toContain(said)
   })
 
   test('is interrupted as usual: the engine ends what it is at and stores the state', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { constants, homedir, tmpdir } from 'node:os'
 import { delimiter, join, sep } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -7,6 +7,7 @@ import type { Exit } from './launcher-process.ts'
 import type { Launcher } from './launcher.ts'
 import type { RunFolder, Workplace } from './run-folder.ts'
 import type { RunUser } from './run-users.ts'
+import { writeForAll } from './write-for-all.ts'
 
 /** A program as it is to be started. */
 type Command = { file: string; args: string[] }
@@ -105,7 +106,7 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
       // Programs such as ssh refuse a user without a name.
       const others = await readFile('/etc/passwd', 'utf8').catch(() => '')
       const own = `groundstate-run:x:${user.uid}:${user.gid}::${home}:/bin/sh\n`
-      await writeFile(passwdFile(folder), others + own, { mode: 0o644 })
+      await writeForAll(passwdFile(folder), others + own)
     },
   }
 }
