@@ -78,7 +78,11 @@ export async function openConfinement(options: ConfinementOptions, site: Site): 
   return {
     launcher,
     caches,
-    users: block && { ...createIdPool(block, site.sparedUsers), clear: (uid) => launcher.clear(uid) },
+    users: block && {
+      ...createIdPool(block, site.sparedUsers),
+      // An id that an earlier agent had in another block may be one of another agent's runs by now.
+      clear: async (uid) => (isOf(block, uid) ? launcher.clear(uid) : undefined),
+    },
     confine: (spec, context) => confined(spec, context, { sandbox, cgroups }),
     prepare: async (folder) => sandbox?.prepare(folder),
     exitOf: sandbox === undefined ? (exit) => exit : exitInSandbox,
@@ -121,6 +125,10 @@ async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBl
   const message = `runs execute as the agent's own user and can read what it can: ${block}`
   site.log[process.geteuid?.() === 0 ? 'warn' : 'info']({}, message)
   return undefined
+}
+
+function isOf({ first, size }: IdBlock, id: number): boolean {
+  return id >= first && id < first + size
 }
 
 /** All processes of runs descend from the launcher, and keep what it starts with. As root it is bound by none of it. */

@@ -3,7 +3,10 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { claimIds } from './run-users.ts'
+import { openConfinement } from './confinement.ts'
+import { createLineLog } from './line-log.ts'
+import { openPluginCaches } from './plugin-caches.ts'
+import { claimIds, createIdPool } from './run-users.ts'
 import {
   applied,
   configuration,
@@ -241,3 +244,37 @@ describe.skipIf(!asRoot)('the ids of an agent', () => {
     expect(second.first).not.toBe(first.first)
   })
 })
+
+describe.skipIf(!asRoot)('ids of runs', () => {
+  test('of another agent are left alone, even if a run of an earlier agent here had them', async () => {
+    const workDir = await temporaryFolder()
+    using other = requireBlock(await claimIds(undefined))
+    const site = { workDir, enginePath: undefined, certificates: undefined, sparedUsers: new Set([other.first]) }
+    using confinement = await openConfinement(
+      { isolation: 'user' },
+      { ...site, log: createLineLog({ level: 'error', json: false }) },
+    )
+    const run = spawn('sleep', ['60'], { uid: other.first, gid: other.first, stdio: 'ignore', cwd: '/' })
+
+    await confinement.users?.clear(other.first)
+
+    expect(processIsAlive(run.pid ?? 0)).toBe(true)
+    run.kill('SIGKILL')
+  })
+
+  test('of a group that another organization gets open nothing of the former one', async () => {
+    const caches = await openPluginCaches(await temporaryFolder(), createIdPool({ first: 1_999_000_000, size: 1 }))
+    const former = await caches.enter('org-former')
+    caches.leave('org-former')
+
+    const next = await caches.enter('org-next')
+
+    expect(next.gid).toBe(former.gid)
+    expect(existsSync(former.path)).toBe(false)
+  })
+})
+
+function requireBlock<T>(block: T | string): T {
+  if (typeof block === 'string') throw new Error(block)
+  return block
+}

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { chmod, chown, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInitGate, type InitGate } from './init-gate.ts'
@@ -44,6 +45,8 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
       const idle = [...caches.values()].find(({ organizationId }) => !users.has(organizationId))
       if (idle?.gid === undefined) throw error
       caches.delete(idle.organizationId)
+      // It is open to the group, which another organization gets.
+      rmSync(idle.path, { recursive: true, force: true })
       groups.free(idle.gid)
       return groups.take()
     }
