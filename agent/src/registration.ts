@@ -38,11 +38,13 @@ export function createRegistration(
   { token, facts, search, log, isClaiming, lookMs = LOOK_MS, signal }: Input,
 ): Registration {
   let known: { agentId: string; engines: string } | undefined
+  let underWay = 0
   let current = announce()
   const looking = setInterval(() => void lookAgain(), lookMs)
 
   function announce(agentId?: string) {
-    const answer = introduce(agentId)
+    underWay += 1
+    const answer = introduce(agentId).finally(() => (underWay -= 1))
     // Whoever claims looks at it; but all may be at work.
     answer.catch(() => {})
     return answer
@@ -93,9 +95,11 @@ export function createRegistration(
   }
 
   async function lookAgain() {
+    // As long as the server is away an introduction waits for it; one is enough.
+    if (underWay > 0) return
     const engines = await listEngines(search)
     if (signal.aborted || known === undefined || known.agentId === '') return
-    if (isClaiming() && known.engines === JSON.stringify(engines)) return
+    if (underWay > 0 || (isClaiming() && known.engines === JSON.stringify(engines))) return
     current = announce(known.agentId)
   }
 
