@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const web = 'web/vitest.config.ts'
 
@@ -16,6 +16,8 @@ export default defineConfig({
           isolate: false,
           setupFiles: ['server/src/testing/setup-file.ts'],
           include: ['{contract,server,agent,scripts,lint}/**/*.test.ts'],
+          // They run real engines most of the time, as the end-to-end tests do.
+          exclude: [...configDefaults.exclude, '**/*.engine.test.ts'],
           globalSetup: ['server/src/testing/global-setup.ts'],
           testTimeout: 20_000,
           hookTimeout: 20_000,

@@ -1,11 +1,12 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     name: 'e2e',
-    root: import.meta.dirname,
-    setupFiles: ['../server/src/testing/setup-file.ts'],
-    include: ['**/*.test.ts'],
+    root: join(import.meta.dirname, '..'),
+    setupFiles: ['server/src/testing/setup-file.ts'],
+    include: ['e2e/**/*.test.ts', 'agent/src/**/*.engine.test.ts'],
     pool: 'forks',
     // Each file starts a server and real engines; two cores can run two files.
     maxWorkers: 2,
