@@ -187,9 +187,22 @@ async function startPlan(workspace: GatedWorkspace) {
 async function startApply(workspace: GatedWorkspace) {
   workspace.openPlan()
   const run = await startRun(site, workspace)
-  await until(async () => (await logOf(run, 'apply').catch(() => '')).includes('at the gate'))
+  await until(async () => {
+    await requireUnended(run)
+    return (await logOf(run, 'apply').catch(() => '')).includes('at the gate')
+  })
   return run
 }
+
+/** Throws with what the run says when it has ended before its time. */
+async function requireUnended(id: string) {
+  const run = await site.api('GET', `/runs/${id}`).catch(() => undefined)
+  const status = run?.data.attributes.status
+  if (ENDS.has(status)) throw new Error(`${id} is ${status}: ${await logOf(id, 'plan')}`)
+}
+
+/** How long the balancer takes to see that a server is back, in ms. */
+const HEALED_MS = 3_000
 
 const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
 
@@ -277,6 +290,8 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
       await untilStatus(apply, 'applied')
       await untilStatus(plan, 'applied')
       network.heal(server, from)
+      // Until the balancer counts on the server again, and no longer on what it knew before the cut.
+      await pause(HEALED_MS)
       expect(await logOf(plan, 'plan')).not.toContain('starts again')
     },
   )

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -183,6 +183,8 @@ describe.skipIf(!hasBrowser)('the web application', () => {
 
   test.skipIf(!hasTerraform)('a plan is confirmed there, and the log of its apply streams in', async () => {
     const folder = await terraformFolder(server, {})
+    // The run may have a user of its own.
+    await chmod(folder.path, 0o711)
     const gate = join(folder.path, 'gate')
     const command = `echo before the gate; while [ ! -e ${gate} ]; do sleep 0.1; done; echo behind the gate`
     await folder.write({
