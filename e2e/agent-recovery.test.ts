@@ -154,7 +154,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
           const at = run.attributes['status-timestamps']['planning-at']
           return run.attributes.status !== 'plan_queued' && Date.parse(at) > killedAt
         },
-        { timeout: 9_000 },
+        { timeout: 25_000 },
       )
       .toBe(true)
     await untilStatus(workspaceId, 'applied')

@@ -22,7 +22,7 @@ import { supervise } from './supervisor.ts'
 import { hasTerraform } from './terraform.ts'
 
 const SEED = Number(process.env['GROUNDSTATE_CHAOS_SEED'] ?? Math.floor(Math.random() * 1e9))
-const RUNS = Number(process.env['GROUNDSTATE_CHAOS_RUNS'] ?? 60)
+const RUNS = Number(process.env['GROUNDSTATE_CHAOS_RUNS'] ?? 32)
 const WORKSPACES = 16
 const AGENTS = 3
 /** Runs of a workspace that are there at once: one is at work, and the others wait for it. */
@@ -98,14 +98,20 @@ const TRIGGERS: Record<string, string[]> = {
   application: ['cluster', 'direct-6'],
 }
 
+/** Whether a request failed since the server was killed under it, or while it started. */
+function isAway(error: unknown) {
+  const hung = error instanceof Error && error.name === 'TimeoutError'
+  if (hung) process.stdout.write(`a request was not answered: ${error.stack ?? ''}\n`)
+  return hung || error instanceof TypeError || /answered 5\d\d/.test(String(error))
+}
+
 /** Sends a request again until the server is there. */
 async function persist<T>(send: () => Promise<T>): Promise<T> {
   for (const end = Date.now() + REST_MS; ;) {
     try {
       return await send()
     } catch (error) {
-      const isAway = error instanceof TypeError || /answered 5\d\d/.test(String(error))
-      if (!isAway || Date.now() > end) throw error
+      if (!isAway(error) || Date.now() > end) throw error
       await pause(100)
     }
   }
@@ -188,7 +194,7 @@ async function startRunOnce(workspace: RemoteWorkspace, number: number) {
     try {
       return await startRun(server, workspace, attributes)
     } catch (error) {
-      if (!(error instanceof TypeError) && !/answered 5\d\d/.test(String(error))) throw error
+      if (!isAway(error)) throw error
       await pause(100)
     }
   }
