@@ -56,7 +56,8 @@ async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: Ne
   for (const other of known) if (!present.includes(other)) await store.markExited(ctx.db, other.id, ctx.now())
   if (present.length < limit) return
   const names = present.map(({ name }) => name).join(', ')
+  const these = present.length === 1 ? 'this one is' : 'these are'
   throw invalid(
-    `the organization ${organization.name} has the ${organization.plan} plan, with ${limit} self-hosted agent, and has it online already: ${names}`,
+    `the organization ${organization.name} has the ${organization.plan} plan, with at most ${limit} self-hosted agent, and ${these} online already: ${names}`,
   )
 }

@@ -151,7 +151,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
       await (await agent.take()).finish({ hasChanges: false })
     }
     await expect(start('three')).rejects.toThrow(
-      'has the free plan, with 1 self-hosted agent, and has it online already: one, two',
+      'has the free plan, with at most 1 self-hosted agent, and these are online already: one, two',
     )
     await setting.onPlan('standard')
 
@@ -184,7 +184,7 @@ describe('INTERFACE §6.3 the free plan', () => {
     app.clock.advance(61_000)
     await job.heartbeat()
 
-    await expect(start('second')).rejects.toThrow('with 1 self-hosted agent')
+    await expect(start('second')).rejects.toThrow('and this one is online already: busy')
     await job.finish({ hasChanges: false })
     expect((await start('second')).id).toMatch(/^agent-/)
   })
@@ -207,6 +207,24 @@ describe('INTERFACE §6.3 the free plan', () => {
     expect(back.status).toBe(409)
     await expect(start('silent')).rejects.toThrow('online already: next')
     expect(await next.claim()).toBeUndefined()
+  })
+
+  test('gives no job to a claim that waits since before its agent lost its place, and gives it to the next agent', async () => {
+    const setting = await newSetting()
+    const { poolId, start } = await withPool(setting)
+    await setting.onPlan('free')
+    const silent = await start('silent')
+    const waiting = silent.claim({ waitMs: 10_000 })
+    await silent.claim()
+    app.clock.advance(61_000)
+    const next = await start('next')
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': poolId }
+    await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
+
+    const job = await next.take()
+
+    expect(await waiting).toBeUndefined()
+    await job.finish({ hasChanges: false })
   })
 
   test('does not count the agents of the server', async () => {
