@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import pg from 'pg'
 import { createConnectionPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
@@ -64,6 +65,11 @@ export function isUnavailable(error: unknown) {
   if (!isCoded(error)) return false
   const isConnecting = 'syscall' in error && error.syscall === 'connect'
   return isConnecting || /^(?:ECONNRESET|EPIPE|08...|57P0[1-3]|53300|40001|40P01)$/.test(error.code)
+}
+
+/** Whether an error comes from the database, or from the way to it, and not from the code that has asked it. */
+export function isDatabaseFailure(error: unknown) {
+  return error instanceof pg.DatabaseError || isUnavailable(error)
 }
 
 function isCoded(error: unknown): error is { code: string } {

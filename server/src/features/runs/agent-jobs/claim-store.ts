@@ -41,7 +41,10 @@ export async function listPreferredAgents(db: Db, poolId: string, agentIds: read
   return rows.map(({ id }) => id)
 }
 
-export type QueuedJob = InferResult<ReturnType<typeof selectFreeJob>>[number]
+export type QueuedJob = InferResult<ReturnType<typeof selectFreeJob>>[number] & {
+  /** Whether the agent has not exited while its claim waited. */
+  has_agent: boolean
+}
 
 /**
  * Locks the next job for an agent, and its workspace. Skips what others have locked, and what the limit of an organization or
@@ -54,8 +57,8 @@ export async function lockNextJob(tx: Tx, wish: Wish, preferredUntil: Date): Pro
   const isQueued = sql`j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id}
     and j.class between ${sql.lit(classes.from)} and ${sql.lit(classes.to)}`
   const isFree = sql`(j.preferred_agent_id is null or j.preferred_agent_id = ${agent.id} or j.queued_at < ${preferredUntil})`
-  const found = await lockFirst(tx, heads(wish, sql`${isQueued} and ${isFree}`))
-  return found ?? lockFirst(tx, headsOfOrganizations({ agent, isQueued, isFree, classes }))
+  const found = await lockFirst(tx, agent, heads(wish, sql`${isQueued} and ${isFree}`))
+  return found ?? lockFirst(tx, agent, headsOfOrganizations({ agent, isQueued, isFree, classes }))
 }
 
 type Condition = RawBuilder<unknown>
@@ -105,8 +108,13 @@ function headsOfOrganizations({ agent, isQueued, isFree, classes }: Lanes) {
 }
 
 /** Tries the candidates in their order, one at a time, and locks the first that is free. */
-async function lockFirst(tx: Tx, candidates: RawBuilder<unknown>): Promise<QueuedJob | undefined> {
-  const { rows } = await sql<QueuedJob>`select found.* from (${candidates}) candidate
+async function lockFirst(
+  tx: Tx,
+  agent: ClaimingAgent,
+  candidates: RawBuilder<unknown>,
+): Promise<QueuedJob | undefined> {
+  const hasAgent = sql`exists (select from agents a where a.id = ${agent.id} and a.exited_at is null)`
+  const { rows } = await sql<QueuedJob>`select found.*, ${hasAgent} as has_agent from (${candidates}) candidate
     cross join lateral (${selectFreeJob(tx)}) found limit 1`.execute(tx)
   return rows[0]
 }

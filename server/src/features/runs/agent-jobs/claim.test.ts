@@ -1,4 +1,5 @@
 import { AGENT_API } from '@groundstate/contract/agent'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
@@ -144,6 +145,65 @@ test('a run whose variables cannot be opened ends, and does not hold up others',
   expect(String(await log.read(0, 1000))).toContain("a sensitive value can't be opened")
   expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   await job.finish({ hasChanges: false })
+})
+
+test('a run that no job can be made of ends, and does not hold up others', async () => {
+  const setting = await createRunSetting(app)
+  const run = await createRun(app, setting)
+  await setVariables(run, [{ key: 1, value: '"x"' }])
+  const next = await createRun(app, await createRunSetting(app))
+
+  const job = await agent.take()
+
+  expect(job.runId).toBe(next)
+  await setVariables(run, [])
+  const { attributes } = await readRun(app, setting, run)
+  expect(attributes).toMatchObject({
+    status: 'errored',
+    'error-message': expect.stringMatching(/^the server can't make the job for an agent: variables.0.key: /),
+  })
+  const log = await openLog(app, setting, { run, phase: 'plan' })
+  expect(String(await log.read(0, 1000))).toContain("the server can't make the job")
+  expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  await job.finish({ hasChanges: false })
+})
+
+async function setVariables(run: string, variables: unknown[]) {
+  await app.db
+    .updateTable('runs')
+    .set({ variables: JSON.stringify(variables) })
+    .where('id', '=', run)
+    .execute()
+}
+
+describe('while the database fails', () => {
+  test('a claim is answered 503, and no run ends', async () => {
+    const run = await createRun(app, await createRunSetting(app))
+    await sql`alter table variables rename to variables_away`.execute(app.db)
+
+    const claim = await agent.claim().catch(String)
+    await sql`alter table variables_away rename to variables`.execute(app.db)
+
+    expect(claim).toContain('the queue of jobs can not be read now')
+    const job = await agent.take()
+    expect(job.runId).toBe(run)
+    await job.finish({ hasChanges: false })
+  })
+
+  test('a claim is answered 503 when the database does not answer', async () => {
+    const run = await createRun(app, await createRunSetting(app))
+
+    const claim = await app.db.transaction().execute(async (tx) => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+      await sql`lock table agent_jobs`.execute(tx)
+      return agent.claim().catch(String)
+    })
+
+    expect(claim).toContain('the queue of jobs can not be read now')
+    const job = await agent.take()
+    expect(job.runId).toBe(run)
+    await job.finish({ hasChanges: false })
+  })
 })
 
 test('a job of a plain http server names the page of its run, for which the command line prints another address', async () => {

@@ -1,15 +1,16 @@
 import type { AgentJob } from '@groundstate/contract/agent'
+import { ZodError } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
-import { transact } from '../../../db/db.ts'
+import { isDatabaseFailure, transact } from '../../../db/db.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { resolveRunVariables } from '../../workspaces/variables/resolve.ts'
 import { applyChange } from '../runs/advance.ts'
 import { readLockedRun } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
-import { lockLimits, lockNextJob, type Wish } from './claim-store.ts'
+import { lockLimits, lockNextJob, type QueuedJob, type Wish } from './claim-store.ts'
 import { leaseLength } from './lease.ts'
 import { insertNotice } from './log-store.ts'
 import * as store from './store.ts'
@@ -24,22 +25,21 @@ type JobRun = LockedRun & { job: LockedJob }
 /**
  * Leases the next job of the agent's pool to the agent, and starts its phase, in one transaction. It waits for no lock: a job
  * whose workspace is locked at this moment is left for the next claim, and so is one that a
- * limit holds back. Returns undefined when there is none.
+ * limit holds back. Returns undefined when there is none, and `exited` when there is one but the agent has exited meanwhile.
  */
-export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | undefined> {
+export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited' | undefined> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
     const queued = await lockNextJob(ctx.db, wish, preferredUntil)
+    if (queued?.has_agent === false) return 'exited'
     if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
     const locked = await readLockedRun(ctx.db, queued, queued.run_id)
     if (!hasJob(locked)) return undefined
 
-    const token = newTokenText()
-    const engineToken = newTokenText()
-    const variables = await openVariables(ctx, locked, queued.project_id)
-    if (!variables) return undefined
-    await lease(ctx, locked, { agent: wish.agent, token, engineToken, jobId: queued.job_id })
-    return agentJobDocument(ctx, { queued, locked, token, engineToken, variables })
+    const job = await makeJob(ctx, locked, queued)
+    if (!job) return undefined
+    await lease(ctx, locked, { agent: wish.agent, job })
+    return job
   })
 }
 
@@ -48,24 +48,35 @@ function hasJob(locked: LockedRun | undefined): locked is JobRun {
 }
 
 /**
- * The variables of a run in the clear. Undefined when one cannot be opened, which ends the run: in the queue, every agent
- * would claim it first, and it would hold up the jobs behind it.
+ * The job as the agent receives it. Undefined when it can't be made, which ends the run: in the queue, every agent would claim
+ * it first, and it would hold up the jobs behind it. A failure of the database says nothing about the run, and is thrown. One
+ * that is not known as such has aborted the transaction, which then can't end the run either.
  */
-async function openVariables(ctx: TransactionCtx, locked: JobRun, projectId: string) {
+async function makeJob(ctx: TransactionCtx, locked: JobRun, queued: QueuedJob): Promise<AgentJob | undefined> {
   const { run } = locked
   try {
-    return await resolveRunVariables(ctx, {
+    const variables = await resolveRunVariables(ctx, {
       workspaceId: run.workspace_id,
-      projectId,
+      projectId: queued.project_id,
       organizationId: run.organization_id,
       runVariables: run.variables as { key: string; value: string }[],
     })
+    const tokens = { token: newTokenText(), engineToken: newTokenText() }
+    return agentJobDocument(ctx, { queued, locked, ...tokens, variables })
   } catch (error) {
-    if (!(error instanceof SealError)) throw error
-    ctx.log.error({ err: error, run: run.id }, 'a run can not be given its variables')
-    await failUnstarted(ctx, locked, `a sensitive value can't be opened: ${error.message}. Set it again`)
+    if (isDatabaseFailure(error)) throw error
+    ctx.log.error({ err: error, run: run.id }, 'a run can not be given to an agent')
+    await failUnstarted(ctx, locked, reasonOf(error))
     return undefined
   }
+}
+
+/** Why a job can't be made. What is unexpected stays in the log: it may quote a value. */
+function reasonOf(error: unknown) {
+  if (error instanceof SealError) return `a sensitive value can't be opened: ${error.message}. Set it again`
+  const [issue] = error instanceof ZodError ? error.issues : []
+  const what = issue ? `${issue.path.join('.')}: ${issue.message}` : 'the log of the server has the error'
+  return `the server can't make the job for an agent: ${what}`
 }
 
 async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string) {
@@ -75,9 +86,9 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
   if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
-type Lease = { agent: store.ClaimingAgent; token: string; engineToken: string; jobId: string }
+type Lease = { agent: store.ClaimingAgent; job: AgentJob }
 
-async function lease(ctx: TransactionCtx, locked: JobRun, { agent, token, engineToken, jobId }: Lease) {
+async function lease(ctx: TransactionCtx, locked: JobRun, { agent, job: { id: jobId, token, engineToken } }: Lease) {
   const { run, workspace, job } = locked
   const now = ctx.now()
   const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS

@@ -1,5 +1,6 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
+import { unavailable } from '../../../errors.ts'
 import type { Signals } from '../../../signals.ts'
 import { listPoolsWithJobs, listPreferredAgents, type Wish } from './claim-store.ts'
 import { claimJob } from './claim.ts'
@@ -12,6 +13,8 @@ import { releaseJob } from './release.ts'
 
 type Waiter = Wish & {
   give: (job: AgentJob | undefined) => void
+  /** Answers that the queue can't be read. */
+  refuse: () => void
   /** The queue was found to have nothing for this agent. A claim is not answered before that, however short it may wait. */
   hasLooked: boolean
   expired: boolean
@@ -42,10 +45,12 @@ const KEPT_MS = 2 * POLL_MS
  */
 const RETRY_MS = 50
 const LONGEST_RETRY_MS = 1000
+/** A claim that has expired waits this long, in ms, for the look at the queue that it still needs. */
+const LAST_LOOK_MS = 5000
 
 /**
  * The next job for the agent, or undefined when none came within `waitMs` or before the abort. A claim whose `signal` has
- * aborted gets no job.
+ * aborted gets no job. Throws `unavailable` when the queue could not be read until then.
  */
 export async function waitForJob(
   ctx: Ctx,
@@ -55,21 +60,29 @@ export async function waitForJob(
   if (signal.aborted) return undefined
   const desk = deskOf(ctx)
   const pool = poolOf(desk, wish.agent.agent_pool_id)
-  return new Promise((resolve) => {
-    const end = (job: AgentJob | undefined) => {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
       pool.waiters.delete(waiter)
+    }
+    const end = (job: AgentJob | undefined) => {
+      leave()
       resolve(job)
+    }
+    const refuse = () => {
+      leave()
+      reject(unavailable('the queue of jobs can not be read now'))
     }
     const onAbort = () => end(undefined)
     const onTimeout = () => {
       waiter.expired = true
-      if (waiter.hasLooked) end(undefined)
-      else look(desk, pool)
+      if (waiter.hasLooked) return end(undefined)
+      timer = setTimeout(refuse, LAST_LOOK_MS)
+      look(desk, pool)
     }
-    const waiter: Waiter = { ...wish, give: end, hasLooked: false, expired: false }
-    const timer = setTimeout(onTimeout, heldMs(waitMs))
+    const waiter: Waiter = { ...wish, give: end, refuse, hasLooked: false, expired: false }
+    let timer = setTimeout(onTimeout, heldMs(waitMs))
     signal.addEventListener('abort', onAbort, { once: true })
     pool.waiters.add(waiter)
     // A queue that was empty a moment ago is empty still, or its signal is on the way. The next poll looks for a lost one.
@@ -166,6 +179,7 @@ async function serve({ ctx }: Desk, pool: Pool) {
     const { signal } = pool.wake
     const outcome = await handOutJobs(ctx, pool).catch((error: unknown) => {
       ctx.log.error({ err: error }, 'claiming a job')
+      for (const waiter of pool.waiters) if (waiter.expired) waiter.refuse()
       return 'blocked' as const
     })
     if (signal.aborted) retryMs = RETRY_MS
@@ -189,6 +203,10 @@ async function handOutJobs(ctx: Ctx, pool: Pool): Promise<'empty' | 'blocked'> {
     const waiter = turns.next()
     if (!waiter) return 'blocked'
     const job = await claimJob(ctx, waiter)
+    if (job === 'exited') {
+      endClaims(ctx, waiter.agent.id)
+      continue
+    }
     if (!job) {
       const others = turns.isKnown ? [] : [...pool.waiters].map(({ agent }) => agent.id)
       turns.pass(waiter, others.length < 2 ? [] : await listPreferredAgents(ctx.db, pool.id, others))

@@ -1,4 +1,5 @@
 import { AGENT_API } from '@groundstate/contract/agent'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
@@ -23,4 +24,15 @@ test('a token that is revoked ends the claims of requests of its agents at once'
 
   expect((await claim).status).toBe(401)
   expect(performance.now() - startedAt).toBeLessThan(5_000)
+})
+
+test('a claim is answered 503 while the database fails', async () => {
+  const agent = await createFakeAgent(app)
+  await sql`alter table task_requests rename to task_requests_away`.execute(app.db)
+
+  const claim = await agent.claimTask().catch(String)
+  await sql`alter table task_requests_away rename to task_requests`.execute(app.db)
+
+  expect(claim).toContain('the queue of requests can not be read now')
+  expect(await agent.claimTask()).toBeUndefined()
 })

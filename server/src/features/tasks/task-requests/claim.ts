@@ -5,15 +5,14 @@ import type { ClaimingAgent } from './claiming-agent.ts'
 import * as store from './store.ts'
 import { SLACK_MS, taskRequestDocument } from './task-request.ts'
 
-/** Leases the oldest request of the agent's pool to the agent; undefined when there is none. */
-export async function claimTaskRequest(ctx: Ctx, agent: ClaimingAgent): Promise<TaskRequest | undefined> {
+/** Leases the oldest request of the agent's pool to the agent; undefined when there is none. An agent that has exited gets none. */
+export async function claimTaskRequest(ctx: Ctx, agent: ClaimingAgent): Promise<TaskRequest | 'exited' | undefined> {
   const token = newTokenText()
   const row = await store.leaseNextRequest(ctx.db, {
-    agentName: agent.name,
-    poolId: agent.agent_pool_id,
+    agent,
     tokenHash: tokenHash(token),
     now: ctx.now(),
     slackMs: SLACK_MS,
   })
-  return row && taskRequestDocument(ctx, row, token)
+  return row === undefined || row === 'exited' ? row : taskRequestDocument(ctx, row, token)
 }

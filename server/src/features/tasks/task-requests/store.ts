@@ -3,6 +3,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { publishing } from '../../../signals.ts'
+import type { ClaimingAgent } from './claiming-agent.ts'
 import { answerTopic, queueTopic } from './topics.ts'
 
 type Row = Selectable<Schema['task_requests']>
@@ -62,21 +63,31 @@ export async function withdrawTaskRequest(
   return rows.length > 0
 }
 
-type Lease = { agentName: string; poolId: string; tokenHash: Buffer; now: Date; slackMs: number }
+type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; slackMs: number }
 
-/** Leases the oldest request of the pool to an agent, in one statement. Skips what others have locked. */
-export async function leaseNextRequest(db: Db, { agentName, poolId, tokenHash, now, slackMs }: Lease) {
-  const { rows } = await sql<Pick<Row, 'id' | 'request' | 'timeout_ms'>>`with next as (
+type Leased = Pick<Row, 'id' | 'request' | 'timeout_ms'>
+
+/**
+ * Leases the oldest request of the pool to an agent that has not exited, in one statement. Skips what others have locked.
+ * Returns undefined when there is none, and `exited` for an agent that has exited.
+ */
+export async function leaseNextRequest(db: Db, { agent, tokenHash, now, slackMs }: Lease) {
+  const hasAgent = sql`exists (select from agents a where a.id = ${agent.id} and a.exited_at is null)`
+  const { rows } = await sql<{ has_agent: boolean } & (Leased | { id: null })>`with next as (
       select id from task_requests q
-       where agent_pool_id = ${poolId} and status = 'queued' and claim_until > ${now}
+       where agent_pool_id = ${agent.agent_pool_id} and status = 'queued' and claim_until > ${now} and ${hasAgent}
          and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')
-       order by seq limit 1 for update skip locked)
-    update task_requests q
-       set status = 'leased', agent_name = ${agentName}, token_hash = ${tokenHash}, leased_at = ${now},
-           lease_expires_at = ${now}::timestamptz + (q.timeout_ms + ${slackMs}::integer) * interval '1 ms'
-      from next where q.id = next.id
-    returning q.id, q.request, q.timeout_ms`.execute(db)
-  return rows[0]
+       order by seq limit 1 for update skip locked),
+    leased as (
+      update task_requests q
+         set status = 'leased', agent_name = ${agent.name}, token_hash = ${tokenHash}, leased_at = ${now},
+             lease_expires_at = ${now}::timestamptz + (q.timeout_ms + ${slackMs}::integer) * interval '1 ms'
+        from next where q.id = next.id
+      returning q.id, q.request, q.timeout_ms)
+    select ${hasAgent} as has_agent, leased.* from (select) one left join leased on true`.execute(db)
+  const [row] = rows
+  if (row && row.id !== null) return row
+  return row?.has_agent === false ? 'exited' : undefined
 }
 
 /** Queues a request again, and publishes that. */

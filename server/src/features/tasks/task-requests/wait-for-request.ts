@@ -1,5 +1,6 @@
 import type { TaskRequest } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
+import { unavailable } from '../../../errors.ts'
 import type { Signals } from '../../../signals.ts'
 import { claimTaskRequest } from './claim.ts'
 import type { ClaimingAgent } from './claiming-agent.ts'
@@ -12,6 +13,8 @@ import { queueTopic } from './topics.ts'
 type Waiter = {
   agent: ClaimingAgent
   give: (request: TaskRequest | undefined) => void
+  /** Answers that the queue can't be read. */
+  refuse: () => void
   /** The queue was found empty. A claim is not answered before that, however short it may wait. */
   hasLooked: boolean
   expired: boolean
@@ -22,10 +25,12 @@ const pools = new WeakMap<Signals, Map<string, Pool>>()
 
 /** A missed signal delays a claim by at most this long, in ms. */
 const POLL_MS = 2000
+/** A claim that has expired waits this long, in ms, for the look at the queue that it still needs. */
+const LAST_LOOK_MS = 5000
 
 /**
  * The next request for the agent, or undefined when none came within `waitMs` or before the abort. A claim whose `signal`
- * has aborted gets none.
+ * has aborted gets none. Throws `unavailable` when the queue could not be read until then.
  */
 export async function waitForTaskRequest(
   ctx: Ctx,
@@ -35,19 +40,29 @@ export async function waitForTaskRequest(
   await noteClaim(ctx.db, agent.id, { now: ctx.now(), intervalMs: NOTE_MS })
   if (signal.aborted) return undefined
   const pool = poolOf(ctx, agent.agent_pool_id)
-  return new Promise((resolve) => {
-    const end = (request: TaskRequest | undefined) => {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
       pool.waiters.delete(waiter)
+    }
+    const end = (request: TaskRequest | undefined) => {
+      leave()
       resolve(request)
     }
+    const refuse = () => {
+      leave()
+      reject(unavailable('the queue of requests can not be read now'))
+    }
     const onAbort = () => end(undefined)
-    const waiter: Waiter = { agent, give: end, hasLooked: false, expired: false }
-    const timer = setTimeout(() => {
+    const onTimeout = () => {
       waiter.expired = true
-      if (waiter.hasLooked) end(undefined)
-    }, waitMs)
+      if (waiter.hasLooked) return end(undefined)
+      timer = setTimeout(refuse, LAST_LOOK_MS)
+      pool.arrival.abort()
+    }
+    const waiter: Waiter = { agent, give: end, refuse, hasLooked: false, expired: false }
+    let timer = setTimeout(onTimeout, waitMs)
     signal.addEventListener('abort', onAbort, { once: true })
     pool.waiters.add(waiter)
     if (pool.isServed) pool.arrival.abort()
@@ -76,9 +91,10 @@ async function serve(ctx: Ctx, pool: Pool, poolId: string) {
   while (pool.waiters.size > 0) {
     pool.arrival = new AbortController()
     const { signal } = pool.arrival
-    await handOut(ctx, pool).catch((error: unknown) =>
-      ctx.log.error({ err: error }, 'claiming a request of a run task'),
-    )
+    await handOut(ctx, pool).catch((error: unknown) => {
+      ctx.log.error({ err: error }, 'claiming a request of a run task')
+      for (const waiter of pool.waiters) if (waiter.expired) waiter.refuse()
+    })
     if (pool.waiters.size > 0) await signals.next({ timeoutMs: POLL_MS, signal })
   }
   pool.isServed = false
@@ -88,6 +104,10 @@ async function serve(ctx: Ctx, pool: Pool, poolId: string) {
 async function handOut(ctx: Ctx, pool: Pool) {
   for (const waiter of pool.waiters) {
     const request = await claimTaskRequest(ctx, waiter.agent)
+    if (request === 'exited') {
+      endTaskClaims(ctx, waiter.agent.id)
+      continue
+    }
     if (!request) break
     // The claim may have ended in the meantime. Another claim of the same agent then gets the request, or it goes back.
     const isSame = (other: Waiter) => other.agent.id === waiter.agent.id
