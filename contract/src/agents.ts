@@ -13,7 +13,7 @@ export const agentSchema = resource(
       status: z
         .enum(AGENT_STATUSES)
         .describe(
-          '`busy` as long as it holds the lease of a job, `unknown` after a minute without a sign of life, `errored` after two hours, `exited` when it has said goodbye',
+          '`busy` as long as it holds the lease of a job, also while it drains, `unknown` after a minute without a sign of life, `errored` after two hours, `exited` when it has said goodbye',
         ),
       'ip-address': z.string().nullable(),
       'last-ping-at': timestamp,

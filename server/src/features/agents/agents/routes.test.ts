@@ -238,6 +238,25 @@ describe('agents', () => {
     expect(await jobs(setting.user.token)).toEqual([])
   })
 
+  test('are busy after their goodbye as long as a job of theirs runs', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+    const agent = await createFakeAgent(app, { token })
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+    await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
+    const job = await agent.take()
+    const status = async () =>
+      (await send(setting.user.token, 'GET', `/agents/${agent.id}`)).json().data.attributes.status
+
+    await app.request({ method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token })
+
+    expect(await status()).toBe('busy')
+    expect((await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)).status).toBe(412)
+    await job.finish({ hasChanges: false })
+    expect(await status()).toBe('exited')
+  })
+
   test('are not busy with a job whose lease has run out', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)

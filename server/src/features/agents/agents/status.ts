@@ -14,9 +14,9 @@ export function agentStatus(
   agent: { exited_at: Date | null; last_ping_at: Date; is_busy: boolean },
   now: Date,
 ): AgentStatus {
-  if (agent.exited_at !== null) return 'exited'
-  // A busy agent does not ask for work. The leases of its jobs show that it lives.
+  // A busy agent does not ask for work, and says goodbye before its last jobs end. Their leases show that it lives.
   if (agent.is_busy) return 'busy'
+  if (agent.exited_at !== null) return 'exited'
   const silence = now.getTime() - agent.last_ping_at.getTime()
   if (silence > BROKEN_MS) return 'errored'
   return silence > SILENCE_MS ? 'unknown' : 'idle'
