@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { checkDemands } from '../../../auth/demands.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
-import { notFound } from '../../../errors.ts'
+import { AppError, notFound } from '../../../errors.ts'
 import { listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import * as store from './store.ts'
@@ -43,11 +43,17 @@ export async function requireTriggerWorkspace(
   return workspace
 }
 
-/** The source that a body names: a workspace of the same organization whose runs the actor may read. */
+/**
+ * The source that a body names: a workspace of the same organization whose runs the actor may read. Throws `not-found`
+ * (INTERFACE §8.2).
+ */
 export async function requireSource(ctx: Ctx, workspace: Workspace, sourceId: string): Promise<Workspace> {
   const [source] = await listReadableWorkspaces(ctx, [sourceId])
-  if (!source?.can.has('runs:read') || source.organization_id !== workspace.organization_id)
-    throw notFound('workspace', { pointer: SOURCE })
+  if (!source?.can.has('runs:read')) throw notFound('workspace', { pointer: SOURCE })
+  if (source.organization_id !== workspace.organization_id) {
+    const detail = `the workspace ${source.name} is in another organization than ${workspace.name}: a run trigger connects workspaces of one organization`
+    throw new AppError('not-found', [{ detail, source: { pointer: SOURCE } }])
+  }
   return source
 }
 

@@ -255,10 +255,21 @@ describe('a body is refused', () => {
     expect(answer.json().errors[0].detail).toBe(`the workspace ${network.name} triggers ${web.name} already`)
   })
 
-  test('when the source belongs to another organization: it is not found', async () => {
+  test('when the source belongs to another organization: it is not found, and who may read it is told why', async () => {
     const elsewhere = await add(user, (await createOrganization(app, user)).name)
+    const stranger = await createUser(app)
+    const hidden = await add(stranger, (await createOrganization(app, stranger)).name)
 
-    expect((await postTrigger(app, web, { sourceId: elsewhere.workspaceId })).status).toBe(404)
+    const answers = [
+      await postTrigger(app, web, { sourceId: elsewhere.workspaceId }),
+      await postTrigger(app, web, { sourceId: hidden.workspaceId }),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404])
+    expect(answers.map((answer) => answer.json().errors[0].detail)).toEqual([
+      `the workspace ${elsewhere.name} is in another organization than ${web.name}: a run trigger connects workspaces of one organization`,
+      'workspace not found, or you are not authorized to see it',
+    ])
   })
 
   test('when it would be the 21st source, also of requests at the same time', async () => {
