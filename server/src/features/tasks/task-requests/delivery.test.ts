@@ -65,9 +65,9 @@ test.each([
     'it was answered with 503: only 200 says that the request has arrived',
   ],
   [
-    'a failure, in the words for the same failure of the server',
+    'a failure that the agent has met, in the words for the same failure of the server',
     { durationMs: 1, error: 'connect ECONNREFUSED 10.0.0.1:80', code: 'ECONNREFUSED' },
-    'the connection was refused: nothing listens there (ECONNREFUSED)',
+    'the agent rack of the pool cellar: the connection was refused: nothing listens there (ECONNREFUSED)',
   ],
 ])('%s leads to another attempt with the same request', async (_, answer, error) => {
   const { setting, agent, id } = await setUp()

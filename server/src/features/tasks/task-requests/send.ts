@@ -100,7 +100,12 @@ async function outcome(ctx: Ctx, { id, way, progress, since, timeoutMs }: Look):
   const { status, answer, agent_name: agentName, leased_at: leasedAt } = progress
   if (status === 'answered' && answer) {
     const startedAt = Date.now() - (now.getTime() - (leasedAt ?? now).getTime())
-    return { ...openAnswer(ctx, { id, answer }, startedAt), fate: 'taken', agentName: agentName ?? undefined }
+    const exchange = openAnswer(ctx, { id, answer }, startedAt)
+    // What fails in the network of the agent may well work in that of the server.
+    const seen = exchange.answer
+      ? exchange
+      : { ...exchange, error: `the agent ${agentName} of ${pool}: ${exchange.error}` }
+    return { ...seen, fate: 'taken', agentName: agentName ?? undefined }
   }
   const isOver = !isAlive(progress, now) || (status === 'queued' && !progress.is_wanted)
   if (!isOver || !(await store.withdrawTaskRequest(ctx.db, id, progress))) return undefined
