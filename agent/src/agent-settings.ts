@@ -93,7 +93,7 @@ export const AGENT_SETTINGS = {
   single: {
     own: ['GROUNDSTATE_AGENT_SINGLE'],
     theirs: ['TFC_AGENT_SINGLE'],
-    doc: 'take one job, then exit with 0, whatever became of the job',
+    doc: 'take one job or run task request, then exit with 0, whatever became of the job',
     schema: onOff.default(false),
   },
   'idle-timeout': {
@@ -261,6 +261,8 @@ export function readAgentSettings(args: readonly string[], env: NodeJS.ProcessEn
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error))
   }
+  const caFile = values['ca-file']
+  if (typeof caFile === 'string') problems.push(...authorityProblems(caFile))
   return problems.length > 0 ? { problems } : { settings: values as AgentSettings, notes }
 }
 
@@ -334,7 +336,11 @@ function readToken(values: Partial<Values>, { flags, env }: Sources): string {
   const ours = env[TOKEN_VARIABLES[0]] ?? ''
   const source = flags['token-file'] === undefined && ours !== '' ? TOKEN_VARIABLES[0] : file
   const text =
-    source === TOKEN_VARIABLES[0] ? ours : file === undefined ? (env[TOKEN_VARIABLES[1]] ?? '') : contentOf(file)
+    source === TOKEN_VARIABLES[0]
+      ? ours
+      : file === undefined
+        ? (env[TOKEN_VARIABLES[1]] ?? '')
+        : contentOf('token-file', file)
   const token = text.trim()
   if (token === '' && file === undefined) {
     throw new Error(
@@ -345,13 +351,27 @@ function readToken(values: Partial<Values>, { flags, env }: Sources): string {
   throw new Error(`${source ?? TOKEN_VARIABLES[1]}: it must hold the text of a token and nothing else`)
 }
 
-function contentOf(file: string): string {
+const UNREADABLE: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+}
+
+function contentOf(name: Name, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const reason =
-      error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'there is no such file' : String(error)
-    throw new Error(`--token-file ${file}: ${reason}`, { cause: error })
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    throw new Error(`--${name} ${file}: ${UNREADABLE[code] ?? String(error)}`, { cause: error })
+  }
+}
+
+function authorityProblems(file: string): string[] {
+  try {
+    const isPem = contentOf('ca-file', file).includes('-----BEGIN CERTIFICATE-----')
+    return isPem ? [] : [`--ca-file ${file}: it holds no certificate in the PEM format`]
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
   }
 }
 

@@ -5,6 +5,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { listEngines } from './engine.ts'
 import {
@@ -49,6 +50,107 @@ test('a token that is revoked later ends the agent as well, and it says what to 
   await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
 })
 
+test('a token that is refused when it claims run tasks ends the agent with the same words', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task'] })
+  await expect.poll(() => server.tasks.claims()).toBe(1)
+
+  server.refuseAgents(401)
+  server.tasks.endClaims()
+
+  await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
+})
+
+test('an agent that the plan has no room for waits for it, and says why once', async () => {
+  const server = await startServer()
+  server.refuseAgents(422, 'the organization acme has the free plan')
+  const agent = await startAgent(server, { againMs: 20, lookMs: 20 })
+  const refusals = () => agent.logged.filter(({ message }) => message.includes('refuses this agent'))
+  await expect.poll(refusals).toHaveLength(1)
+  await delay(200)
+
+  server.refuseAgents(undefined)
+
+  await expect.poll(() => server.claims()).toBe(1)
+  expect(refusals()).toEqual([
+    expect.objectContaining({
+      level: 'warn',
+      facts: expect.objectContaining({
+        reason: 'the server answered 422 to POST /register: the organization acme has the free plan',
+      }),
+    }),
+  ])
+})
+
+test('an agent that was forgotten and is refused then says so once, and returns', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { againMs: 20, lookMs: 20, accepts: ['plan', 'task'], concurrency: 2 })
+  await expect.poll(() => server.claims()).toBe(2)
+  const messages = () => agent.logged.map(({ message }) => message)
+
+  server.refuseAgents(409, 'later')
+  server.tasks.endClaims()
+  await delay(200)
+  server.refuseAgents(undefined)
+
+  await expect.poll(messages, { timeout: 5_000 }).toContain('the server takes this agent again')
+  expect(messages().filter((message) => message.includes('refuses this agent'))).toHaveLength(1)
+})
+
+test('a folder that cannot be used is named with its setting', async () => {
+  const server = await startServer()
+
+  const agent = await startAgent(server, { workDir: '/dev/null/work' })
+
+  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot work there')
+})
+
+test('an engine path that is not there is mentioned', async () => {
+  const server = await startServer()
+
+  const agent = await startAgent(server, { enginePath: '/nowhere' })
+
+  await expect
+    .poll(() => agent.logged.map(({ message }) => message))
+    .toContainEqual(expect.stringContaining('--engine-path /nowhere: there is no such file or folder'))
+})
+
+test('an address with https of a server without TLS is explained', async () => {
+  const server = await startServer()
+  const serverUrl = server.url.replace('http:', 'https:')
+
+  const agent = await startAgent(server, { serverUrl })
+
+  await expect
+    .poll(() => agent.logged)
+    .toContainEqual(
+      expect.objectContaining({
+        message: 'request is sent again',
+        facts: { server: serverUrl, reason: expect.stringContaining(`speaks no TLS: write ${server.url}`) },
+      }),
+    )
+})
+
+test('an agent without an engine takes no runs, but run tasks, until there is one', async () => {
+  vi.stubEnv('PATH', '/nowhere')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const server = await startServer()
+  const enginePath = await temporaryFolder()
+  const agent = await startAgent(server, { enginePath, waitsForEngine: true, lookMs: 50 })
+  await expect.poll(() => server.tasks.claims()).toBe(1)
+  await expect.poll(() => server.registrations()).toBeGreaterThan(1)
+  expect(server.claims()).toBe(0)
+
+  await writeFile(join(enginePath, 'tofu'), '#!/bin/sh\necho "OpenTofu v9.9.9"; echo "on linux_amd64"\n', {
+    mode: 0o755,
+  })
+
+  await expect.poll(() => server.claims(), { timeout: 10_000 }).toBe(1)
+  expect(agent.logged.map(({ message }) => message)).toContainEqual(
+    expect.stringContaining('no run is taken without one'),
+  )
+})
+
 test('an address where something else answers is named', async () => {
   const server = await startServer()
   const other = createServer((_, response) => void response.setHeader('content-type', 'text/html').end('<html>welcome'))
@@ -74,6 +176,7 @@ test('a server that is away is waited for, and that is said', async () => {
   await server.resume()
 
   await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
+  expect(agent.logged).toContainEqual(expect.objectContaining({ message: 'connected again' }))
 })
 
 test('a server behind a proxy is reached through it', async () => {
@@ -151,6 +254,7 @@ test('an agent that takes no runs claims none, and waits for its end', async () 
   expect(server.claims()).toBe(0)
   agent.stop()
   await agent.ended
+  expect(server.deregistered).toEqual(['agent-1'])
 })
 
 test('an agent for a single job ends after it, whatever became of the job', async () => {
@@ -162,6 +266,14 @@ test('an agent for a single job ends after it, whatever became of the job', asyn
   await agent.ended
 
   expect(server.claims()).toBe(0)
+  const run = { kind: 'plan', runId: job.runId, workspace: 'acme/net', jobId: job.id }
+  expect(agent.logged).toContainEqual({ level: 'info', message: 'job taken', facts: run })
+  expect(agent.logged).toContainEqual({
+    level: 'info',
+    message: 'job ended',
+    facts: { ...run, status: 'errored', reason: expect.stringContaining('this agent has no OpenTofu') },
+  })
+  expect(agent.logged.filter(({ level }) => level === 'error')).toEqual([])
 })
 
 test('an agent without work ends after its idle time', async () => {

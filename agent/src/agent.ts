@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readFile, realpath } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, realpath, stat } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { knownAuthorities } from './authorities.ts'
 import { claim, deregister, jobClient, openConnection, Refused, type Connection } from './client.ts'
 import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
 import type { DownloadSettings } from './engine-download.ts'
-import type { EngineSearch } from './engine.ts'
+import { listEngines, type EngineSearch } from './engine.ts'
 import { watchIdleness } from './idleness.ts'
 import { runJob, type JobSettings } from './job.ts'
 import { type Journal, readJournals } from './journal.ts'
@@ -29,6 +29,8 @@ const GOODBYE_MS = 2_000
 const AFTER_ERROR_MS = 1_000
 /** A server that is away is mentioned no more often than this, in ms. */
 const MENTION_MS = 10_000
+/** An agent without an engine looks for one this often, in ms. */
+const ENGINE_MS = 5_000
 const SWEEP_MS = 10 * 60_000
 
 export type AgentOptions = ConfinementOptions & {
@@ -45,9 +47,11 @@ export type AgentOptions = ConfinementOptions & {
   accepts?: readonly WorkKind[]
   /** How often it looks which engines are there, in ms. */
   lookMs?: number
-  /** Ends the agent after one job. */
+  /** How long it waits before it asks a server again that has refused it, in ms. */
+  againMs?: number
+  /** Ends the agent after one job or one request of a run task. */
   single?: boolean
-  /** Ends the agent after this long without a job, in ms. */
+  /** Ends the agent after this long without a job or a request of a run task, in ms. */
   idleTimeoutMs?: number | undefined
   /** Holds working folders and caches; one running agent each. */
   workDir: string
@@ -55,6 +59,8 @@ export type AgentOptions = ConfinementOptions & {
   enginePath?: string
   /** Refuse jobs whose exact engine version is not there, in place of running them with another. */
   strictEngineVersion?: boolean
+  /** Takes no runs while it has no engine and cannot download one. Without this such a run ends, and says what is missing. */
+  waitsForEngine?: boolean
   /** Where engines that are not there are downloaded from; they are not by default. */
   engineDownloads?: DownloadSettings | undefined
   /** Where a log is cut off, in bytes. */
@@ -79,8 +85,8 @@ export type AgentOptions = ConfinementOptions & {
  */
 export async function runAgent(options: AgentOptions): Promise<void> {
   const { token, log, signal } = options
-  await mkdir(options.workDir, { recursive: true, mode: 0o700 })
-  const workDir = await realpath(options.workDir)
+  const workDir = await openWorkDir(options.workDir)
+  await warnOfEnginePath(options)
   using stack = new DisposableStack()
   const claimed = stack.use(await claimWorkDir(workDir, signal))
   if (claimed === undefined) return
@@ -92,7 +98,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const sparedUsers = new Set(journals.flatMap((journal) => journal.facts().folder?.uid ?? []))
   const site = { workDir, enginePath: options.enginePath, log, certificates, sparedUsers }
   const confinement = stack.use(await openConfinement(options, site))
-  const connection = openConnection(options.serverUrl, authorities, mentionRetries(log))
+  const { onRetry, onAnswer } = mentionRetries(log, options.serverUrl)
+  const connection = openConnection(options.serverUrl, authorities, onRetry, onAnswer)
 
   /** Aborts the claims that are left when the goodbye was not answered in time. */
   const gone = new AbortController()
@@ -115,6 +122,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   stack.defer(() => clearInterval(sweeping))
   const accepts = options.accepts ?? WORK_KINDS
   const takesRuns = accepts.includes('plan') || accepts.includes('apply')
+  const waitsForEngine = options.waitsForEngine === true && settings.search.downloads === undefined
+  /** Without any engine a run could only fail, whereas another agent may have one. */
+  let hasEngine = true
   const idleness = stack.use(watchIdleness(options.idleTimeoutMs, () => done.abort()))
   try {
     const recovering = journals.length === 0 ? undefined : idleness.during(() => recoverAll(journals))
@@ -130,9 +140,11 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           accepts: [...accepts],
         },
         search: settings.search,
+        waitsForEngine,
         log,
-        isClaiming: () => takesRuns && idleness.working() < options.concurrency,
+        isClaiming: () => takesRuns && hasEngine && idleness.working() < options.concurrency,
         lookMs: options.lookMs,
+        againMs: options.againMs,
         signal: stopping,
       }),
     )
@@ -162,17 +174,36 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     }
 
     async function taskLoop() {
-      await serveTaskRequests({
+      const serving = serveTaskRequests({
         connection,
         token,
         waitMs: CLAIM_MS,
+        single: options.single ?? false,
         log,
         registration: () => registration.current(),
         onForgotten: (current) => void current.then(({ agentId }) => registration.renew(agentId)),
+        during: work,
         stopping,
         gone: gone.signal,
         forceful,
       })
+      await serving.catch((error: unknown) => {
+        throw isTokenRefused(error) ? registration.refusal(error) : error
+      })
+    }
+
+    /** Does a piece of work, which for an agent with a single one is the last. */
+    async function work(piece: () => Promise<void>) {
+      await idleness.during(piece)
+      if (options.single === true) done.abort()
+    }
+
+    async function untilEngine() {
+      while (!stopping.aborted) {
+        hasEngine = !waitsForEngine || (await listEngines(settings.search)).length > 0
+        if (hasEngine) return
+        await delay(options.lookMs ?? ENGINE_MS, undefined, { signal: stopping }).catch(() => {})
+      }
     }
 
     function fail(error: unknown) {
@@ -182,16 +213,17 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     async function claimLoop() {
       while (!stopping.aborted) {
         const { agentId } = await registration.current()
+        await untilEngine()
+        if (stopping.aborted) return
         const warmRunIds = settings.agent.folders.warmRunIds()
         try {
           const wanted = { waitMs: CLAIM_MS, warmRunIds, accepts }
           const job = await claim(connection, token, agentId, { ...wanted, signal: gone.signal })
           if (job === undefined) continue
-          await idleness.during(() => takeJob(job))
-          if (options.single === true) done.abort()
+          await work(() => takeJob(job))
         } catch (error) {
           if (gone.signal.aborted) return
-          if (error instanceof Refused && [401, 403].includes(error.status)) throw registration.refusal(error)
+          if (isTokenRefused(error)) throw registration.refusal(error)
           // The server has forgotten this agent, after a restore for one: it introduces itself again, once for all loops.
           if (error instanceof Refused && [404, 409, 410].includes(error.status)) registration.renew(agentId)
           else log.error({ error }, 'a claim failed')
@@ -215,9 +247,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
     async function sayGoodbye() {
       await aborted(stopping)
-      const registered = await registration.current().catch(() => undefined)
-      if (registered === undefined) return gone.abort()
-      const { agentId } = registered
+      const current = registration.current().then(({ agentId }) => agentId)
+      const agentId = await current.catch(() => registration.knownId())
+      if (agentId === undefined) return gone.abort()
       const timeout = AbortSignal.timeout(GOODBYE_MS)
       await deregister(connection, token, agentId, timeout).catch((error: unknown) => {
         log.warn({ error }, 'the server did not hear that this agent stops')
@@ -285,14 +317,43 @@ async function readAuthorities(caFile: string): Promise<string> {
   return [...knownAuthorities(), own].join('\n')
 }
 
-/** Mentions that the server is away, but not for every attempt of every loop. */
-function mentionRetries(log: AgentLog) {
+/** Mentions that the server is away and that it is back, but not for every attempt of every loop. */
+function mentionRetries(log: AgentLog, server: string) {
   let mentionedAt = -MENTION_MS
-  return (reason: string) => {
-    if (performance.now() - mentionedAt < MENTION_MS) return
-    mentionedAt = performance.now()
-    log.warn({ reason }, 'request is sent again')
+  let isAway = false
+  return {
+    onRetry(reason: string) {
+      if (performance.now() - mentionedAt < MENTION_MS) return
+      mentionedAt = performance.now()
+      isAway = true
+      log.warn({ server, reason }, 'request is sent again')
+    },
+    onAnswer() {
+      if (isAway) log.info({ server }, 'connected again')
+      isAway = false
+    },
   }
+}
+
+function isTokenRefused(error: unknown): error is Refused {
+  return error instanceof Refused && [401, 403].includes(error.status)
+}
+
+/** Throws, with the name of the setting, when the folder cannot be used. */
+async function openWorkDir(folder: string): Promise<string> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return await realpath(folder)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`--work-dir ${folder}: this user cannot work there: ${reason}`, { cause: error })
+  }
+}
+
+async function warnOfEnginePath({ enginePath, log }: AgentOptions) {
+  if (enginePath === undefined || (await stat(enginePath).catch(() => undefined))) return
+  log.warn({}, `--engine-path ${enginePath}: there is no such file or folder; engines are looked for elsewhere`)
 }
 
 async function aborted(signal: AbortSignal) {

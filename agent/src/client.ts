@@ -18,6 +18,7 @@ import {
   type WorkKind,
 } from '@groundstate/contract/agent'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
+import { z } from 'zod'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2_000
@@ -59,13 +60,20 @@ type Call = {
 }
 
 /** A kept-alive connection pool to one server; `onRetry` hears of every attempt that is made again. */
-export type Connection = { serverUrl: string; dispatcher: Dispatcher; onRetry: (reason: string) => void }
+export type Connection = {
+  serverUrl: string
+  dispatcher: Dispatcher
+  onRetry: (reason: string) => void
+  /** An attempt that was made again has got its answer. */
+  onAnswer?: (() => void) | undefined
+}
 
 /** `authorities` is PEM that takes the place of the known certificate authorities. */
 export function openConnection(
   serverUrl: string,
   authorities: string | undefined,
   onRetry: (reason: string) => void,
+  onAnswer?: () => void,
 ): Connection {
   const tls = authorities === undefined ? {} : { ca: authorities }
   const options = { keepAliveTimeout: 30_000, connect: { timeout: 10_000, ...tls }, bodyTimeout: 120_000 }
@@ -74,7 +82,7 @@ export function openConnection(
   const dispatcher = isLocal
     ? new Agent(options)
     : new EnvHttpProxyAgent({ ...options, requestTls: tls, proxyTls: tls })
-  return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry }
+  return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry, onAnswer }
 }
 
 /**
@@ -85,7 +93,10 @@ async function send(connection: Connection, call: Call): Promise<Dispatcher.Resp
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
     call.signal.throwIfAborted()
     const reason = await attempt(connection, call)
-    if (typeof reason !== 'string') return reason
+    if (typeof reason !== 'string') {
+      if (waitMs > FIRST_WAIT_MS) connection.onAnswer?.()
+      return reason
+    }
     connection.onRetry(`${call.method} ${call.path}: ${reason}`)
     await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: call.signal })
   }
@@ -106,7 +117,7 @@ async function attempt(connection: Connection, call: Call): Promise<Dispatcher.R
     return `status ${response.statusCode}`
   } catch (error) {
     call.signal.throwIfAborted()
-    return reasonOf(error)
+    return `${reasonOf(error)}${hintOf(error, connection.serverUrl)}`
   }
 }
 
@@ -114,6 +125,17 @@ async function attempt(connection: Connection, call: Call): Promise<Dispatcher.R
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.message === '' && 'code' in error ? String(error.code) : error.message
+}
+
+const NO_TLS = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST))$/
+const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|.*SELF_SIGNED_CERT.*)$/
+
+/** What a person can do about a connection that will not come to be by itself. */
+function hintOf(error: unknown, serverUrl: string): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (NO_TLS.test(code)) return `: the server speaks no TLS: write ${serverUrl.replace(/^https:/, 'http:')}`
+  if (UNKNOWN_AUTHORITY.test(code)) return ": name the certificate of the server's authority with --ca-file"
+  return ''
 }
 
 function isFile(body: Call['body']): body is { file: string; size: number } {
@@ -129,8 +151,17 @@ function contentHeaders(body: Call['body']): Record<string, string> {
 
 async function requireStatus(call: Call, response: Dispatcher.ResponseData, wanted: readonly number[]) {
   if (wanted.includes(response.statusCode)) return
-  const detail = (await response.body.text()).slice(0, 1_000)
+  const detail = detailOf(await response.body.text()).slice(0, 1_000)
   throw new Refused(`${call.method} ${call.path}`, response.statusCode, detail)
+}
+
+const errorDocument = z.object({ errors: z.array(z.object({ title: z.string(), detail: z.string() }).partial()) })
+
+/** The details of an error document; of anything else its text. */
+function detailOf(text: string): string {
+  const read = errorDocument.safeParse(parseJson(text))
+  if (!read.success) return text
+  return read.data.errors.flatMap(({ detail, title }) => detail ?? title ?? []).join('; ')
 }
 
 /** Something answers at the address that is no server of this kind. */

@@ -36,6 +36,38 @@ test('the help names every setting, and its variables', async () => {
   }
 })
 
+test('what ends the agent is a line of its log', async () => {
+  const args = ['--url', 'http://127.0.0.1:9', '--work-dir', '/dev/null/work', '--log-json']
+  const agent = spawn(process.execPath, [BIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], GROUNDSTATE_AGENT_TOKEN: 'secret' },
+  })
+
+  const [logged, said, [code]] = await Promise.all([text(agent.stdout), text(agent.stderr), once(agent, 'exit')])
+
+  expect({ code, said }).toEqual({ code: 1, said: '' })
+  expect(JSON.parse(logged.trim())).toMatchObject({
+    level: 'error',
+    message: expect.stringContaining('--work-dir /dev/null/work'),
+  })
+})
+
+test.each([
+  [['--ca-file', '/nope'], '--ca-file /nope: there is no such file'],
+  [['--ca-file', BIN], 'it holds no certificate in the PEM format'],
+  [['--token-file', '/'], '--token-file /: it is a folder'],
+])('with %s it says what is wrong', async (args, problem) => {
+  const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'] },
+  })
+
+  const [said, [code]] = await Promise.all([text(agent.stderr), once(agent, 'exit')])
+
+  expect(code).toBe(2)
+  expect(said).toContain(problem)
+})
+
 test('wrong settings are lines on standard error, and the exit code is 2', async () => {
   const agent = spawn(process.execPath, [BIN, '--concurrency', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -61,7 +61,7 @@ export async function runCommandLine(
     )
     return 2
   }
-  return run(read.settings, { program, notes: read.notes })
+  return run(read.settings, read.notes)
 }
 
 const ASKED = {
@@ -69,7 +69,7 @@ const ASKED = {
   version: { type: 'boolean', short: 'v' },
 } as const
 
-async function run(settings: AgentSettings, { program, notes }: { program: string; notes: string[] }): Promise<number> {
+async function run(settings: AgentSettings, notes: readonly string[]): Promise<number> {
   const log = createLineLog({ level: settings['log-level'], json: settings['log-json'] })
   for (const note of notes) log.warn({}, note)
   const drain = new AbortController()
@@ -95,6 +95,7 @@ async function run(settings: AgentSettings, { program, notes }: { program: strin
       workDir: settings['work-dir'],
       enginePath: settings['engine-path'],
       strictEngineVersion: settings['strict-engine'],
+      waitsForEngine: true,
       engineDownloads: settings['engine-downloads']
         ? {
             mirrors: { terraform: settings['terraform-mirror'], tofu: settings['opentofu-mirror'] },
@@ -116,9 +117,11 @@ async function run(settings: AgentSettings, { program, notes }: { program: strin
       signal: drain.signal,
       forcefulSignal: forceful.signal,
     })
+    log.info({}, 'the agent has ended')
     return 0
   } catch (error) {
-    process.stderr.write(`${program}: ${error instanceof Error ? error.message : String(error)}\n`)
+    log.error({}, error instanceof Error ? error.message : String(error))
+    log.debug({ error }, 'the agent has ended')
     return 1
   } finally {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal).off('SIGHUP', onHangup)

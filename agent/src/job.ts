@@ -34,6 +34,13 @@ export type JobSettings = {
 export async function runJob(connection: Connection, job: AgentJob, settings: JobSettings): Promise<void> {
   const { log } = settings
   const client = jobClient(connection, job)
+  const facts = {
+    kind: job.kind,
+    runId: job.runId,
+    workspace: `${job.organizationName}/${job.workspaceName}`,
+    jobId: job.id,
+  }
+  log.info(facts, 'job taken')
   await using stack = new AsyncDisposableStack()
   const stop = stack.use(createStop(job, settings.forceful))
   const events = {
@@ -83,7 +90,8 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
-      log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
+      // What the agent says in its own words is somebody's mistake; anything else is a bug, and where it happened counts.
+      if (!isOwnWord(error)) log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
       logStream.write(`\nError: ${outcome.message}\n`)
     }
   }
@@ -106,18 +114,19 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     lease.concluding()
     if (stopped?.kind === 'agent-stopped' && job.kind === 'plan') await client.release(stop.alive)
     else await client.finish(told, stop.alive)
-    log.info({ jobId: job.id, runId: job.runId, status: reached.status }, 'job ended')
+    const reason = told.status === 'errored' ? told.message?.split('\n', 1)[0] : undefined
+    log.info({ ...facts, status: told.status, reason }, 'job ended')
   }
 
   async function drop(why: unknown) {
-    const facts = { jobId: job.id, runId: job.runId, error: why }
+    const failed = { ...facts, error: why }
     const isCutShort = stop.reason()?.kind === 'agent-stopped' && stop.alive.aborted
     if (isCutShort && job.kind === 'apply') {
-      log.error(facts, 'the server could not be told how an apply ended: it is told when this agent starts again')
+      log.error(failed, 'the server could not be told how an apply ended: it is told when this agent starts again')
       return
     }
     const kept = await storeErroredState(settings.workDir, job.runId, journal.erroredState).catch(() => undefined)
-    log.warn({ ...facts, kept }, 'job dropped: its outcome did not reach the server')
+    log.warn({ ...failed, kept }, 'job dropped: its outcome did not reach the server')
     // When the server is back it need not wait for the lease of a plan to run out.
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
     await journal.remove()
@@ -157,6 +166,10 @@ async function warnOfRefused({ environment, log }: EngineContext) {
   for (const key of environment.refused) {
     log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
   }
+}
+
+function isOwnWord(error: unknown): boolean {
+  return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 
 function failedOutcome(error: unknown): FinishJob {

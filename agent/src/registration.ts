@@ -8,17 +8,20 @@ import type { AgentLog } from './log.ts'
 const LOOK_MS = 20_000
 /** An engine that does not say its version must not keep the agent from work, in ms. */
 const ENGINES_MS = 5_000
-/** An agent that worked before tries again after this time when the server refuses it, in ms. */
+/** An agent that the server refuses tries again after this time, in ms: a limit of the plan may have room then. */
 const AGAIN_MS = 10_000
 
 type Input = {
   token: string
   facts: Omit<RegisterAgent, 'engines' | 'agentId'>
   search: EngineSearch
+  /** Whether it takes no runs without an engine. */
+  waitsForEngine: boolean
   log: AgentLog
   /** Whether it asks for work. One that does not has to show by itself that it is there. */
   isClaiming: () => boolean
   lookMs?: number | undefined
+  againMs?: number | undefined
   signal: AbortSignal
 }
 
@@ -26,6 +29,8 @@ type Input = {
 export type Registration = Disposable & {
   /** The one that holds; waits as long as the server is away. Rejects when the agent is refused. */
   current: () => Promise<RegisteredAgent>
+  /** The id that the server knew last, if any, whatever becomes of an introduction that is under way. */
+  knownId: () => string | undefined
   /** The server no longer knows the agent of that id: it is introduced again, once however many say so. */
   renew: (agentId: string) => void
   /** What to tell about a token that is refused. */
@@ -35,10 +40,13 @@ export type Registration = Disposable & {
 /** Introduces an agent, and does so again when it is forgotten, when other engines have appeared, and while all its slots work. */
 export function createRegistration(
   connection: Connection,
-  { token, facts, search, log, isClaiming, lookMs = LOOK_MS, signal }: Input,
+  { token, facts, search, waitsForEngine, log, isClaiming, lookMs = LOOK_MS, againMs = AGAIN_MS, signal }: Input,
 ): Registration {
   let known: { agentId: string; engines: string } | undefined
+  const noEngine = `no engine found${waitsForEngine ? ', and no run is taken without one' : ''}: put terraform or tofu on the PATH, or name one with --engine-path`
   let underWay = 0
+  /** Why the server refuses it, as long as it does: said once. */
+  let refusedFor: string | undefined
   let current = announce()
   const looking = setInterval(() => void lookAgain(), lookMs)
 
@@ -57,15 +65,24 @@ export function createRegistration(
         const body = { ...facts, engines: engines.slice(0, 200), ...(agentId !== undefined && { agentId }) }
         const answer = await register(connection, token, body, signal)
         if (known === undefined) greet(answer, engines)
+        else if (refusedFor !== undefined) log.info({ agentId: answer.agentId }, 'the server takes this agent again')
+        refusedFor = undefined
         known = { agentId: answer.agentId, engines: JSON.stringify(engines) }
         return answer
       } catch (error) {
         if (signal.aborted) throw error
         if (error instanceof Refused && [401, 403].includes(error.status)) throw refusal(error)
         // In front of a server that was there before, something else answers for a while.
-        if (known === undefined || !(error instanceof Refused || error instanceof NoServer)) throw error
-        log.warn({ reason: error.message }, 'the server refuses this agent; it will try again')
-        await delay(AGAIN_MS, undefined, { signal })
+        const passes = error instanceof Refused || (error instanceof NoServer && known !== undefined)
+        if (!passes) throw error
+        if (refusedFor !== error.message) {
+          log.warn(
+            { reason: error.message, server: connection.serverUrl },
+            `the server refuses this agent; it tries again every ${againMs / 1_000} s`,
+          )
+        }
+        refusedFor = error.message
+        await delay(againMs, undefined, { signal })
       }
     }
   }
@@ -81,10 +98,8 @@ export function createRegistration(
       },
       `agent ${facts.version} is ready`,
     )
-    const names = engines.map(({ product, version }) => `${engineName(product)} ${version}`)
-    if (names.length > 0) log.info({ engines: names.join(', ') }, 'engines found')
-    else if (search.downloads === undefined)
-      log.warn({}, 'no engine found: put terraform or tofu on the PATH, or name one with --engine-path')
+    if (engines.length > 0) sayEngines(engines)
+    else if (search.downloads === undefined) log.warn({}, noEngine)
     else log.info({}, 'no engine found: versions are downloaded as runs need them')
     if (serverVersion !== undefined && serverVersion.split('.')[0] !== facts.version.split('.')[0]) {
       log.warn(
@@ -94,12 +109,18 @@ export function createRegistration(
     }
   }
 
+  function sayEngines(engines: Engines) {
+    const names = engines.map(({ product, version }) => `${engineName(product)} ${version}`)
+    log.info({ engines: names.join(', ') }, 'engines found')
+  }
+
   async function lookAgain() {
     // As long as the server is away an introduction waits for it; one is enough.
     if (underWay > 0) return
     const engines = await listEngines(search)
     if (signal.aborted || known === undefined || known.agentId === '') return
     if (underWay > 0 || (isClaiming() && known.engines === JSON.stringify(engines))) return
+    if (known.engines === '[]' && engines.length > 0) sayEngines(engines)
     current = announce(known.agentId)
   }
 
@@ -113,10 +134,12 @@ export function createRegistration(
 
   return {
     current: () => current,
+    knownId: () => (known?.agentId === '' ? undefined : known?.agentId),
     renew(agentId) {
       if (known?.agentId === agentId) {
         known = { agentId: '', engines: '' }
-        current = announce()
+        // One that is under way introduces it as well.
+        if (underWay === 0) current = announce()
       }
     },
     refusal,

@@ -182,6 +182,36 @@ test('an answer is reported although the server is away for a while', async () =
   expect(await answer).toMatchObject({ status: 200 })
 })
 
+test('an agent for a single job ends after one request', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task'], single: true })
+  const receiver = await startReceiver()
+  const first = server.tasks.submit({ url: receiver.url })
+  void server.tasks.submit({ url: receiver.url })
+
+  expect(await first).toMatchObject({ status: 200 })
+  await agent.ended
+
+  expect(receiver.received).toHaveLength(1)
+  expect(server.deregistered).toEqual(['agent-1'])
+})
+
+test('a request under way counts as work', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task'], idleTimeoutMs: 300 })
+  let finish: (() => void) | undefined
+  const receiver = await startReceiver((_, response) => {
+    finish = () => void response.end()
+  })
+  const answer = server.tasks.submit({ url: receiver.url })
+  await receiver.arrived
+  setTimeout(() => finish?.(), 500)
+
+  expect(await answer).toMatchObject({ status: 200 })
+  expect(server.deregistered).toEqual([])
+  await agent.ended
+})
+
 test('an agent that does not accept tasks claims none', async () => {
   const server = await startServer()
   await startAgent(server, { accepts: ['plan', 'apply'] })

@@ -26,10 +26,14 @@ export type TaskClaims = {
   /** The agent's own token. */
   token: string
   waitMs: number
+  /** Takes no other request before one has ended. */
+  single: boolean
   log: AgentLog
   registration: () => Registration
   /** The server knows the agent of this registration no more. */
   onForgotten: (registration: Registration) => void
+  /** Counts a request that is under way as work of the agent. */
+  during: (work: () => Promise<void>) => Promise<void>
   /** Ends the claims; requests under way get to finish. */
   stopping: AbortSignal
   /** Ends a claim that waits. */
@@ -44,9 +48,9 @@ export async function serveTaskRequests(claims: TaskClaims): Promise<void> {
   const underWay = new Set<Promise<void>>()
   try {
     await claimUntilStopped(claims, (request) => {
-      const handled = handle(request, dispatcher, claims).finally(() => underWay.delete(handled))
+      const handled = claims.during(() => handle(request, dispatcher, claims)).finally(() => underWay.delete(handled))
       underWay.add(handled)
-      return underWay.size < LIMIT ? undefined : Promise.race(underWay)
+      return underWay.size < (claims.single ? 1 : LIMIT) ? undefined : Promise.race(underWay)
     })
   } finally {
     await Promise.all(underWay)

@@ -78,8 +78,10 @@ export type ProtocolServer = AsyncDisposable & {
   registrations: () => number
   /** What agents have said about themselves, the last one last. */
   registered: RegisterAgent[]
-  /** From now on registrations and claims are answered with this status. */
-  refuseAgents: (status: number) => void
+  /** From now on registrations and claims are answered with this status, until it is undefined. */
+  refuseAgents: (status: number | undefined, detail?: string) => void
+  /** The agents that have said goodbye. */
+  deregistered: string[]
 }
 
 /**
@@ -96,7 +98,9 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     [...jobs.values()].find((record) => record.job.engineToken === token && !record.lost && !record.givenUp),
   )
   const registered: RegisterAgent[] = []
+  const deregistered: string[] = []
   let refusal: number | undefined
+  let refusalDetail: string | undefined
   let revoked = false
   let sequence = 0
   const listener = () => (tls === undefined ? createServer(handle) : createHttpsServer(tls, handle))
@@ -126,7 +130,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     const body = await readBody(request)
     if (noun === 'register') {
       if (token !== AGENT_TOKEN) return sendJson(response, { errors: [] }, 401)
-      if (refusal !== undefined) return sendJson(response, { errors: [] }, refusal)
+      if (refusal !== undefined) return sendJson(response, { errors: [{ detail: refusalDetail }] }, refusal)
       const agent = registerAgentBody.parse(JSON.parse(body.toString()))
       registered.push(agent)
       return sendJson(response, {
@@ -136,10 +140,12 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       })
     }
     if (noun === 'agents' && verb === 'deregister') {
+      deregistered.push(id ?? '')
       for (const wake of waiting.splice(0)) wake(undefined)
       tasks.endClaims()
       return void response.writeHead(204).end()
     }
+    if (verb === 'claim-task' && refusal !== undefined) return void response.writeHead(refusal).end()
     if (verb === 'claim-task' || noun === 'task-requests')
       return tasks.answer(request, response, { id: id ?? '', token, body })
     if (noun === 'agents') {
@@ -231,8 +237,10 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     claims: () => waiting.length,
     registrations: () => registered.length,
     registered,
-    refuseAgents(status) {
+    deregistered,
+    refuseAgents(status, detail) {
       refusal = status
+      refusalDetail = detail
       for (const wake of waiting.splice(0)) wake(undefined)
     },
     async pause() {
