@@ -140,12 +140,16 @@ test('an agent without an engine takes no runs, but run tasks, until there is on
   await expect.poll(() => server.tasks.claims()).toBe(1)
   await expect.poll(() => server.registrations()).toBeGreaterThan(1)
   expect(server.claims()).toBe(0)
+  expect(server.registered[0]?.accepts).toEqual(['task'])
 
   await writeFile(join(enginePath, 'tofu'), '#!/bin/sh\necho "OpenTofu v9.9.9"; echo "on linux_amd64"\n', {
     mode: 0o755,
   })
 
   await expect.poll(() => server.claims(), { timeout: 10_000 }).toBe(1)
+  await expect
+    .poll(() => server.registered.at(-1), { timeout: 10_000 })
+    .toMatchObject({ accepts: ['plan', 'apply', 'task'], engines: [{ version: '9.9.9' }] })
   expect(agent.logged.map(({ message }) => message)).toContainEqual(
     expect.stringContaining('no run is taken without one'),
   )
@@ -249,7 +253,7 @@ test('an agent says so when another engine has appeared', async () => {
 test('an agent that takes no runs claims none, and waits for its end', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { accepts: ['task'] })
-  await expect.poll(() => server.registrations()).toBe(1)
+  await expect.poll(() => agent.logged.map(({ message }) => message)).toContain('agent 1.0.0 is ready')
 
   expect(server.claims()).toBe(0)
   agent.stop()

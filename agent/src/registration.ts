@@ -62,7 +62,12 @@ export function createRegistration(
     const engines = await Promise.race([listEngines(search), delay(ENGINES_MS, [], { ref: false })])
     for (;;) {
       try {
-        const body = { ...facts, engines: engines.slice(0, 200), ...(agentId !== undefined && { agentId }) }
+        const body = {
+          ...facts,
+          accepts: acceptsWith(engines),
+          engines: engines.slice(0, 200),
+          ...(agentId !== undefined && { agentId }),
+        }
         const answer = await register(connection, token, body, signal)
         if (known === undefined) greet(answer, engines)
         else if (refusedFor !== undefined) log.info({ agentId: answer.agentId }, 'the server takes this agent again')
@@ -85,6 +90,12 @@ export function createRegistration(
         await delay(againMs, undefined, { signal })
       }
     }
+  }
+
+  /** Without an engine the server must not count on it for runs: their pages then say that no agent takes them. */
+  function acceptsWith(engines: Engines) {
+    const others = facts.accepts.filter((kind) => kind === 'task')
+    return waitsForEngine && engines.length === 0 && others.length > 0 ? others : facts.accepts
   }
 
   function greet({ agentId, poolName, poolId, serverVersion }: RegisteredAgent, engines: Engines) {
