@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { WORK_KINDS, type AgentJob, type WorkKind } from '@groundstate/contract/agent'
 import manifest from '../package.json' with { type: 'json' }
 import { knownAuthorities } from './authorities.ts'
-import { claim, deregister, jobClient, openConnection, Refused, type Connection } from './client.ts'
+import { claim, deregister, isTokenRefused, jobClient, openConnection, Refused, type Connection } from './client.ts'
 import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
 import type { DownloadSettings } from './engine-download.ts'
 import { listEngines, type EngineSearch } from './engine.ts'
@@ -333,10 +333,6 @@ function mentionRetries(log: AgentLog, server: string) {
       isAway = false
     },
   }
-}
-
-function isTokenRefused(error: unknown): error is Refused {
-  return error instanceof Refused && [401, 403].includes(error.status)
 }
 
 /** Throws, with the name of the setting, when the folder cannot be used. */

@@ -47,6 +47,11 @@ export class Refused extends Error {
   }
 }
 
+/** Whether the server refuses the agent's token, for whatever it was sent with. */
+export function isTokenRefused(error: unknown): error is Refused {
+  return error instanceof Refused && [401, 403].includes(error.status)
+}
+
 type Call = {
   method: Dispatcher.HttpMethod
   path: string

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RegisteredAgent, RegisterAgent } from '@groundstate/contract/agent'
-import { NoServer, Refused, register, type Connection } from './client.ts'
+import { isTokenRefused, NoServer, Refused, register, type Connection } from './client.ts'
 import { engineName, listEngines, type EngineSearch } from './engine.ts'
 import type { AgentLog } from './log.ts'
 
@@ -76,7 +76,7 @@ export function createRegistration(
         return answer
       } catch (error) {
         if (signal.aborted) throw error
-        if (error instanceof Refused && [401, 403].includes(error.status)) throw refusal(error)
+        if (isTokenRefused(error)) throw refusal(error)
         // In front of a server that was there before, something else answers for a while.
         const passes = error instanceof Refused || (error instanceof NoServer && known !== undefined)
         if (!passes) throw error

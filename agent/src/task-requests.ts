@@ -7,7 +7,7 @@ import {
   type TaskRequest,
 } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher } from 'undici'
-import { answerTask, claimTask, Refused, type Connection } from './client.ts'
+import { answerTask, claimTask, isTokenRefused, Refused, type Connection } from './client.ts'
 import type { AgentLog } from './log.ts'
 import { guardedLookup, targetProblem } from './task-guard.ts'
 
@@ -69,7 +69,7 @@ async function claimUntilStopped(claims: TaskClaims, take: (request: TaskRequest
       if (request !== undefined) await take(request)
     } catch (error) {
       if (gone.aborted) return
-      if (error instanceof Refused && [401, 403].includes(error.status)) throw error
+      if (isTokenRefused(error)) throw error
       if (error instanceof Refused && [404, 409, 410].includes(error.status)) claims.onForgotten(current)
       else log.error({ error }, 'a claim of a run task failed')
       await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
