@@ -194,15 +194,20 @@ async function startApply(workspace: GatedWorkspace) {
   return run
 }
 
+/** A workspace whose runs go on to their end. */
+async function openWorkspace(name: string) {
+  const workspace = await gatedWorkspace(name)
+  workspace.openPlan()
+  await workspace.openApply()
+  return workspace
+}
+
 /** Throws with what the run says when it has ended before its time. */
 async function requireUnended(id: string) {
   const run = await site.api('GET', `/runs/${id}`).catch(() => undefined)
   const status = run?.data.attributes.status
-  if (ENDS.has(status)) throw new Error(`${id} is ${status}: ${await logOf(id, 'plan')}`)
+  if (ENDS.has(status)) throw new Error(await whatItSays(id, run))
 }
-
-/** How long the balancer takes to see that a server is back, in ms. */
-const HEALED_MS = 3_000
 
 const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
 
@@ -212,11 +217,15 @@ async function untilStatus(id: string, wanted: string) {
     const run = await site.api('GET', `/runs/${id}`).catch(() => undefined)
     const status = run?.data.attributes.status
     if (status !== wanted && ENDS.has(status)) {
-      const logs = await Promise.all([logOf(id, 'plan'), logOf(id, 'apply')])
-      throw new Error(`${id} is ${status}: ${run.data.attributes['error-message']}\n${logs.join('\n')}`)
+      throw new Error(await whatItSays(id, run))
     }
     return status === wanted && run.data
   })
+}
+
+async function whatItSays(id: string, { data: { attributes } }: { data: { attributes: Record<string, unknown> } }) {
+  const logs = await Promise.all([logOf(id, 'plan'), logOf(id, 'apply').catch(String)])
+  return [`${id} is ${String(attributes.status)}: ${String(attributes['error-message'])}`, ...logs].join('\n')
 }
 
 async function logOf(id: string, phase: 'plan' | 'apply') {
@@ -275,6 +284,10 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     expect(await cutServer('s1', 'db')).not.toContain('starts again')
   })
 
+  test('a server cut off from the agents in a plan and an apply: both go on through the other', async () => {
+    expect(await cutServer('s2', 'lb')).not.toContain('starts again')
+  })
+
   test('both servers cut off from their database for longer than a lease: no agent of an apply is taken to be gone', async () => {
     const workspace = await gatedWorkspace('all')
     const run = await startApply(workspace)
@@ -305,28 +318,29 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     expect(log).toContain('gave no sign of life any more while it applied')
     await until(async () => (await onlineAgents()).length === AGENTS.length)
   })
-
-  test('a server cut off from the agents in a plan and an apply: both go on through the other', async () => {
-    expect(await cutServer('s2', 'lb')).not.toContain('starts again')
-  })
 })
 
-/** Cuts a server off while a plan and an apply are under way, which come to their ends all the same; answers the log of the plan. */
+/**
+ * Cuts a server off while a plan and an apply are under way, which come to their ends all the same, and so do runs that start
+ * later; answers the log of the plan.
+ */
 async function cutServer(server: 's1' | 's2', from: 'db' | 'lb') {
   const [planned, applied] = [await gatedWorkspace(`plan-${from}`), await gatedWorkspace(`apply-${from}`)]
   await planned.openApply()
   const apply = await startApply(applied)
   const plan = await startPlan(planned)
 
+  const [during, after] = [await openWorkspace(`during-${from}`), await openWorkspace(`after-${from}`)]
+
   network.cut(server, from)
+  // The server that is cut off has claims that wait, and may find this run before the other one does.
+  const later = await until(() => startRun(site, during).catch(() => undefined))
   await pause(SHORT_CUT_MS)
   await applied.openApply()
   planned.openPlan()
-
-  await untilStatus(apply, 'applied')
-  await untilStatus(plan, 'applied')
+  for (const run of [apply, plan, later]) await untilStatus(run, 'applied')
   network.heal(server, from)
-  // Until the balancer counts on the server again, and no longer on what it knew before the cut.
-  await pause(HEALED_MS)
+
+  await untilStatus(await until(() => startRun(site, after).catch(() => undefined)), 'applied')
   return logOf(plan, 'plan')
 }

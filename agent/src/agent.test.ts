@@ -311,6 +311,22 @@ test('a job that comes to an agent as it stops is handed back', async () => {
   await agent.ended
 })
 
+test('a job that the server has given to another before it arrived does not begin', async () => {
+  const server = await startServer()
+  const workDir = await temporaryFolder()
+  const agent = await startAgent(server, { workDir })
+  await expect.poll(() => server.claims()).toBe(1)
+  const job = server.submit({ kind: 'apply', configuration: await configuration(ONE_RESOURCE) })
+  job.loseLease()
+  const says = () => agent.logged.some(({ message }) => message === 'job left to others: it has not begun here')
+
+  await expect.poll(says).toBe(true)
+
+  await expect.poll(() => server.claims()).toBe(1)
+  expect(job.log()).toBe('')
+  expect(await readdir(join(workDir, 'jobs'))).toEqual([])
+})
+
 test('a second agent in the same working folder is refused', async () => {
   const server = await startServer()
   const { workDir } = await startAgent(server)

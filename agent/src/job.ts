@@ -1,6 +1,6 @@
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { prepareColdApply, runApply, storeErroredState } from './apply.ts'
-import { jobClient, LeaseLost, type Connection } from './client.ts'
+import { jobClient, LeaseLost, Refused, type Connection } from './client.ts'
 import type { JobContext, EngineContext, AgentContext } from './context.ts'
 import { sendErroredState } from './deliver.ts'
 import { engineName, findEngine, type EngineSearch } from './engine.ts'
@@ -48,11 +48,19 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     onCutOff: (why: string) => stop.lose(why),
     onLost: (why: string, isGone: boolean) => stop.lose(why, isGone),
   }
-  const lease = stack.use(holdLease(client, job, events))
+  // Before the server is told that the job has arrived: should this agent die, its next start finds the job.
   const journal = await createJournal(settings.workDir, job).catch(async (error: unknown) => {
     await client.finish(failedOutcome(error), stop.alive)
     throw error
   })
+  const lease = stack.use(holdLease(client, job, events))
+  try {
+    await unlessStopped(lease.received, stop.signals.stop.interrupt)
+  } catch (error) {
+    log.warn({ ...facts, error }, 'job left to others: it has not begun here')
+    if (await isGivenUp(error)) await journal.remove()
+    return
+  }
   const logStream = stack.use(
     openLogStream({
       append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
@@ -103,6 +111,15 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     await drop(error)
   }
   if (folder !== undefined && !keep) await settings.agent.folders.remove(folder)
+
+  /** Whether the server knows that nothing has begun here. */
+  async function isGivenUp(error: unknown) {
+    if (error instanceof LeaseLost) return true
+    return client.release(stop.alive).then(
+      () => true,
+      (refusal: unknown) => refusal instanceof LeaseLost || refusal instanceof Refused,
+    )
+  }
 
   async function conclude(reached: FinishJob) {
     const stopped = reached.status === 'finished' ? undefined : stop.reason()

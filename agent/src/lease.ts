@@ -11,6 +11,11 @@ const SHORTEST_BEAT_MS = 250
 /** Disposing ends the heartbeats; it resolves when none is under way. */
 export type Lease = AsyncDisposable & {
   /**
+   * Resolves once the server knows that the job has arrived. Before that it may give the job to another agent, so that nothing
+   * may begin. Rejects with why when it has.
+   */
+  received: Promise<void>
+  /**
    * The job's outcome is being reported. From here on a refused heartbeat only means that the server has received it, and the
    * answer to the report counts.
    */
@@ -26,7 +31,7 @@ export type LeaseEvents = {
 }
 
 /**
- * Keeps one heartbeat of a job waiting at the server, so that a command arrives at once.
+ * Says at once that the job has arrived, and then keeps one heartbeat waiting at the server, so that a command arrives at once.
  *
  * The agent counts the lease from when it sent the last answered heartbeat, the server from when that arrived. So the agent
  * gives up first. Heartbeats go on all the same: a server that was away waits before it gives a job up.
@@ -41,6 +46,10 @@ export function holdLease(
   const answerMs = Math.max(LEAST_ANSWER_MS, Math.floor(leaseMs / 3))
   let expiry = expireIn(leaseMs)
   let concluding = false
+  let isReceived = false
+  const received = Promise.withResolvers<void>()
+  // Whoever finishes the job of a dead agent does not ask.
+  received.promise.catch(() => {})
 
   function expireIn(ms: number) {
     return setTimeout(
@@ -50,7 +59,11 @@ export function holdLease(
   }
 
   async function beat() {
-    let seen: JobCommand = 'continue'
+    const receipt = await client.heartbeat(0, 'continue', { answerMs, signal: ended.signal })
+    isReceived = true
+    received.resolve()
+    if (receipt !== 'continue') onCommand(receipt)
+    let seen: JobCommand = receipt
     while (!ended.signal.aborted) {
       const sentAt = performance.now()
       const command: JobCommand = await client.heartbeat(holdMs, seen, { answerMs, signal: ended.signal })
@@ -68,6 +81,7 @@ export function holdLease(
   const beating = beat().catch((error: unknown) => {
     clearTimeout(expiry)
     if (ended.signal.aborted) return
+    if (!isReceived) return received.reject(error)
     const isRefused = error instanceof LeaseLost || error instanceof Refused
     if (isRefused && concluding) return
     const isGone = error instanceof LeaseLost && error.isGone
@@ -75,6 +89,7 @@ export function holdLease(
   })
 
   return {
+    received: received.promise,
     concluding() {
       concluding = true
     },

@@ -183,8 +183,8 @@ describeWithTerraform('an agent that was killed', () => {
       message:
         'The agent was killed while it applied, and the engine was interrupted. The engine stored the state that it had reached.',
     })
-    // What it prints on its two streams comes in any order.
-    for (const said of ['pid=', 'Interrupt received', 'Stopping operation']) expect(apply.log()).toContain(said)
+    // What it prints on its two streams comes in any order; whether it says more depends on how soon the resource ends.
+    for (const said of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(said)
     expect(namesOf(server.api.current())).toContain('first')
     await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
     expect(await readdir(join(workDir, 'runs'))).toEqual([])

@@ -13,6 +13,8 @@ export type FakeAgent = {
     waitMs?: number
     warmRunIds?: string[]
     accepts?: ('plan' | 'apply')[]
+    /** Whether the answer to the claim reaches the agent; it does unless the test says otherwise. */
+    receives?: boolean
   }) => Promise<FakeJob | undefined>
   /** As `claim`, but throws when there is no job. */
   take: () => Promise<FakeJob>
@@ -47,7 +49,7 @@ export async function createFakeAgent(
   if (registered.status !== 200) throw new Error(`registration failed: ${registered.text}`)
   const { agentId } = registered.json()
 
-  const claim: FakeAgent['claim'] = async ({ waitMs = 0, ...hints } = {}) => {
+  const claim: FakeAgent['claim'] = async ({ waitMs = 0, receives = true, ...hints } = {}) => {
     const response = await app.request({
       method: 'POST',
       url: `${AGENT_API}/agents/${agentId}/claim`,
@@ -56,7 +58,9 @@ export async function createFakeAgent(
     })
     if (response.status === 204) return undefined
     if (response.status !== 200) throw new Error(`claim failed: ${response.text}`)
-    return fakeJob(app, agentJob.parse(response.json()))
+    const job = fakeJob(app, agentJob.parse(response.json()))
+    if (receives) await job.heartbeat()
+    return job
   }
   return {
     id: agentId,

@@ -32,6 +32,9 @@ export function acceptsLate(job: Pick<Job, 'kind' | 'lost_at' | 'late_result_at'
 }
 
 export function checkRunning(job: Pick<Job, 'id' | 'status'>) {
-  if (job.status !== 'running')
-    throw conflict(`the job ${job.id} is no longer yours: its lease was lost, or it has ended`)
+  if (job.status !== 'running') throw jobGone(job.id)
+}
+
+export function jobGone(id: string) {
+  return conflict(`the job ${id} is no longer yours: its lease was lost, or it has ended`)
 }

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { actOnRun, createRun, readRun, readWorkspace, runStatus } from '../../../testing/runs.ts'
+import { actOnRun, createRun, createRunSetting, readRun, readWorkspace, runStatus } from '../../../testing/runs.ts'
+import { claimsTopic } from './claims-topic.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 
@@ -69,7 +70,10 @@ describe('a lost lease', () => {
     app.clock.advance(31_000)
     await app.db
       .updateTable('agent_jobs')
-      .set({ lease_expires_at: sql`lease_expires_at - interval '1 minute'` })
+      .set({
+        leased_at: sql`leased_at - interval '1 minute'`,
+        lease_expires_at: sql`lease_expires_at - interval '1 minute'`,
+      })
       .where('id', '=', stuck.job.id)
       .execute()
     const ids = Object.assign(app.as(), {
@@ -100,6 +104,83 @@ describe('a lost lease', () => {
 
     expect(await runStatus(app, setting, run)).toBe('planning')
     await job.finish({ hasChanges: false })
+  })
+})
+
+describe('a job whose agent has not said that it received it', () => {
+  const unheard = () => agent.claim({ waitMs: 1000, receives: false })
+
+  test.each(['plan', 'apply'] as const)('is queued again after seconds: %s', async (phase) => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    if (phase === 'apply') await (await agent.take()).finish()
+    const job = await unheard()
+    app.clock.advance(4000)
+    expect(await reapLostLeases(app.as())).toBe(0)
+
+    app.clock.advance(2000)
+    expect(await reapLostLeases(app.as())).toBe(1)
+
+    expect(await runStatus(app, setting, run)).toBe(`${phase}_queued`)
+    expect((await job?.heartbeat())?.status).toBe(409)
+    expect((await job?.log('begun'))?.status).toBe(409)
+    const again = await agent.take()
+    expect([again.kind, again.runId]).toEqual([phase, run])
+    await again.log('once')
+    await again.finish({ hasChanges: false })
+    const log = await openLog(app, setting, { run, phase })
+    expect(String(await log.read(0, 1000))).toMatch(/^.once.$/)
+    expect(await runStatus(app, setting, run)).toBe(phase === 'plan' ? 'planned_and_finished' : 'applied')
+  })
+
+  test('stays with it when it says so before anybody looks', async () => {
+    const setting = await createRunSetting(app)
+    await createRun(app, setting)
+    const job = await unheard()
+    app.clock.advance(20_000)
+
+    expect((await job?.heartbeat())?.status).toBe(200)
+
+    app.clock.advance(29_000)
+    expect(await reapLostLeases(app.as())).toBe(0)
+    expect((await job?.finish({ hasChanges: false }))?.status).toBe(204)
+  })
+
+  test('makes its agent claim anew, on every server', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    await unheard()
+    using told = app.signals.subscribe(claimsTopic(agent.id))
+    app.clock.advance(6000)
+
+    await reapLostLeases(app.as())
+
+    expect(await told.next({ timeoutMs: 5000 })).toBe(true)
+    await actOnRun(app, setting, { run, action: 'cancel' })
+    let hasEnded = false
+    const waiting = agent.claim({ waitMs: 30_000 }).finally(() => (hasEnded = true))
+    await expect
+      .poll(async () => {
+        await app.signals.publish(app.db, claimsTopic(agent.id))
+        return hasEnded
+      })
+      .toBe(true)
+    expect(await waiting).toBeUndefined()
+  })
+
+  test('ends the run when it has been so ten times, and says what to look for', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    for (let attempt = 0; attempt <= 10; attempt += 1) {
+      await unheard()
+      app.clock.advance(6000)
+      await reapLostLeases(app.as())
+    }
+
+    const { attributes } = await readRun(app, setting, run)
+    expect(attributes.status).toBe('errored')
+    expect(attributes['error-message']).toContain('the agent fake has not said that it received the plan')
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
   })
 })
 

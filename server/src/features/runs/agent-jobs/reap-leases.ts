@@ -3,13 +3,17 @@ import type { Ctx } from '../../../app.ts'
 import { applyChange } from '../runs/advance.ts'
 import { mayRetry } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
+import { claimsTopic } from './claims-topic.ts'
+import { isUnheard } from './lease.ts'
 import { insertNotice } from './log-store.ts'
-import { findLease, type JobKey, listExpiredJobs, markLost } from './store.ts'
+import { countUnbegun, type JobKey, listExpiredJobs, lockLease, markLost } from './store.ts'
 
 /** Leases are looked at this often, in ms, or five times in the length of a short one. */
 const INTERVAL_MS = 5000
 /** A look that is late by this, in ms, shows that this process, or its machine, was not there in between. */
 const LONGEST_DELAY_MS = 5000
+/** So often, without an agent that says it has received it, a phase is queued again. */
+const MOST_UNHEARD = 10
 
 /** Ends or repeats every job whose lease has expired, and returns their number. Replicas may do this concurrently. */
 export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number> {
@@ -24,33 +28,51 @@ export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number>
 }
 
 /**
- * A plan is repeated a few times. An apply is never repeated, since nobody knows how far it got: the run is errored, and the
- * state that reached the server stays.
+ * A job that its agent has not received is queued again. A plan is repeated a few times. An apply that may have begun is never
+ * repeated, since nobody knows how far it got: the run is errored, and the state that reached the server stays.
  */
 async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
   await changeRunOfJob(ctx, job, async (ctx, locked) => {
-    const lease = await findLease(ctx.db, job.id)
+    const lease = await lockLease(ctx.db, job.id)
     // A heartbeat may have renewed it in the meantime.
     if (!lease?.lease_expires_at || lease.lease_expires_at > now) return
+    const wasUnheard = isUnheard(lease)
+    if (wasUnheard && (await countUnbegun(ctx.db, lease.phase_id)) < MOST_UNHEARD) {
+      ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
+      // Its other claims may lead nowhere as well, and this job would be the first that they get.
+      if (lease.agent_id) await ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
+      await applyChange(ctx, locked, { job: 'retry', isHandedBack: true })
+      return
+    }
     const agent = `the agent ${lease.agent_name ?? ''}`.trim()
-    if (mayRetry(lease)) {
+    if (!wasUnheard && mayRetry(lease)) {
       const notice = `${agent} gave no sign of life any more: the plan starts again on another`
       const noticeBytes = await insertNotice(ctx.db, locked.plan.id, notice)
       await markLost(ctx.db, job.id, { now, noticeBytes })
       await applyChange(ctx, locked, { job: 'retry' })
       return
     }
-    const error =
-      lease.kind === 'plan'
-        ? `${agent} gave no sign of life any more, as ${lease.attempt - 1} before it: see whether agents are killed, for want of memory for example`
-        : `${agent} gave no sign of life any more while it applied: nobody knows how far it came. It was told to interrupt the ` +
-          'engine, and what it reports when it is back is added to this run. The state that reached the server was kept. See ' +
-          'whether the engine still runs there, compare the state with what really exists, and import or remove what differs ' +
-          'before the next apply'
+    const error = wasUnheard ? unheardError(agent, lease.kind) : lostError(agent, lease)
     const noticeBytes = await insertNotice(ctx.db, locked[lease.kind].id, error)
     await markLost(ctx.db, job.id, { now, noticeBytes })
     await applyChange(ctx, locked, { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] })
   })
+}
+
+function unheardError(agent: string, kind: 'plan' | 'apply') {
+  return (
+    `${agent} has not said that it received the ${kind}, as no agent before it in ${MOST_UNHEARD} attempts: nothing was begun. ` +
+    'See what the logs of the agents say, and whether their version fits this server'
+  )
+}
+
+function lostError(agent: string, { kind, attempt }: { kind: 'plan' | 'apply'; attempt: number }) {
+  return kind === 'plan'
+    ? `${agent} gave no sign of life any more, as ${attempt - 1} before it: see whether agents are killed, for want of memory for example`
+    : `${agent} gave no sign of life any more while it applied: nobody knows how far it came. It was told to interrupt the ` +
+        'engine, and what it reports when it is back is added to this run. The state that reached the server was kept. See ' +
+        'whether the engine still runs there, compare the state with what really exists, and import or remove what differs ' +
+        'before the next apply'
 }
 
 export type LeaseReaper = {

@@ -1,6 +1,6 @@
 import type { JobCommand } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
-import { checkRunning, requireAnyJob } from './access.ts'
+import { checkRunning, jobGone, requireAnyJob } from './access.ts'
 import { type Job, renewLease } from './store.ts'
 
 /** A lease of which less than this part is used up is not written again. */
@@ -19,7 +19,7 @@ export async function receiveHeartbeat(
   const job = await requireAnyJob(ctx, jobId, token)
   const command = newCommand(job, seen)
   if (command !== undefined) return command
-  await renew(ctx, job)
+  if (!(await renew(ctx, job))) throw jobGone(job.id)
   const end = performance.now() + waitMs
   // A late signal may be about a command that the agent has seen. Then the wait goes on.
   while (await signals.next({ timeoutMs: Math.max(0, end - performance.now()), signal })) {
@@ -36,8 +36,8 @@ function newCommand(job: Job, seen: JobCommand): JobCommand | undefined {
   return undefined
 }
 
-async function renew(ctx: Ctx, job: Job) {
+async function renew(ctx: Ctx, job: Job): Promise<boolean> {
   const expiry = ctx.now().getTime() + job.lease_ms
-  if (job.lease_expires_at !== null && job.lease_expires_at.getTime() > expiry - FRESH * job.lease_ms) return
-  await renewLease(ctx.db, job.id, new Date(expiry))
+  if (job.lease_expires_at !== null && job.lease_expires_at.getTime() > expiry - FRESH * job.lease_ms) return true
+  return renewLease(ctx.db, job.id, new Date(expiry))
 }

@@ -2,6 +2,7 @@ import { type Insertable, type OperationNodeSource, type Selectable, sql } from 
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { firstLease } from './lease.ts'
 
 export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
 
@@ -43,7 +44,7 @@ export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
       token_hash: lease.tokenHash,
       leased_at: lease.now,
       lease_ms: lease.leaseMs,
-      lease_expires_at: new Date(lease.now.getTime() + lease.leaseMs),
+      lease_expires_at: new Date(lease.now.getTime() + firstLease(lease.leaseMs)),
       log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
             where phase_id = ${lease.phaseId} order by start_offset desc limit 1), 0)`,
     })
@@ -55,21 +56,38 @@ export function tokenInsert(tx: Tx, row: Insertable<Schema['tokens']>): Operatio
   return tx.insertInto('tokens').values(row)
 }
 
-export async function findLease(db: Db, jobId: string) {
-  return db
+/** Reads and locks the lease of a job: no heartbeat renews it until the end of the transaction. */
+export async function lockLease(tx: Tx, jobId: string) {
+  return tx
     .selectFrom('agent_jobs')
-    .select(['kind', 'attempt', 'agent_name', 'lease_expires_at'])
+    .select(['kind', 'attempt', 'phase_id', 'agent_id', 'agent_name', 'leased_at', 'lease_expires_at', 'lease_ms'])
     .where('id', '=', jobId)
+    .forNoKeyUpdate()
     .executeTakeFirst()
 }
 
-export async function renewLease(db: Db, jobId: string, expiresAt: Date) {
-  await db
+/** Whether the job is still running, and has its lease renewed. */
+export async function renewLease(db: Db, jobId: string, expiresAt: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('agent_jobs')
     .set({ lease_expires_at: expiresAt })
     .where('id', '=', jobId)
     .where('status', '=', 'running')
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** How often agents have taken a phase and it was queued again before any had begun it. */
+export async function countUnbegun(tx: Tx, phaseId: string): Promise<number> {
+  const { count } = await tx
+    .selectFrom('agent_jobs')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('phase_id', '=', phaseId)
+    .where('status', '=', 'ended')
+    .where('leased_at', 'is not', null)
+    .where('lost_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
 }
 
 /** Running jobs whose lease has expired, the oldest first. */

@@ -4,6 +4,7 @@ import { unavailable } from '../../../errors.ts'
 import type { Signals } from '../../../signals.ts'
 import { listPoolsWithJobs, listPreferredAgents, type Wish } from './claim-store.ts'
 import { claimJob } from './claim.ts'
+import { claimsTopic } from './claims-topic.ts'
 import { releaseJob } from './release.ts'
 
 /*
@@ -64,6 +65,7 @@ export async function waitForJob(
     const leave = () => {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
+      ending[Symbol.dispose]()
       pool.waiters.delete(waiter)
     }
     const end = (job: AgentJob | undefined) => {
@@ -84,6 +86,7 @@ export async function waitForJob(
     const waiter: Waiter = { ...wish, give: end, refuse, hasLooked: false, expired: false }
     let timer = setTimeout(onTimeout, heldMs(waitMs))
     signal.addEventListener('abort', onAbort, { once: true })
+    const ending = ctx.signals.listen(claimsTopic(wish.agent.id), () => end(undefined))
     pool.waiters.add(waiter)
     // A queue that was empty a moment ago is empty still, or its signal is on the way. The next poll looks for a lost one.
     const isEmpty = pool.emptyAt !== undefined && performance.now() - pool.emptyAt < KEPT_MS
