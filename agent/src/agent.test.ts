@@ -316,7 +316,7 @@ test('a job that the server has given to another before it arrived does not begi
   const workDir = await temporaryFolder()
   const agent = await startAgent(server, { workDir })
   await expect.poll(() => server.claims()).toBe(1)
-  const job = server.submit({ kind: 'apply', configuration: await configuration(ONE_RESOURCE) })
+  const job = server.submit({ kind: 'apply', configuration: configuration(ONE_RESOURCE) })
   job.loseLease()
   const says = () => agent.logged.some(({ message }) => message === 'job left to others: it has not begun here')
 

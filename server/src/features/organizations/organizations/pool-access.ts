@@ -5,7 +5,7 @@ import * as store from './store.ts'
 /** The agent pool. Throws `invalid` at `pointer` unless it belongs to the organization. */
 export async function requireOrganizationPool(ctx: Ctx, organizationId: string, poolId: string, pointer?: string) {
   const pool = await store.findOrganizationPool(ctx.db, organizationId, poolId)
-  if (!pool) throw invalid(`there is no agent pool ${poolId} in the organization`, pointer)
+  if (!pool) throw noPool(poolId, pointer)
   return pool
 }
 
@@ -15,7 +15,12 @@ export async function requirePoolFor(
   workspace: { organizationId: string; workspaceId?: string; projectId: string },
   { poolId, pointer }: { poolId: string; pointer?: string },
 ) {
-  await requireOrganizationPool(ctx, workspace.organizationId, poolId, pointer)
-  if (!(await store.isPoolOpenTo(ctx.db, poolId, workspace)))
+  const pool = await store.findPoolFor(ctx.db, workspace, poolId)
+  if (!pool) throw noPool(poolId, pointer)
+  if (!pool.is_open)
     throw invalid(`the agent pool ${poolId} is not for this workspace: its scope must allow it first`, pointer)
+}
+
+function noPool(poolId: string, pointer: string | undefined) {
+  return invalid(`there is no agent pool ${poolId} in the organization`, pointer)
 }

@@ -117,29 +117,26 @@ export async function updateOrganization(db: Db, id: string, changes: Updateable
   return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Whether the pool's scope lets in a workspace; one that does not exist yet has its project only. */
-export async function isPoolOpenTo(
+/** The pool, if it belongs to the organization, and whether its scope lets in a workspace. One that is still to be has its project only. */
+export async function findPoolFor(
   db: Db,
+  { organizationId, workspaceId, projectId }: { organizationId: string; workspaceId?: string; projectId: string },
   poolId: string,
-  { workspaceId, projectId }: { workspaceId?: string; projectId: string },
 ) {
   const listed = (rule: string) =>
-    sql<boolean>`exists (select from agent_pool_workspaces s
+    sql`exists (select from agent_pool_workspaces s
       where s.agent_pool_id = p.id and s.workspace_id = ${workspaceId ?? null} and s.rule = ${rule})`
-  const row = await db
+  return db
     .selectFrom('agent_pools as p')
-    .select('p.id')
-    .where('p.id', '=', poolId)
-    .where((eb) => eb.not(listed('excluded')))
-    .where((eb) =>
-      eb.or([
-        eb('p.organization_scoped', '=', true),
-        listed('allowed'),
-        sql<boolean>`exists (select from agent_pool_projects s where s.agent_pool_id = p.id and s.project_id = ${projectId})`,
-      ]),
+    .select(
+      sql<boolean>`not ${listed('excluded')} and (p.organization_scoped or ${listed('allowed')}
+        or exists (select from agent_pool_projects s where s.agent_pool_id = p.id and s.project_id = ${projectId}))`.as(
+        'is_open',
+      ),
     )
+    .where('p.id', '=', poolId)
+    .where('p.organization_id', '=', organizationId)
     .executeTakeFirst()
-  return row !== undefined
 }
 
 /** The pool, if it belongs to the organization. */

@@ -28,6 +28,8 @@ type Pool = {
   /** Ends the pause of the pool's loop. */
   wake: AbortController
   isServed: boolean
+  /** A job was queued: whether there is one need not be asked. */
+  isSignalled: boolean
   /** When the queue was last found empty, in ms of the process; undefined once there may be a job. */
   emptyAt: number | undefined
 }
@@ -122,9 +124,13 @@ function poolOf(desk: Desk, id: string): Pool {
   const pool: Pool = {
     id,
     waiters: new Set(),
-    subscription: desk.ctx.signals.listen(`pool:${id}`, () => look(desk, pool)),
+    subscription: desk.ctx.signals.listen(`pool:${id}`, () => {
+      pool.isSignalled = true
+      look(desk, pool)
+    }),
     wake: new AbortController(),
     isServed: false,
+    isSignalled: false,
     emptyAt: undefined,
   }
   desk.pools.set(id, pool)
@@ -202,7 +208,8 @@ async function serve({ ctx }: Desk, pool: Pool) {
 async function handOutJobs(ctx: Ctx, pool: Pool): Promise<'empty' | 'blocked'> {
   const turns = new Turns(pool)
   for (;;) {
-    if ((await listPoolsWithJobs(ctx.db, [pool.id])).length === 0) return 'empty'
+    if (!pool.isSignalled && (await listPoolsWithJobs(ctx.db, [pool.id])).length === 0) return 'empty'
+    pool.isSignalled = false
     const waiter = turns.next()
     if (!waiter) return 'blocked'
     const job = await claimJob(ctx, waiter)
