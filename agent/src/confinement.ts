@@ -107,6 +107,15 @@ export async function isolationProblem(site: {
   return engineProblem(site.enginePath)
 }
 
+/** Why programs can't run in a sandbox here; undefined when they can. */
+export async function sandboxProblem(): Promise<string | undefined> {
+  using launcher = createLauncher([])
+  return openSandbox({ hidden: [], shown: [] }, launcher, undefined).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+}
+
 async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBlock | undefined> {
   const { isolation = 'auto', firstRunUser } = options
   if (isolation === 'off') return undefined

@@ -5,7 +5,7 @@ import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { isolationProblem } from '@groundstate/agent/confinement'
+import { isolationProblem, sandboxProblem } from '@groundstate/agent/confinement'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentFolder } from '../agent-folder.ts'
 import type { Config } from '../config.ts'
@@ -26,6 +26,7 @@ const CHECKS: readonly Check[] = [
   { name: 'node', run: async () => checkNode() },
   { name: 'engine', run: checkEngine },
   { name: 'isolation', run: checkIsolation },
+  { name: 'sandbox', run: checkSandbox },
   { name: 'data folder', run: checkDataFolder },
   { name: 'database', run: checkDatabase },
   { name: 'port', run: checkPort },
@@ -97,6 +98,12 @@ async function checkIsolation(config: Config): Promise<Verdict> {
     found: `runs execute as the user of the server: ${problem}`,
     advice: 'see "Decide who may run code here" in docs/OPERATIONS.md',
   }
+}
+
+async function checkSandbox(config: Config): Promise<Verdict> {
+  if (!config.sandbox || config.agents === 0) return { ok: true, found: 'not asked for' }
+  const problem = await sandboxProblem()
+  return problem === undefined ? { ok: true, found: 'bubblewrap works here' } : { ok: false, found: problem }
 }
 
 async function checkDataFolder(config: Config): Promise<Verdict> {

@@ -18,22 +18,27 @@ export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase
   if (admin.token !== undefined) lines.push(`  API token ${admin.token}`)
   if (admin.password !== undefined || admin.token !== undefined) lines.push('  (shown this once)', '')
   const root = resolve(import.meta.dirname, '../../..')
-  const bin = join(root, 'node_modules/.bin/groundstate')
+  const bin = forShell(join(root, 'node_modules/.bin/groundstate'))
   const port = new URL(baseUrl).port
   const url = baseUrl === 'http://127.0.0.1:7777' ? '' : ` GROUNDSTATE_URL=${baseUrl}`
   // The other terminal does not have the settings of this one.
-  const where = config.dataDir === readConfig({}).dataDir ? '' : ` --data-dir ${config.dataDir}`
+  const where = config.dataDir === readConfig({}).dataDir ? '' : ` --data-dir ${forShell(config.dataDir)}`
   const canCreate = config.adminToken === undefined && config.databaseUrl === undefined
   const token = admin.token ?? (canCreate ? `$(${bin} token create${where})` : '…your token…')
   lines.push(
     'Your first run, in another terminal:',
     '',
     `  export GROUNDSTATE_TOKEN=${token}${port === '' ? '' : url}`,
-    ...(caFile === undefined ? [] : [`  export SSL_CERT_FILE=${caFile}`]),
-    `  cp -r ${join(root, 'examples/hello')} hello && cd hello`,
+    ...(caFile === undefined ? [] : [`  export SSL_CERT_FILE=${forShell(caFile)}`]),
+    `  cp -r ${forShell(join(root, 'examples/hello'))} hello && cd hello`,
     `  ${bin} exec -- terraform init`,
     `  ${bin} exec -- terraform apply`,
     '',
   )
   return `${lines.join('\n')}\n`
+}
+
+/** A word as a shell reads it. */
+function forShell(word: string) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -143,3 +143,18 @@ test('doctor fails when runs must have users of their own and can not', async ()
   expect(code).toBe(1)
   expect(out).toContain('✗ isolation    runs execute as the user of the server: ')
 })
+
+test('doctor tries the sandbox out when runs are to have one', async () => {
+  const where = ['--data-dir', folder, '--port', '0', '--database-url', empty.url]
+  const path = process.env['PATH']
+  vi.stubEnv('PATH', folder)
+
+  const { code, out } = await groundstate('doctor', ...where, '--sandbox', 'true').finally(() =>
+    vi.stubEnv('PATH', path),
+  )
+
+  expect(code).toBe(1)
+  expect(out).toContain(
+    '✗ sandbox      the sandbox needs the program bwrap, which is not on the PATH: install bubblewrap',
+  )
+})
