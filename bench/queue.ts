@@ -110,6 +110,11 @@ async function claim(target: Pick<Target, 'baseUrl'>, { id, token }: Agent, wait
   return (await ask(target, `/agents/${id}/claim`, { token, body: { waitMs } })) as Job | undefined
 }
 
+/** Waits for a request of a run task, of which there is none. */
+async function claimTask(target: Pick<Target, 'baseUrl'>, { id, token }: Agent) {
+  await ask(target, `/agents/${id}/claim-task`, { token, body: { waitMs: CLAIM_MS } })
+}
+
 async function finish(target: Pick<Target, 'baseUrl'>, job: Job) {
   const body = { status: 'finished', exitCode: 0, hasChanges: false }
   await ask(target, `/jobs/${job.id}/finish`, { token: job.token, body })
@@ -266,7 +271,7 @@ async function copyRun(database: pg.Client, model: string, { from, to, poolId, w
   )
 }
 
-/** What five hundred agents cost that wait for jobs, each in a pool of its own. */
+/** What five hundred agents cost that wait for jobs and run tasks, each in a pool of its own. */
 async function idleAgents(target: Target, database: pg.Client): Promise<BenchRow[]> {
   const agents: Agent[] = []
   for (let index = 0; index < IDLE_AGENTS; index += 1) {
@@ -280,7 +285,7 @@ async function idleAgents(target: Target, database: pg.Client): Promise<BenchRow
   const waiting = agents.map(async (agent, index) => {
     // Agents that were not started in one moment do not ask in one moment either.
     await delay((index / IDLE_AGENTS) * CLAIM_MS)
-    while (performance.now() < end) await claim(target, agent, CLAIM_MS)
+    while (performance.now() < end) await Promise.all([claim(target, agent, CLAIM_MS), claimTask(target, agent)])
   })
   await delay(CLAIM_MS + 2000)
   const busy = await costOf(target, database)

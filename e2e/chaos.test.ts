@@ -33,6 +33,10 @@ const KILLS = { from: 0.1, to: 1 }
 const MOST_KILLS = 24
 /** How long all may take to come to rest after the last kill, in ms. */
 const REST_MS = 90_000
+/** A run that takes longer, in ms, behind all that is killed under it, is stuck. */
+const LONGEST_RUN_MS = 180_000
+/** How often the test says how far it is, in ms. */
+const WORD_MS = 60_000
 
 let server: BootedServer
 let startMs: number
@@ -121,12 +125,18 @@ async function persist<T>(send: () => Promise<T>): Promise<T> {
 function watchRuns() {
   let unfinished = new Set<string>()
   let looks = 0
+  let spokeAt = Date.now()
   const stop = new AbortController()
   async function watch() {
     while (!stop.signal.aborted) {
       const found = await persist(() => listAll(server, '/organizations/main/runs?filter%5Bstatus_group%5D=non_final'))
       unfinished = new Set(found.map(({ id }) => id))
       looks += 1
+      if (Date.now() - spokeAt > WORD_MS) {
+        spokeAt = Date.now()
+        const states = found.map(({ id, attributes }) => `${id} ${attributes.status}: ${attributes['waiting-reason']}`)
+        process.stdout.write(`${found.length} runs have not ended:\n${states.slice(0, 10).join('\n')}\n`)
+      }
       await pause(250)
     }
   }
@@ -149,8 +159,11 @@ function watchRuns() {
       const end = Date.now() + REST_MS
       await until(() => hasOnly(waiting) || Date.now() > end)
     },
-    /** Resolves when one of the runs has ended. */
-    untilEnded: async (id: string) => until(() => !unfinished.has(id)),
+    /** Resolves when one of the runs has ended, or is stuck. */
+    async untilEnded(id: string) {
+      const end = Date.now() + LONGEST_RUN_MS
+      await until(() => !unfinished.has(id) || Date.now() > end)
+    },
     async [Symbol.asyncDispose]() {
       stop.abort()
       await watching
@@ -322,6 +335,7 @@ describe.skipIf(!hasTerraform)('with server, database and agents killed at rando
       const direct = histories.filter(({ workspace }) => workspaces.includes(workspace))
       expect(direct.flatMap((history) => history.runs)).toHaveLength(RUNS)
     },
-    10 * 60_000,
+    // Two hundred runs take six minutes on two cores that do nothing else.
+    Math.max(10 * 60_000, RUNS * 6_000),
   )
 })

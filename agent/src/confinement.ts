@@ -110,10 +110,12 @@ export async function isolationProblem(site: {
 /** Why programs can't run in a sandbox here; undefined when they can. */
 export async function sandboxProblem(): Promise<string | undefined> {
   using launcher = createLauncher([])
-  return openSandbox({ hidden: [], shown: [] }, launcher, undefined).then(
-    () => undefined,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  )
+  try {
+    await openSandbox({ hidden: [], shown: [] }, launcher, undefined)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }
 
 async function claimUsers(options: ConfinementOptions, site: Site): Promise<IdBlock | undefined> {

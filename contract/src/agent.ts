@@ -21,7 +21,7 @@ import { z } from 'zod'
  * | `POST /task-requests/:requestId/answer` `answerTaskRequestBody` | request | 204; may be repeated |
  *
  * The first heartbeat says that the job has arrived, and nothing of it may begin before that is answered. Without it a job is
- * queued again after five seconds, or a quarter of the lease if that is less, and the heartbeat is answered 409.
+ * queued again after five seconds, or half of the lease if that is less, and the heartbeat is answered 409.
  *
  * Every request may be repeated: the agent does so without an answer and after a 5xx. A claim whose connection closes before
  * the answer must not take a job.

@@ -16,7 +16,7 @@ const RECEIPT_MS = 5000
  * hold up a job for longer, and no agent has begun it.
  */
 export function firstLease(leaseMs: number) {
-  return Math.min(RECEIPT_MS, leaseMs / 4)
+  return Math.min(RECEIPT_MS, leaseMs / 2)
 }
 
 /** Whether no heartbeat has ever renewed the lease of a running job. */

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { claimsTopic } from '../../../claims/claims.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting, readRun, readWorkspace, runStatus } from '../../../testing/runs.ts'
-import { claimsTopic } from './claims-topic.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 

@@ -6,6 +6,7 @@ import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
 import { waitForRevocation } from '../../agents/agents/wait-for-revocation.ts'
+import { noteTaskClaim } from './note-claim.ts'
 import { recordAnswer } from './record-answer.ts'
 import { releaseTaskRequest } from './release.ts'
 import { waitForTaskRequest } from './wait-for-request.ts'
@@ -26,7 +27,9 @@ export const taskRequestRoutes: Routes = (http) => {
       const { waitMs } = req.body
       const revocation = waitForRevocation(req.ctx, waitMs)
       const signal = AbortSignal.any([client, revocation.signal])
-      const request = await waitForTaskRequest(req.ctx, req.subject, { waitMs, signal }).finally(revocation.end)
+      await noteTaskClaim(req.ctx, req.subject.id)
+      const wish = { agent: req.subject }
+      const request = await waitForTaskRequest(req.ctx, wish, { waitMs, signal }).finally(revocation.end)
       if (request && signal.aborted) await releaseTaskRequest(req.ctx, req.subject, request.id)
       if (revocation.signal.aborted) throw unauthorized('the token of this agent was revoked')
       return request && !signal.aborted ? json(request) : noContent()

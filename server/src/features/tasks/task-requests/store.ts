@@ -4,6 +4,7 @@ import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { publishing } from '../../../signals.ts'
 import type { ClaimingAgent } from './claiming-agent.ts'
+import { NOTE_MS } from './online.ts'
 import { answerTopic, queueTopic } from './topics.ts'
 
 type Row = Selectable<Schema['task_requests']>
@@ -63,6 +64,17 @@ export async function withdrawTaskRequest(
   return rows.length > 0
 }
 
+/** Whether an agent may take the request `q`. */
+const isFree = (now: Date) => sql`q.status = 'queued' and q.claim_until > ${now}
+  and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')`
+
+/** Those of the pools in which a request waits for an agent. */
+export async function listPoolsWithRequests(db: Db, poolIds: readonly string[], now: Date): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select asked.id from unnest(${poolIds}::text[]) asked (id)
+    where exists (select from task_requests q where q.agent_pool_id = asked.id and ${isFree(now)})`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
 type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; slackMs: number }
 
 type Leased = Pick<Row, 'id' | 'request' | 'timeout_ms'>
@@ -75,8 +87,7 @@ export async function leaseNextRequest(db: Db, { agent, tokenHash, now, slackMs 
   const hasAgent = sql`exists (select from agents a where a.id = ${agent.id} and a.exited_at is null)`
   const { rows } = await sql<{ has_agent: boolean } & (Leased | { id: null })>`with next as (
       select id from task_requests q
-       where agent_pool_id = ${agent.agent_pool_id} and status = 'queued' and claim_until > ${now} and ${hasAgent}
-         and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')
+       where agent_pool_id = ${agent.agent_pool_id} and ${isFree(now)} and ${hasAgent}
        order by seq limit 1 for update skip locked),
     leased as (
       update task_requests q
@@ -117,12 +128,12 @@ export async function recordAnswer(db: Db, id: string, answer: Buffer) {
     select (${publishing([answerTopic(id)])}) from answered`.execute(db)
 }
 
-/** Notes that the agent asks for requests of run tasks; at most once in the interval. */
-export async function noteClaim(db: Db, agentId: string, { now, intervalMs }: { now: Date; intervalMs: number }) {
+/** Notes that the agents ask for requests of run tasks. */
+export async function noteClaims(db: Db, agentIds: readonly string[], now: Date) {
   await sql`insert into task_claims (agent_id, agent_pool_id, claimed_at)
-    select id, agent_pool_id, ${now} from agents where id = ${agentId}
+    select id, agent_pool_id, ${now} from agents where id = any(${agentIds})
     on conflict (agent_id) do update set claimed_at = excluded.claimed_at
-     where task_claims.claimed_at <= ${new Date(now.getTime() - intervalMs)}`.execute(db)
+     where task_claims.claimed_at <= ${new Date(now.getTime() - NOTE_MS)}`.execute(db)
 }
 
 /** Whether an agent of the pool has asked for requests of run tasks since then, and has not said goodbye. */
