@@ -4,20 +4,22 @@ import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-t
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
 
+type ClaimOptions = {
+  waitMs?: number
+  warmRunIds?: string[]
+  accepts?: ('plan' | 'apply')[]
+  /** Whether the answer to the claim reaches the agent; it does unless the test says otherwise. */
+  receives?: boolean
+}
+
 /** An agent that speaks the real protocol and follows the test's instructions; it runs no engine. */
 export type FakeAgent = {
   id: string
   token: string
   /** The next job; undefined when there is none. */
-  claim: (options?: {
-    waitMs?: number
-    warmRunIds?: string[]
-    accepts?: ('plan' | 'apply')[]
-    /** Whether the answer to the claim reaches the agent; it does unless the test says otherwise. */
-    receives?: boolean
-  }) => Promise<FakeJob | undefined>
+  claim: (options?: ClaimOptions) => Promise<FakeJob | undefined>
   /** As `claim`, but throws when there is no job. */
-  take: () => Promise<FakeJob>
+  take: (options?: Pick<ClaimOptions, 'receives'>) => Promise<FakeJob>
   /** The next request of a run task; undefined when there is none. */
   claimTask: (options?: { waitMs?: number }) => Promise<FakeTaskRequest | undefined>
 }
@@ -66,8 +68,9 @@ export async function createFakeAgent(
     id: agentId,
     token: secret,
     claim,
-    async take() {
-      const job = await claim({ waitMs: 1000 })
+    async take(options) {
+      // The server may end a claim before its time, as agents know.
+      const job = (await claim({ waitMs: 1000, ...options })) ?? (await claim({ waitMs: 1000, ...options }))
       if (!job) throw new Error('there is no job')
       return job
     },

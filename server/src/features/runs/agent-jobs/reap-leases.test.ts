@@ -108,7 +108,7 @@ describe('a lost lease', () => {
 })
 
 describe('a job whose agent has not said that it received it', () => {
-  const unheard = () => agent.claim({ waitMs: 1000, receives: false })
+  const unheard = async () => agent.take({ receives: false })
 
   test.each(['plan', 'apply'] as const)('is queued again after seconds: %s', async (phase) => {
     const setting = await createRunSetting(app)
@@ -122,8 +122,8 @@ describe('a job whose agent has not said that it received it', () => {
     expect(await reapLostLeases(app.as())).toBe(1)
 
     expect(await runStatus(app, setting, run)).toBe(`${phase}_queued`)
-    expect((await job?.heartbeat())?.status).toBe(409)
-    expect((await job?.log('begun'))?.status).toBe(409)
+    expect((await job.heartbeat()).status).toBe(409)
+    expect((await job.log('begun')).status).toBe(409)
     const again = await agent.take()
     expect([again.kind, again.runId]).toEqual([phase, run])
     await again.log('once')
@@ -139,11 +139,11 @@ describe('a job whose agent has not said that it received it', () => {
     const job = await unheard()
     app.clock.advance(20_000)
 
-    expect((await job?.heartbeat())?.status).toBe(200)
+    expect((await job.heartbeat()).status).toBe(200)
 
     app.clock.advance(29_000)
     expect(await reapLostLeases(app.as())).toBe(0)
-    expect((await job?.finish({ hasChanges: false }))?.status).toBe(204)
+    expect((await job.finish({ hasChanges: false })).status).toBe(204)
   })
 
   test('makes its agent claim anew, on every server', async () => {
