@@ -192,10 +192,10 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       })
     }
 
-    /** Does a piece of work, which for an agent with a single one is the last. */
-    async function work(piece: () => Promise<void>) {
-      await idleness.during(piece)
-      if (options.single === true) done.abort()
+    /** Does a piece of work, which for an agent with a single one is the last, unless it came to nothing. */
+    async function work(piece: () => Promise<boolean | void>): Promise<void> {
+      const isDone = await idleness.during(piece)
+      if (options.single === true && isDone !== false) done.abort()
     }
 
     async function untilEngine() {
@@ -242,7 +242,12 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     async function takeJob(job: AgentJob) {
       // It came as the agent stopped.
       if (stopping.aborted) await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
-      else await runJob(connection, job, settings)
+      else if (!(await runJob(connection, job, settings))) {
+        // Whatever kept the server from hearing of it may keep on.
+        await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
+        return false
+      }
+      return true
     }
 
     async function sayGoodbye() {

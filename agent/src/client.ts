@@ -61,6 +61,8 @@ type Call = {
   holdMs?: number
   /** What it may take to answer beyond that, in ms. */
   answerMs?: number
+  /** What is different when the call is sent again. */
+  again?: Pick<Call, 'body' | 'holdMs'>
   signal: AbortSignal
 }
 
@@ -94,7 +96,8 @@ export function openConnection(
  * Sends a call, and sends it again after a transport error, a 429 or a 5xx until the signal aborts: every request of the
  * protocol may be repeated, so that a server which restarts costs a job nothing but time.
  */
-async function send(connection: Connection, call: Call): Promise<Dispatcher.ResponseData> {
+async function send(connection: Connection, first: Call): Promise<Dispatcher.ResponseData> {
+  let call = first
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
     call.signal.throwIfAborted()
     const reason = await attempt(connection, call)
@@ -103,6 +106,7 @@ async function send(connection: Connection, call: Call): Promise<Dispatcher.Resp
       return reason
     }
     connection.onRetry(`${call.method} ${call.path}: ${reason}`)
+    call = { ...call, ...call.again }
     await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: call.signal })
   }
 }
@@ -203,7 +207,8 @@ export async function claim(
   agentId: string,
   { waitMs, warmRunIds, accepts, signal }: ClaimOptions,
 ): Promise<AgentJob | undefined> {
-  const body = JSON.stringify({ waitMs, warmRunIds, accepts: accepts.filter((kind) => kind !== 'task') })
+  const runs = accepts.filter((kind) => kind !== 'task')
+  const body = JSON.stringify({ waitMs, warmRunIds, accepts: runs, sendsReceipt: true })
   const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, holdMs: waitMs, signal }
   const response = await send(connection, call)
   await requireStatus(call, response, [200, 204])
@@ -295,14 +300,16 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
   }
 
   return {
+    /** One that has to be sent again is answered at once: until then nobody knows that the agent is there. */
     async heartbeat(
       waitMs: number,
       seen: JobCommand,
       { answerMs, signal }: { answerMs: number; signal: AbortSignal },
     ): Promise<JobCommand> {
       const body = JSON.stringify({ waitMs, seen })
+      const again = { body: JSON.stringify({ waitMs: 0, seen }), holdMs: 0 }
       const response = await sendForJob(
-        { method: 'POST', path: '/heartbeat', body, holdMs: waitMs, answerMs, signal },
+        { method: 'POST', path: '/heartbeat', body, holdMs: waitMs, answerMs, again, signal },
         [200],
       )
       return heartbeatAnswer.parse(await response.body.json()).command

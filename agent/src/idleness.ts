@@ -8,11 +8,11 @@ export function watchIdleness(limitMs: number | undefined, onIdle: () => void) {
   wait()
   return {
     working: () => working,
-    async during(work: () => Promise<void>) {
+    async during<T>(work: () => Promise<T>): Promise<T> {
       clearTimeout(timer)
       working += 1
       try {
-        await work()
+        return await work()
       } finally {
         working -= 1
         if (working === 0) wait()

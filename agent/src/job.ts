@@ -30,8 +30,10 @@ export type JobSettings = {
  * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
  * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that could not be reported
  * before the agent had to end stays in the journal, for its next start.
+ *
+ * Returns false for a job that did not begin, since the server could not be told that it has arrived.
  */
-export async function runJob(connection: Connection, job: AgentJob, settings: JobSettings): Promise<void> {
+export async function runJob(connection: Connection, job: AgentJob, settings: JobSettings): Promise<boolean> {
   const { log } = settings
   const client = jobClient(connection, job)
   const facts = {
@@ -59,7 +61,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   } catch (error) {
     log.warn({ ...facts, error }, 'job left to others: it has not begun here')
     if (await isGivenUp(error)) await journal.remove()
-    return
+    return false
   }
   const logStream = stack.use(
     openLogStream({
@@ -111,11 +113,14 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     await drop(error)
   }
   if (folder !== undefined && !keep) await settings.agent.folders.remove(folder)
+  return true
 
   /** Whether the server knows that nothing has begun here. */
   async function isGivenUp(error: unknown) {
     if (error instanceof LeaseLost) return true
-    return client.release(stop.alive).then(
+    // A plan that is cut off reports nothing more, but its server need not wait for the lease to run out.
+    const signal = job.kind === 'plan' && !settings.forceful.aborted ? settings.forceful : stop.alive
+    return client.release(signal).then(
       () => true,
       (refusal: unknown) => refusal instanceof LeaseLost || refusal instanceof Refused,
     )

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
 import { z } from 'zod'
@@ -83,10 +83,22 @@ function journalAt(folder: string, start: JournalFacts): Journal {
     async note(facts) {
       current = { ...current, ...facts }
       const draft = join(folder, `${FACTS}.draft`)
-      await writeFile(draft, JSON.stringify(current), { mode: 0o600 })
+      // Should the machine lose its power, an apply that has begun must not be taken for one that has not.
+      const isVital = facts.began !== undefined || facts.outcome !== undefined
+      await writeFile(draft, JSON.stringify(current), { mode: 0o600, flush: isVital })
       await rename(draft, join(folder, FACTS))
+      if (isVital) await syncFolder(folder)
     },
     remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function syncFolder(path: string) {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
   }
 }
 

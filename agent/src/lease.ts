@@ -5,6 +5,8 @@ import { LeaseLost, Refused, type JobClient } from './client.ts'
 const LONGEST_HOLD_MS = 10_000
 /** A server gets at least this long to answer, in ms. */
 const LEAST_ANSWER_MS = 1_000
+/** The receipt of a job is urgent: it is sent again when it is not answered in this time, in ms. */
+const RECEIPT_ANSWER_MS = 1_500
 /** The least time between two heartbeats, in ms, for a server that does not hold them. */
 const SHORTEST_BEAT_MS = 250
 
@@ -42,7 +44,8 @@ export function holdLease(
   { onCommand, onCutOff, onLost }: LeaseEvents,
 ): Lease {
   const ended = new AbortController()
-  const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(leaseMs / 3))
+  // The lease counts from before the hold that was answered last, and the one that is cut off has gone by too.
+  const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(leaseMs / 6))
   const answerMs = Math.max(LEAST_ANSWER_MS, Math.floor(leaseMs / 3))
   let expiry = expireIn(leaseMs)
   let concluding = false
@@ -58,19 +61,29 @@ export function holdLease(
     )
   }
 
+  /** A heartbeat was answered after `elapsedMs`; returns what is left of the lease, in ms. */
+  function renew(elapsedMs: number) {
+    const leftMs = Math.max(0, leaseMs - elapsedMs)
+    clearTimeout(expiry)
+    if (!ended.signal.aborted) expiry = expireIn(leftMs)
+    return leftMs
+  }
+
   async function beat() {
-    const receipt = await client.heartbeat(0, 'continue', { answerMs, signal: ended.signal })
+    const arrivedAt = performance.now()
+    const receipt = await client.heartbeat(0, 'continue', { answerMs: RECEIPT_ANSWER_MS, signal: ended.signal })
     isReceived = true
     received.resolve()
     if (receipt !== 'continue') onCommand(receipt)
     let seen: JobCommand = receipt
+    let leftMs = renew(performance.now() - arrivedAt)
     while (!ended.signal.aborted) {
       const sentAt = performance.now()
-      const command: JobCommand = await client.heartbeat(holdMs, seen, { answerMs, signal: ended.signal })
-      clearTimeout(expiry)
+      const waitMs = Math.floor(Math.min(holdMs, leftMs / 2))
+      const command: JobCommand = await client.heartbeat(waitMs, seen, { answerMs, signal: ended.signal })
       if (ended.signal.aborted) return
       const elapsedMs = performance.now() - sentAt
-      expiry = expireIn(Math.max(0, leaseMs - elapsedMs))
+      leftMs = renew(elapsedMs)
       if (command !== seen && command !== 'continue') onCommand(command)
       else if (elapsedMs < SHORTEST_BEAT_MS)
         await delay(SHORTEST_BEAT_MS - elapsedMs, undefined, { signal: ended.signal })

@@ -20,8 +20,8 @@ import { z } from 'zod'
  * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
  * | `POST /task-requests/:requestId/answer` `answerTaskRequestBody` | request | 204; may be repeated |
  *
- * The first heartbeat says that the job has arrived, and nothing of it may begin before that is answered. Without it a job is
- * queued again after five seconds, or half of the lease if that is less, and the heartbeat is answered 409.
+ * An agent that claims with `sendsReceipt` begins nothing of a job before its first heartbeat was answered. Without one the lease
+ * is over after five seconds, or half of it if that is less. The job is queued again then, and a late heartbeat answered 409.
  *
  * Every request may be repeated: the agent does so without an answer and after a 5xx. A claim whose connection closes before
  * the answer must not take a job.
@@ -80,6 +80,8 @@ export const claimBody = z.object({
   warmRunIds: z.array(z.string()).max(100).default([]),
   /** The jobs that the agent takes; it takes all unless it says so. */
   accepts: z.array(agentJobKind).default(['plan', 'apply']),
+  /** The agent begins nothing before its first heartbeat was answered. Agents of earlier versions begin at once. */
+  sendsReceipt: z.boolean().default(false),
 })
 
 /** A variable for the engine. The server has resolved precedence, so each (category, key) occurs once. */

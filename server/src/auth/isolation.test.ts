@@ -10,7 +10,8 @@ import { fill } from './testing/things.ts'
 
 /** Two organizations in which everything has the same name: what one asks never shows that there is the other. */
 
-const app = await createTestApp()
+// Longer than all of the tests: who reads first and who reads last see the same.
+const app = await createTestApp({ GROUNDSTATE_LEASE: '3600000' })
 const api = openApi(app.server.routes, app.baseUrl)
 const routes = app.server.routes
   .map((route) => ({ route, key: `${route.method} ${route.url.replace(/^\/api\/v2/, '')}` }))

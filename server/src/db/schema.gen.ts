@@ -28,6 +28,7 @@ export type Schema = {
     phase_id: string
     preferred_agent_id: string | null
     queued_at: Timestamp
+    receipt_due_at: Timestamp | null
     round: number
     run_id: string
     seq: Generated<number>

@@ -8,6 +8,7 @@ type ClaimOptions = {
   waitMs?: number
   warmRunIds?: string[]
   accepts?: ('plan' | 'apply')[]
+  sendsReceipt?: boolean
   /** Whether the answer to the claim reaches the agent; it does unless the test says otherwise. */
   receives?: boolean
 }
@@ -19,7 +20,7 @@ export type FakeAgent = {
   /** The next job; undefined when there is none. */
   claim: (options?: ClaimOptions) => Promise<FakeJob | undefined>
   /** As `claim`, but throws when there is no job. */
-  take: (options?: Pick<ClaimOptions, 'receives'>) => Promise<FakeJob>
+  take: (options?: Pick<ClaimOptions, 'receives' | 'sendsReceipt'>) => Promise<FakeJob>
   /** The next request of a run task; undefined when there is none. */
   claimTask: (options?: { waitMs?: number }) => Promise<FakeTaskRequest | undefined>
 }
@@ -56,7 +57,7 @@ export async function createFakeAgent(
       method: 'POST',
       url: `${AGENT_API}/agents/${agentId}/claim`,
       token: secret,
-      body: { waitMs, ...hints },
+      body: { waitMs, sendsReceipt: true, ...hints },
     })
     if (response.status === 204) return undefined
     if (response.status !== 200) throw new Error(`claim failed: ${response.text}`)

@@ -7,7 +7,13 @@ import type { ClaimingAgent } from './store.ts'
 export type JobKind = 'plan' | 'apply'
 
 /** What an agent asks for. */
-export type Wish = { agent: ClaimingAgent; warmRunIds: readonly string[]; accepts: readonly JobKind[] }
+export type Wish = {
+  agent: ClaimingAgent
+  warmRunIds: readonly string[]
+  accepts: readonly JobKind[]
+  /** Whether it says that it received a job before it begins. */
+  sendsReceipt: boolean
+}
 
 /** So many jobs at the head of a queue are tried: others may have locked them, or a limit holds them back. */
 const HEADS = 50

@@ -38,7 +38,7 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
 
     const job = await makeJob(ctx, locked, queued)
     if (!job) return undefined
-    await lease(ctx, locked, { agent: wish.agent, job })
+    await lease(ctx, locked, { wish, job })
     return job
   })
 }
@@ -86,9 +86,9 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
   if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
-type Lease = { agent: store.ClaimingAgent; job: AgentJob }
+type Lease = { wish: Wish; job: AgentJob }
 
-async function lease(ctx: TransactionCtx, locked: JobRun, { agent, job: { id: jobId, token, engineToken } }: Lease) {
+async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: { id: jobId, token, engineToken } }: Lease) {
   const { run, workspace, job } = locked
   const now = ctx.now()
   const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS
@@ -99,10 +99,11 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { agent, job: { id: jo
     writes: [
       store.leaseUpdate(ctx.db, {
         jobId,
-        agent,
+        agent: wish.agent,
         tokenHash: tokenHash(token),
         now,
         leaseMs: leaseLength(ctx.config, job.kind),
+        hasReceipt: wish.sendsReceipt,
         // Another job may have had the phase before, and readers have seen its log.
         phaseId: locked[job.kind].id,
       }),

@@ -12,15 +12,15 @@ export function leaseLength({ lease }: Pick<Config, 'lease'>, kind: 'plan' | 'ap
 const RECEIPT_MS = 5000
 
 /**
- * A lease begins short, in ms, and the first heartbeat makes it whole: an answer that was lost on its way to the agent does not
- * hold up a job for longer, and no agent has begun it.
+ * The lease, in ms, of a job whose agent begins nothing before the server has its first heartbeat: it is short, so that an
+ * answer which was lost on its way to the agent does not hold up the job for longer. That heartbeat makes it whole.
  */
 export function firstLease(leaseMs: number) {
   return Math.min(RECEIPT_MS, leaseMs / 2)
 }
 
-/** Whether no heartbeat has ever renewed the lease of a running job. */
-export function isUnheard(job: { leased_at: Date | null; lease_expires_at: Date | null; lease_ms: number }) {
-  const { leased_at: from, lease_expires_at: until, lease_ms: leaseMs } = job
-  return from !== null && until !== null && until.getTime() - from.getTime() <= firstLease(leaseMs)
+/** Whether the agent of a running job has not said that it received it: then it has begun nothing. */
+export function isUnheard(job: { receipt_due_at: Date | null; lease_expires_at: Date | null }) {
+  const { receipt_due_at: dueAt, lease_expires_at: expiresAt } = job
+  return dueAt !== null && expiresAt !== null && expiresAt <= dueAt
 }

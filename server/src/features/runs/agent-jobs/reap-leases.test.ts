@@ -168,9 +168,49 @@ describe('a job whose agent has not said that it received it', () => {
     expect(await waiting).toBeUndefined()
   })
 
+  test('is not waited for with words of silence', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    const job = await unheard()
+
+    expect((await readRun(app, setting, run)).attributes['waiting-reason']).toBeNull()
+
+    await job.heartbeat()
+    await job.finish({ hasChanges: false })
+  })
+
+  test('keeps its whole lease where the agent is of a version that begins at once', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    await (await agent.take()).finish()
+    const job = await agent.take({ sendsReceipt: false, receives: false })
+    await job.log('creating')
+
+    app.clock.advance(119_000)
+
+    expect(await reapLostLeases(app.as())).toBe(0)
+    await job.finish()
+    expect(await runStatus(app, setting, run)).toBe('applied')
+  })
+
+  test('is canceled when somebody has asked for that', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting)
+    const job = await unheard()
+    await actOnRun(app, setting, { run, action: 'cancel' })
+    app.clock.advance(6000)
+
+    await reapLostLeases(app.as())
+
+    expect(await runStatus(app, setting, run)).toBe('canceled')
+    expect((await job.heartbeat()).status).toBe(409)
+  })
+
   test('ends the run when it has been so ten times, and says what to look for', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
+    // What agents hand back when they end is another matter.
+    for (let attempt = 0; attempt < 10; attempt += 1) await (await agent.take()).release()
     for (let attempt = 0; attempt <= 10; attempt += 1) {
       await unheard()
       app.clock.advance(6000)

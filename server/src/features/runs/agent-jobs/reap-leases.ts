@@ -6,7 +6,7 @@ import { mayRetry } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { isUnheard } from './lease.ts'
 import { insertNotice } from './log-store.ts'
-import { countUnbegun, type JobKey, listExpiredJobs, lockLease, markLost } from './store.ts'
+import { countUnheard, type JobKey, listExpiredJobs, lockLease, markLost } from './store.ts'
 
 /** Leases are looked at this often, in ms, or five times in the length of a short one. */
 const INTERVAL_MS = 5000
@@ -37,7 +37,7 @@ async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
     // A heartbeat may have renewed it in the meantime.
     if (!lease?.lease_expires_at || lease.lease_expires_at > now) return
     const wasUnheard = isUnheard(lease)
-    if (wasUnheard && (await countUnbegun(ctx.db, lease.phase_id)) < MOST_UNHEARD) {
+    if (wasUnheard && (await countUnheard(ctx.db, lease.phase_id)) < MOST_UNHEARD) {
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
       // Its other claims may lead nowhere as well, and this job would be the first that they get.
       if (lease.agent_id) await ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))

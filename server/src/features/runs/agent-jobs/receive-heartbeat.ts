@@ -19,7 +19,12 @@ export async function receiveHeartbeat(
   const job = await requireAnyJob(ctx, jobId, token)
   const command = newCommand(job, seen)
   if (command !== undefined) return command
-  if (!(await renew(ctx, job))) throw jobGone(job.id)
+  if (!(await renew(ctx, job))) {
+    // It has ended in between: by a forced cancel, for one.
+    const last = newCommand(await requireAnyJob(ctx, jobId, token), seen)
+    if (last === undefined) throw jobGone(job.id)
+    return last
+  }
   const end = performance.now() + waitMs
   // A late signal may be about a command that the agent has seen. Then the wait goes on.
   while (await signals.next({ timeoutMs: Math.max(0, end - performance.now()), signal })) {
@@ -31,7 +36,8 @@ export async function receiveHeartbeat(
 }
 
 function newCommand(job: Job, seen: JobCommand): JobCommand | undefined {
-  if (job.command !== seen && job.command !== 'continue') return job.command
+  const isReported = job.status === 'running' || job.command === 'force-cancel'
+  if (isReported && job.command !== seen && job.command !== 'continue') return job.command
   checkRunning(job)
   return undefined
 }

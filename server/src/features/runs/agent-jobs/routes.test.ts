@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, readRun, runStatus } from '../../../testing/runs.ts'
@@ -33,6 +35,32 @@ test('a heartbeat goes on waiting after a signal without a new command', async (
 
   expect((await beat).json()).toEqual({ command: 'cancel' })
   await job.finish({ status: 'canceled' })
+})
+
+test('a forced cancel at the moment of a heartbeat is reported', async () => {
+  const { setting, run, job: plan } = await startPlan(app, agent, { 'auto-apply': true })
+  await plan.finish()
+  const apply = await agent.take()
+  await actOnRun(app, setting, { run, action: 'cancel' })
+  await apply.heartbeat()
+  app.clock.advance(40_000)
+  const held = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  // As the transaction of the cancel holds the row, between its write and its commit.
+  const cancel = app.db.transaction().execute(async (tx) => {
+    const change = { status: 'ended', command: 'force-cancel', lease_expires_at: null, ended_at: app.now() } as const
+    await tx.updateTable('agent_jobs').set(change).where('id', '=', apply.id).execute()
+    locked.resolve()
+    await held.promise
+  })
+  await locked.promise
+  const beat = apply.heartbeat({ waitMs: 2000, seen: 'cancel' })
+  await expect.poll(async () => waitsForLock(app.db)).toBe(true)
+
+  held.resolve()
+  await cancel
+
+  expect((await beat).json()).toEqual({ command: 'force-cancel' })
 })
 
 describe('files of a job', () => {
@@ -88,3 +116,10 @@ describe('the end of a job', () => {
     await again.finish({ hasChanges: false })
   })
 })
+
+/** Whether a statement waits for what a transaction has locked. */
+async function waitsForLock(db: Db) {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+  return rows.length > 0
+}

@@ -29,12 +29,16 @@ type Lease = {
   tokenHash: Buffer
   now: Date
   leaseMs: number
+  /** Whether the agent says that it received the job before it begins. */
+  hasReceipt: boolean
   /** The phase whose log the job continues. */
   phaseId: string
 }
 
 /** The statement that leases a job to an agent, for `writeTogether`. */
 export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
+  const firstMs = lease.hasReceipt ? firstLease(lease.leaseMs) : lease.leaseMs
+  const expiresAt = new Date(lease.now.getTime() + firstMs)
   return tx
     .updateTable('agent_jobs')
     .set({
@@ -44,7 +48,8 @@ export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
       token_hash: lease.tokenHash,
       leased_at: lease.now,
       lease_ms: lease.leaseMs,
-      lease_expires_at: new Date(lease.now.getTime() + firstLease(lease.leaseMs)),
+      lease_expires_at: expiresAt,
+      receipt_due_at: lease.hasReceipt ? expiresAt : null,
       log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
             where phase_id = ${lease.phaseId} order by start_offset desc limit 1), 0)`,
     })
@@ -60,7 +65,7 @@ export function tokenInsert(tx: Tx, row: Insertable<Schema['tokens']>): Operatio
 export async function lockLease(tx: Tx, jobId: string) {
   return tx
     .selectFrom('agent_jobs')
-    .select(['kind', 'attempt', 'phase_id', 'agent_id', 'agent_name', 'leased_at', 'lease_expires_at', 'lease_ms'])
+    .select(['kind', 'attempt', 'phase_id', 'agent_id', 'agent_name', 'lease_expires_at', 'receipt_due_at'])
     .where('id', '=', jobId)
     .forNoKeyUpdate()
     .executeTakeFirst()
@@ -70,22 +75,21 @@ export async function lockLease(tx: Tx, jobId: string) {
 export async function renewLease(db: Db, jobId: string, expiresAt: Date): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('agent_jobs')
-    .set({ lease_expires_at: expiresAt })
+    .set({ lease_expires_at: expiresAt, receipt_due_at: null })
     .where('id', '=', jobId)
     .where('status', '=', 'running')
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
 
-/** How often agents have taken a phase and it was queued again before any had begun it. */
-export async function countUnbegun(tx: Tx, phaseId: string): Promise<number> {
+/** How often a phase was queued again since its agent had not said that it received the job. */
+export async function countUnheard(tx: Tx, phaseId: string): Promise<number> {
   const { count } = await tx
     .selectFrom('agent_jobs')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('phase_id', '=', phaseId)
     .where('status', '=', 'ended')
-    .where('leased_at', 'is not', null)
-    .where('lost_at', 'is', null)
+    .where('receipt_due_at', 'is not', null)
     .executeTakeFirstOrThrow()
   return count
 }

@@ -23,11 +23,11 @@ export const taskRequestRoutes: Routes = (http) => {
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
     },
     async (req) => {
+      await noteTaskClaim(req.ctx, req.subject.id)
       const client = clientSignal(req.raw, req.reply)
       const { waitMs } = req.body
       const revocation = waitForRevocation(req.ctx, waitMs)
       const signal = AbortSignal.any([client, revocation.signal])
-      await noteTaskClaim(req.ctx, req.subject.id)
       const wish = { agent: req.subject }
       const request = await waitForTaskRequest(req.ctx, wish, { waitMs, signal }).finally(revocation.end)
       if (request && signal.aborted) await releaseTaskRequest(req.ctx, req.subject, request.id)

@@ -1,0 +1,104 @@
+import { createServer, request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { type JobClient, jobClient, openConnection } from './client.ts'
+import { holdLease } from './lease.ts'
+import { configuration, ONE_RESOURCE, startAgent, startServer } from './testing/agent-fixture.ts'
+import type { ProtocolServer } from './testing/protocol-server.ts'
+
+/** A proxy in front of a server; `cut` ends its connections and takes no others until it is called again with false. */
+async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMessage) => boolean = () => false) {
+  let isCut = false
+  const proxy = createServer((incoming, response) => {
+    if (hangs(incoming)) return
+    const outgoing = request(
+      server.url + (incoming.url ?? ''),
+      { method: incoming.method, headers: incoming.headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers)
+        answer.pipe(response)
+      },
+    )
+    outgoing.on('error', () => incoming.socket.destroy())
+    response.on('close', () => outgoing.destroy())
+    incoming.pipe(outgoing)
+  })
+  proxy.on('connection', (socket) => isCut && socket.destroy())
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    cut(from: boolean) {
+      isCut = from
+      if (from) proxy.closeAllConnections()
+    },
+  }
+}
+
+test.each([
+  [0, 2400],
+  [1500, 1000],
+])('a lease of 3 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
+  const server = await startServer()
+  const proxy = await startProxy(server)
+  const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 3000 })
+  const connection = openConnection(proxy.url, undefined, () => {})
+  const said: string[] = []
+  const events = {
+    onCommand() {},
+    onCutOff: (why: string) => said.push(why),
+    onLost: (why: string) => said.push(why),
+  }
+
+  {
+    await using _ = holdLease(jobClient(connection, { id, token: 'job-token-1' }), { leaseMs: 3000 }, events)
+    await delay(after)
+    proxy.cut(true)
+    await delay(length)
+    proxy.cut(false)
+    await delay(2500)
+  }
+  await connection.dispatcher.close()
+
+  expect(said).toEqual([])
+})
+
+test('a receipt that was answered late counts from when it was sent, as every heartbeat does', async () => {
+  let beats = 0
+  const client = {
+    async heartbeat(holdMs: number, _: string, { signal }: { signal: AbortSignal }) {
+      beats += 1
+      await delay(beats === 1 ? 1000 : holdMs, undefined, { signal })
+      return 'continue'
+    },
+  } as unknown as JobClient
+  const said: string[] = []
+  const events = { onCommand() {}, onCutOff: (why: string) => said.push(why), onLost() {} }
+
+  {
+    await using lease = holdLease(client, { leaseMs: 1200 }, events)
+    await lease.received
+    await delay(800)
+  }
+
+  expect(said).toEqual([])
+  expect(beats).toBeGreaterThan(2)
+})
+
+test('a receipt that gets no answer is sent again before the first part of the lease is over', async () => {
+  const server = await startServer()
+  let beats = 0
+  const proxy = await startProxy(server, ({ url }) => url?.endsWith('/heartbeat') === true && (beats += 1) === 1)
+  await startAgent(server, { serverUrl: proxy.url })
+  await expect.poll(() => server.claims()).toBe(1)
+  const started = performance.now()
+
+  const job = server.submit({ configuration: configuration(ONE_RESOURCE) })
+  await job.logged(/./)
+
+  expect(performance.now() - started).toBeLessThan(5000)
+})
