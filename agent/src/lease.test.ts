@@ -40,12 +40,12 @@ async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMess
 }
 
 test.each([
-  [0, 1000],
-  [1500, 1000],
-])('a lease of 3 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
+  [0, 700],
+  [1000, 700],
+])('a lease of 2 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
   const server = await startServer()
   const proxy = await startProxy(server)
-  const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 3000 })
+  const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 2000 })
   const connection = openConnection(proxy.url, undefined, () => {})
   const said: string[] = []
   const events = {
@@ -55,12 +55,12 @@ test.each([
   }
 
   {
-    await using _ = holdLease(jobClient(connection, { id, token: 'job-token-1' }), { leaseMs: 3000 }, events)
+    await using _ = holdLease(jobClient(connection, { id, token: 'job-token-1' }), { leaseMs: 2000 }, events)
     await delay(after)
     proxy.cut(true)
     await delay(length)
     proxy.cut(false)
-    await delay(2500)
+    await delay(1500)
   }
   await connection.dispatcher.close()
 
