@@ -44,6 +44,17 @@ describe("a run's token", () => {
     expect(await readFromRun(source)).toEqual([404, 404, 404])
   })
 
+  test('is told about sharing when the engine would make the workspace that it may not read', async () => {
+    const source = await createSource(consumer)
+    const url = `/api/v2/organizations/${consumer.organization}/workspaces`
+    const body = { data: { type: 'workspaces', attributes: { name: source.name } } }
+
+    const refused = await app.request({ method: 'POST', url, token: job.engineToken, body })
+
+    expect(refused.status).toBe(403)
+    expect(refused.json().errors[0].detail).toContain('set global-remote-state there')
+  })
+
   test('reads one that shares its state with the whole organization, and no longer when that ends', async () => {
     const source = await createSource(consumer)
     const share = async (value: boolean) =>

@@ -117,23 +117,28 @@ export async function updateOrganization(db: Db, id: string, changes: Updateable
   return db.updateTable('organizations').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
+/** SQL for whether the scope of a pool lets in a workspace. */
+export function isPoolOpenTo(
+  pool: string,
+  { workspaceId, projectId }: { workspaceId: RawBuilder<unknown>; projectId: RawBuilder<unknown> },
+) {
+  const id = sql.ref(`${pool}.id`)
+  const listed = (rule: string) =>
+    sql`exists (select from agent_pool_workspaces s
+      where s.agent_pool_id = ${id} and s.workspace_id = ${workspaceId} and s.rule = ${sql.lit(rule)})`
+  return sql<boolean>`(not ${listed('excluded')} and (${sql.ref(`${pool}.organization_scoped`)} or ${listed('allowed')}
+    or exists (select from agent_pool_projects s where s.agent_pool_id = ${id} and s.project_id = ${projectId})))`
+}
+
 /** The pool, if it belongs to the organization, and whether its scope lets in a workspace. One that is still to be has its project only. */
 export async function findPoolFor(
   db: Db,
   { organizationId, workspaceId, projectId }: { organizationId: string; workspaceId?: string; projectId: string },
   poolId: string,
 ) {
-  const listed = (rule: string) =>
-    sql`exists (select from agent_pool_workspaces s
-      where s.agent_pool_id = p.id and s.workspace_id = ${workspaceId ?? null} and s.rule = ${rule})`
   return db
     .selectFrom('agent_pools as p')
-    .select(
-      sql<boolean>`not ${listed('excluded')} and (p.organization_scoped or ${listed('allowed')}
-        or exists (select from agent_pool_projects s where s.agent_pool_id = p.id and s.project_id = ${projectId}))`.as(
-        'is_open',
-      ),
-    )
+    .select(isPoolOpenTo('p', { workspaceId: sql`${workspaceId ?? null}`, projectId: sql`${projectId}` }).as('is_open'))
     .where('p.id', '=', poolId)
     .where('p.organization_id', '=', organizationId)
     .executeTakeFirst()

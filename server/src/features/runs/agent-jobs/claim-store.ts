@@ -1,5 +1,6 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { isPoolOpenTo } from '../../organizations/organizations/store.ts'
 import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
 import { QUEUE_CLASS } from '../runs/new-job.ts'
 import type { ClaimingAgent } from './store.ts'
@@ -136,7 +137,8 @@ function selectFreeJob(tx: Tx) {
     .select(LOCKED_WORKSPACE_COLUMNS.map((column) => `w.${column}` as const))
     .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
     .select(['o.name as organization_name', 'p.name as project_name'])
-    .select(['j.agent_pool_id', 'o.run_concurrency', 'pool.max_concurrent_jobs'])
+    .select(['j.agent_pool_id', 'o.run_concurrency', 'pool.max_concurrent_jobs', 'pool.name as pool_name'])
+    .select(isPoolOpenTo('pool', { workspaceId: sql.ref('w.id'), projectId: sql.ref('w.project_id') }).as('is_served'))
     .select((eb) =>
       eb
         .selectFrom('state_versions as s')

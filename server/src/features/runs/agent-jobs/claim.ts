@@ -35,6 +35,11 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
     if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
     const locked = await readLockedRun(ctx.db, queued, queued.run_id)
     if (!hasJob(locked)) return undefined
+    if (!queued.is_served) {
+      const why = `the agent pool ${queued.pool_name} serves the workspace ${queued.workspace_name} no more`
+      await failUnstarted(ctx, locked, `${why}: allow the workspace in the scope of the pool, and start a new run`)
+      return undefined
+    }
 
     const job = await makeJob(ctx, locked, queued)
     if (!job) return undefined

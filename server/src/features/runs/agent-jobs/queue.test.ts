@@ -343,6 +343,40 @@ describe('the limit of a pool', () => {
   })
 })
 
+describe('a pool whose scope leaves out a workspace with runs that wait', () => {
+  const narrow = async (setting: RunSetting, poolId: string) =>
+    app.request({
+      method: 'PATCH',
+      url: `/api/v2/agent-pools/${poolId}`,
+      token: setting.user.token,
+      body: { data: { type: 'agent-pools', attributes: { 'organization-scoped': false } } },
+    })
+
+  test.each(['plan', 'apply'] as const)('ends their %s, says why, and serves others', async (phase) => {
+    const { setting, another, poolId, join } = await createPoolSetting()
+    const allowed = await another()
+    const rack = await join()
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    if (phase === 'apply') await (await rack.take()).finish()
+    await narrow(setting, poolId)
+    const url = `/api/v2/agent-pools/${poolId}`
+    const data = [{ type: 'workspaces', id: allowed.workspaceId }]
+    const body = { data: { type: 'agent-pools', relationships: { 'allowed-workspaces': { data } } } }
+    expect((await app.request({ method: 'PATCH', url, token: setting.user.token, body })).status).toBe(200)
+    const other = await planOnly(allowed)
+
+    const job = await rack.take()
+
+    expect(job.runId).toBe(other)
+    const { attributes } = await readRun(app, setting, run)
+    expect(attributes.status).toBe('errored')
+    expect(attributes['error-message']).toMatch(
+      /^the agent pool pool serves the workspace \S+ no more: allow the workspace/,
+    )
+    await job.finish({ hasChanges: false })
+  })
+})
+
 describe('a run that waits for an agent', () => {
   test('says how many jobs stand before it, and whether it is next', async () => {
     const { setting, join } = await createPoolSetting()
