@@ -9,12 +9,12 @@ const HASH_BYTES = 32
 
 /**
  * The scrypt hash of a password with its salt and parameters: `$scrypt$ln=15,r=8,p=3$salt$hash`. Takes about 100 ms of
- * a thread, not of the event loop. Unicode forms of the same password are equal.
+ * a thread, not of the event loop. Unicode forms of the same password are equal. Another `cost` is for tests.
  */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, cost = COST): Promise<string> {
   const salt = randomBytes(16)
-  const hash = await scryptHash(password, salt, COST, HASH_BYTES)
-  return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${salt.toString('base64url')}$${hash.toString('base64url')}`
+  const hash = await scryptHash(password, salt, cost, HASH_BYTES)
+  return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${salt.toString('base64url')}$${hash.toString('base64url')}`
 }
 
 /**

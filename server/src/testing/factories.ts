@@ -13,7 +13,8 @@ import type { TestApp } from './app.ts'
 export type TestUser = { id: string; username: string; email: string; token: string; actor: UserActor }
 
 let count = 0
-/** Hashing is slow on purpose, so a test file hashes each password once. */
+/** Hashing is slow on purpose, and so is every sign-in: passwords of tests are cheap, and hashed once in a file. */
+const CHEAP = { ln: 4, r: 8, p: 1 }
 const hashes = new Map<string, Promise<string>>()
 
 /** Creates a user. Without a `password`, the account has none, which saves the time of hashing it. */
@@ -43,7 +44,7 @@ export async function createUser(
 }
 
 async function hashOnce(password: string) {
-  const hash = hashes.get(password) ?? hashPassword(password)
+  const hash = hashes.get(password) ?? hashPassword(password, CHEAP)
   hashes.set(password, hash)
   return hash
 }
