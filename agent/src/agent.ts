@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { access, constants, mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { mkdir, readFile, stat } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,7 +19,7 @@ import { createRegistration } from './registration.ts'
 import { openRunFolders } from './run-folder.ts'
 import { serveTaskRequests } from './task-requests.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
-import { claimWorkDir } from './work-dir.ts'
+import { claimWorkDir, openWorkDir } from './work-dir.ts'
 import { writeForAll } from './write-for-all.ts'
 
 const CLAIM_MS = 25_000
@@ -337,18 +337,6 @@ function mentionRetries(log: AgentLog, server: string) {
       if (isAway) log.info({ server }, 'connected again')
       isAway = false
     },
-  }
-}
-
-/** Throws, with the name of the setting, when the folder cannot be used. */
-async function openWorkDir(folder: string): Promise<string> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    return await realpath(folder)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`--work-dir ${folder}: this user cannot work there: ${reason}`, { cause: error })
   }
 }
 

@@ -52,6 +52,34 @@ test('what ends the agent is a line of its log', async () => {
   })
 })
 
+test.runIf(process.platform === 'linux')('a working folder that the system never makes ends the agent', async () => {
+  const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', '--work-dir', '/proc/x/y'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env['PATH'], GROUNDSTATE_AGENT_TOKEN: 'secret' },
+  })
+  onTestFinished(() => void agent.kill('SIGKILL'))
+
+  const [logged, [code]] = await Promise.all([text(agent.stdout), once(agent, 'exit')])
+
+  expect(code).toBe(1)
+  expect(logged).toContain('--work-dir /proc/x/y: this user cannot work there')
+})
+
+test('a signal ends an agent that has not reached its server yet', async () => {
+  const workDir = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
+  onTestFinished(() => rm(workDir, { recursive: true, force: true }))
+  const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', '--work-dir', workDir], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env['PATH'], GROUNDSTATE_AGENT_TOKEN: 'secret' },
+  })
+  onTestFinished(() => void agent.kill('SIGKILL'))
+  await once(agent.stdout, 'data')
+
+  agent.kill('SIGTERM')
+
+  expect(await once(agent, 'exit')).toEqual([0, null])
+})
+
 test.each([
   [['--ca-file', '/nope'], '--ca-file /nope: there is no such file'],
   [['--ca-file', BIN], 'it holds no certificate in the PEM format'],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, constants, link, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** For so long, in ms, a process that has the folder may take to end: one that was killed a moment ago is still there. */
@@ -9,6 +9,43 @@ const POLL_MS = 50
 
 /** Folders that agents of this very process hold; two in one process have the same process id. */
 const held = new Set<string>()
+
+/** Makes the folder if it is not there, and answers its real path. Throws, with the name of the setting, when it cannot be used. */
+export async function openWorkDir(folder: string): Promise<string> {
+  try {
+    await makeFolder(resolve(folder))
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return await realpath(folder)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`--work-dir ${folder}: this user cannot work there: ${reason}`, { cause: error })
+  }
+}
+
+/**
+ * Makes missing folders one at a time. Node's recursive option never ends where the system denies that an existing folder
+ * exists, as below `/proc`.
+ */
+async function makeFolder(path: string) {
+  const missing: string[] = []
+  for (let folder = path; !(await isThere(folder)); folder = dirname(folder)) missing.unshift(folder)
+  for (const folder of missing) {
+    await mkdir(folder, { mode: 0o700 }).catch(async (error: unknown) => {
+      // Another process may have made it meanwhile.
+      if (!(await isThere(folder))) throw error
+    })
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+    throw error
+  }
+}
 
 /**
  * Claims a working folder for one agent: another would take its folders for those of a dead one and remove them. Throws when
