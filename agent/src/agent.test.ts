@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { arch, platform } from 'node:os'
@@ -225,6 +225,7 @@ test('an agent says who it is, and what it can do', async () => {
       arch: arch(),
       concurrency: 3,
       accepts: ['plan', 'task'],
+      starts: true,
       engines: await listEngines({ enginePath: undefined, strict: false }),
     },
   ])
@@ -336,6 +337,41 @@ test('a second agent in the same working folder is refused', async () => {
   const second = await startAgent(server, { workDir })
 
   await expect(second.ended).rejects.toThrow('is used by another agent')
+})
+
+test('an agent that starts again in its folder names the id that it had, to the same server', async () => {
+  const server = await startServer()
+  const other = await startServer()
+  const first = await startAgent(server)
+  await expect.poll(() => server.claims()).toBe(1)
+  const { workDir } = first
+  const { mode } = await stat(join(workDir, 'registration.json'))
+  first.stop()
+  await first.ended
+
+  const again = await startAgent(server, { workDir })
+  await expect.poll(() => server.registrations()).toBe(2)
+  again.stop()
+  await again.ended
+  await startAgent(other, { workDir })
+  await expect.poll(() => other.registrations()).toBe(1)
+
+  expect(mode & 0o777).toBe(0o600)
+  expect(server.registered[0]).toMatchObject({ starts: true })
+  expect(server.registered[0]).not.toHaveProperty('agentId')
+  expect(server.registered[1]).toMatchObject({ agentId: 'agent-1', starts: true })
+  expect(other.registered[0]).not.toHaveProperty('agentId')
+})
+
+test('an agent that cannot read which id it had starts without one', async () => {
+  const server = await startServer()
+  const workDir = await temporaryFolder()
+  await writeFile(join(workDir, 'registration.json'), '{"agentId":')
+
+  await startAgent(server, { workDir })
+
+  await expect.poll(() => server.claims()).toBe(1)
+  expect(server.registered[0]).not.toHaveProperty('agentId')
 })
 
 describeWithTerraform('the folder of a plan', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WORK_KINDS, type AgentJob, type WorkKind } from '@groundstate/contract/agent'
 import manifest from '../package.json' with { type: 'json' }
+import { keepAgentId, readAgentId } from './agent-id.ts'
 import { knownAuthorities } from './authorities.ts'
 import { claim, deregister, isTokenRefused, jobClient, openConnection, Refused, type Connection } from './client.ts'
 import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
@@ -139,6 +140,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           concurrency: options.concurrency,
           accepts: [...accepts],
         },
+        formerId: await readAgentId(workDir, connection.serverUrl),
+        keepId: keepId(workDir, connection.serverUrl, log),
         search: settings.search,
         waitsForEngine,
         log,
@@ -338,6 +341,14 @@ function mentionRetries(log: AgentLog, server: string) {
       isAway = false
     },
   }
+}
+
+/** Without it the next start is another agent to the server, which is no reason to take no work now. */
+function keepId(workDir: string, serverUrl: string, log: AgentLog) {
+  return async (agentId: string) =>
+    keepAgentId(workDir, { serverUrl, agentId }).catch((error: unknown) => {
+      log.warn({ error }, 'the id of this agent could not be kept for its next start')
+    })
 }
 
 async function warnOfEnginePath({ enginePath, log }: AgentOptions) {

@@ -13,7 +13,11 @@ const AGAIN_MS = 10_000
 
 type Input = {
   token: string
-  facts: Omit<RegisterAgent, 'engines' | 'agentId'>
+  facts: Omit<RegisterAgent, 'engines' | 'agentId' | 'starts'>
+  /** The id that the agent had before it was started. */
+  formerId?: string | undefined
+  /** Keeps the id that it has now for its next start. */
+  keepId: (agentId: string) => Promise<void>
   search: EngineSearch
   /** Whether it takes no runs without an engine. */
   waitsForEngine: boolean
@@ -38,16 +42,14 @@ export type Registration = Disposable & {
 }
 
 /** Introduces an agent, and does so again when it is forgotten, when other engines have appeared, and while all its slots work. */
-export function createRegistration(
-  connection: Connection,
-  { token, facts, search, waitsForEngine, log, isClaiming, lookMs = LOOK_MS, againMs = AGAIN_MS, signal }: Input,
-): Registration {
+export function createRegistration(connection: Connection, input: Input): Registration {
+  const { token, facts, search, waitsForEngine, log, isClaiming, lookMs = LOOK_MS, againMs = AGAIN_MS, signal } = input
   let known: { agentId: string; engines: string } | undefined
   const noEngine = `no engine found${waitsForEngine ? ', and no run is taken without one' : ''}: put terraform or tofu on the PATH, or name one with --engine-path`
   let underWay = 0
   /** Why the server refuses it, as long as it does: said once. */
   let refusedFor: string | undefined
-  let current = announce()
+  let current = announce(input.formerId)
   const looking = setInterval(() => void lookAgain(), lookMs)
 
   function announce(agentId?: string) {
@@ -66,9 +68,11 @@ export function createRegistration(
           ...facts,
           accepts: acceptsWith(engines),
           engines: engines.slice(0, 200),
+          starts: known === undefined,
           ...(agentId !== undefined && { agentId }),
         }
         const answer = await register(connection, token, body, signal)
+        if (known?.agentId !== answer.agentId) await input.keepId(answer.agentId)
         if (known === undefined) greet(answer, engines)
         else if (refusedFor !== undefined) log.info({ agentId: answer.agentId }, 'the server takes this agent again')
         refusedFor = undefined

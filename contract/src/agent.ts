@@ -44,8 +44,16 @@ export const registerAgentBody = z.object({
   version: z.string().max(100),
   os: z.string().max(100),
   arch: z.string().max(100),
-  /** The id of an agent that is registered already, and whose facts have changed. */
+  /**
+   * The id of an agent that is registered already: its facts have changed, or it starts again. It gets another id when there is
+   * none of that id in the pool of its token.
+   */
   agentId: z.string().max(100).optional(),
+  /**
+   * The agent has just started, and has the id from its working folder. That may be a copy: it gets another id while an agent
+   * that was heard of within a minute has this one under another name or from another address.
+   */
+  starts: z.boolean().default(false),
   /** The engines that are there. The agent may be able to download others. */
   engines: z
     .array(z.object({ product: z.enum(['terraform', 'tofu']), version: z.string().min(1).max(100) }))

@@ -9,14 +9,15 @@ import { onlineSince } from './status.ts'
 import * as store from './store.ts'
 
 type AgentActor = Extract<Actor, { kind: 'agent' }>
+type PoolAgent = NonNullable<Awaited<ReturnType<typeof store.findPoolAgent>>>
 type NewAgent = { id: string | undefined; name: string; ip_address: string | null; agent_pool_id: string }
 
 /**
- * Registers an agent in the pool of its token. An agent that returns after it has gone keeps its id, and so does one that names
- * its id to tell of other facts. Throws `invalid` when the plan of the organization has no room for another agent.
+ * Registers an agent in the pool of its token. An agent that names its id keeps it, to tell of other facts or when it has started
+ * again, and so does one that returns under its name after it has gone. Throws `invalid` when the plan of the organization has no room for another agent.
  */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
-  const { agentId, engines, ...facts } = input
+  const { agentId, starts, engines, ...facts } = input
   const agent = {
     ...facts,
     engines: JSON.stringify(engines),
@@ -27,8 +28,8 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
   }
   const poolId = actor.agentPoolId
   return transact(ctx, async (ctx) => {
-    const registered =
-      agentId === undefined ? undefined : await store.findRegisteredAgent(ctx.db, { id: agentId, poolId })
+    const named = agentId === undefined ? undefined : await store.findPoolAgent(ctx.db, { id: agentId, poolId })
+    const registered = named && starts && isOther(named, agent, ctx.now()) ? undefined : named
     if (actor.organizationId !== null) await checkQuota(ctx, actor.organizationId, { ...agent, id: registered?.id })
     const since = onlineSince(ctx.now())
     const known = registered ?? (await store.findGoneAgent(ctx.db, { poolId, name: input.name, since }))
@@ -38,6 +39,12 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
     const poolName = await store.findPoolName(ctx.db, poolId)
     return { agentId: id, poolId, poolName, serverVersion: manifest.version }
   })
+}
+
+/** Whether the id of an agent that starts is in use by another: the folder that it has the id from was copied. */
+function isOther(known: PoolAgent, { name, ip_address }: Omit<NewAgent, 'id'>, now: Date) {
+  const isOnline = known.exited_at === null && known.last_ping_at > onlineSince(now)
+  return isOnline && (known.name !== name || known.ip_address !== ip_address)
 }
 
 /** Throws `invalid` when the plan has no room for the agent (INTERFACE §6.3). Agents that are gone lose their place to it. */

@@ -212,6 +212,66 @@ describe('agents', () => {
     expect(stranger.json().agentId).not.toBe('agent-of-somebody-else')
   })
 
+  describe('that start again and name the id that they had', () => {
+    async function start() {
+      const setting = await createRunSetting(app)
+      const pool = await createPool(app, setting)
+      const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+      const register = async (facts: object, from = token) => {
+        const body = { name: 'rack', version: '1', os: 'linux', arch: 'x64', starts: true, ...facts }
+        const answer = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: from, body })
+        expect(answer.status).toBe(200)
+        return answer.json().agentId as string
+      }
+      return { setting, pool, token, register, id: await register({}) }
+    }
+
+    test('keep it before anybody has noticed that they were gone', async () => {
+      const { setting, pool, register, id } = await start()
+
+      const again = await register({ agentId: id })
+      const { data } = (await send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents`)).json()
+
+      expect(again).toBe(id)
+      expect(data).toHaveLength(1)
+    })
+
+    test('get another while an agent of another name has it: a copied folder brought it there', async () => {
+      const { register, id } = await start()
+
+      expect(await register({ agentId: id, name: 'copy' })).not.toBe(id)
+    })
+
+    test('get another while an agent at another address has it', async () => {
+      const { register, id } = await start()
+      await app.db.updateTable('agents').set({ ip_address: '192.0.2.7' }).where('id', '=', id).execute()
+
+      expect(await register({ agentId: id })).not.toBe(id)
+    })
+
+    test('keep it under another name once they were gone', async () => {
+      const { token, register, id } = await start()
+      await app.request({ method: 'POST', url: `${AGENT_API}/agents/${id}/deregister`, token })
+
+      expect(await register({ agentId: id, name: 'renamed' })).toBe(id)
+      app.clock.advance(61_000)
+      expect(await register({ agentId: id, name: 'renamed again' })).toBe(id)
+    })
+
+    test('get another in another pool, or when theirs was deleted', async () => {
+      const { setting, token, register, id } = await start()
+      const elsewhere = await createPool(app, setting, { name: 'elsewhere' })
+      const other = (await createPoolToken(app, setting, { poolId: elsewhere.id })).attributes.token
+
+      const stranger = await register({ agentId: id }, other)
+      await app.request({ method: 'POST', url: `${AGENT_API}/agents/${id}/deregister`, token })
+      await send(setting.user.token, 'DELETE', `/agents/${id}`)
+      const deleted = await register({ agentId: id })
+
+      expect(new Set([id, stranger, deleted]).size).toBe(3)
+    })
+  })
+
   test('show what they work on, and name the run to those who may read it', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)

@@ -77,14 +77,14 @@ export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: rea
     .execute()
 }
 
-/** The pool's agent of that id, unless it has said goodbye. */
-export async function findRegisteredAgent(db: Db, { id, poolId }: { id: string; poolId: string }) {
-  return db
+/** The pool's agent of that id, also when it has said goodbye. Locks its row: of two that bring its id from copies, one gets it. */
+export async function findPoolAgent(tx: Tx, { id, poolId }: { id: string; poolId: string }) {
+  return tx
     .selectFrom('agents')
-    .select('id')
+    .select(['id', 'name', 'ip_address', 'last_ping_at', 'exited_at'])
     .where('id', '=', id)
     .where('agent_pool_id', '=', poolId)
-    .where('exited_at', 'is', null)
+    .forNoKeyUpdate()
     .executeTakeFirst()
 }
 
