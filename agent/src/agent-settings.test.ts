@@ -72,6 +72,14 @@ test('the variables of another agent are enough', () => {
   ])
 })
 
+test('an empty kind of work is refused from another agent as well', () => {
+  const problems = problemsOf({ ...NEEDED, TFC_AGENT_ACCEPT: 'plan,,policy' })
+
+  expect(problems).toEqual([
+    'TFC_AGENT_ACCEPT "plan,,policy": it must name some of plan, apply, task, with commas between them',
+  ])
+})
+
 test('a switch needs no value', () => {
   expect(settingsOf(NEEDED, '--single', '--log-json').settings).toMatchObject({ single: true, 'log-json': true })
 })
@@ -84,7 +92,9 @@ test.for([
     ['--accept', 'plan,lunch'],
     '--accept "plan,lunch": it must name some of plan, apply, task, with commas between them',
   ],
-  [['--accept', ','], '--accept ",": it must name at least one of plan, apply, task'],
+  [['--accept', ','], '--accept ",": it must name some of plan, apply, task, with commas between them'],
+  [['--accept', 'plan,,apply'], '--accept "plan,,apply": it must name some of plan, apply, task'],
+  [['--accept', 'plan,'], '--accept "plan,": it must name some of plan, apply, task'],
   [['--url', 'ftp://x'], '--url "ftp://x": it must be an address such as https://groundstate.example.com'],
   [['--url', 'https://me:pw@x'], 'it must be an address'],
   [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],

@@ -80,13 +80,11 @@ export const AGENT_SETTINGS = {
     shown: 'plan,apply,task',
     schema: z
       .string()
-      .transform((text) => [...new Set(text.split(',').map((word) => word.trim()))].filter((word) => word !== ''))
+      .transform((text) => [...new Set(text.split(',').map((word) => word.trim()))])
       .pipe(
-        z
-          .array(
-            z.enum(WORK_KINDS, { error: `it must name some of ${WORK_KINDS.join(', ')}, with commas between them` }),
-          )
-          .min(1, `it must name at least one of ${WORK_KINDS.join(', ')}`),
+        z.array(
+          z.enum(WORK_KINDS, { error: `it must name some of ${WORK_KINDS.join(', ')}, with commas between them` }),
+        ),
       )
       .default([...WORK_KINDS]),
   },
@@ -261,8 +259,10 @@ export function readAgentSettings(args: readonly string[], env: NodeJS.ProcessEn
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error))
   }
-  const caFile = values['ca-file']
-  if (typeof caFile === 'string') problems.push(...authorityProblems(caFile))
+  for (const name of ['ca-file', 'engine-key-file'] as const) {
+    const file = values[name]
+    if (typeof file === 'string') problems.push(...fileProblems(name, file))
+  }
   return problems.length > 0 ? { problems } : { settings: values as AgentSettings, notes }
 }
 
@@ -290,6 +290,7 @@ function find(name: string, { flags, env }: Sources): Given | undefined {
 function relaxed(name: string, { text, source, foreign }: Given, notes: string[]): string {
   if (name !== 'accept' || !foreign) return text
   const words = text.split(',').map((word) => word.trim())
+  if (words.includes('')) return text
   const known = words.filter((word) => WORK_KINDS.some((kind) => kind === word))
   const unknown = words.filter((word) => !known.includes(word))
   if (known.length === 0 || unknown.length === 0) return text
@@ -366,10 +367,15 @@ function contentOf(name: Name, file: string): string {
   }
 }
 
-function authorityProblems(file: string): string[] {
+const FORMATS = {
+  'ca-file': { begin: '-----BEGIN CERTIFICATE-----', what: 'certificate in the PEM format' },
+  'engine-key-file': { begin: '-----BEGIN PGP PUBLIC KEY BLOCK-----', what: 'PGP public key in the armored format' },
+} as const satisfies Partial<Record<Name, { begin: string; what: string }>>
+
+function fileProblems(name: keyof typeof FORMATS, file: string): string[] {
+  const { begin, what } = FORMATS[name]
   try {
-    const isPem = contentOf('ca-file', file).includes('-----BEGIN CERTIFICATE-----')
-    return isPem ? [] : [`--ca-file ${file}: it holds no certificate in the PEM format`]
+    return contentOf(name, file).includes(begin) ? [] : [`--${name} ${file}: it holds no ${what}`]
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)]
   }

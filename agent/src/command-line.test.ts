@@ -83,6 +83,8 @@ test('a signal ends an agent that has not reached its server yet', async () => {
 test.each([
   [['--ca-file', '/nope'], '--ca-file /nope: there is no such file'],
   [['--ca-file', BIN], 'it holds no certificate in the PEM format'],
+  [['--engine-key-file', '/nope'], '--engine-key-file /nope: there is no such file'],
+  [['--engine-key-file', BIN], 'it holds no PGP public key in the armored format'],
   [['--token-file', '/'], '--token-file /: it is a folder'],
 ])('with %s it says what is wrong', async (args, problem) => {
   const agent = spawn(process.execPath, [BIN, '--url', 'http://127.0.0.1:9', ...args], {
