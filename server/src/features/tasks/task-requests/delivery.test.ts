@@ -105,6 +105,26 @@ test('a request that no agent takes fails after thirty seconds, says why, and is
   expect(second.attributes).toMatchObject({ 'agent-name': 'spare', error: null })
 })
 
+test('a request is not called waiting for busy agents when they take run tasks no more', async () => {
+  const { setting, agent, id } = await setUp()
+  const body = {
+    agentId: agent.id,
+    name: 'rack',
+    version: '1.0.0',
+    os: 'linux',
+    arch: 'x64',
+    accepts: ['plan', 'apply'],
+  }
+  await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: agent.token, body })
+  await eventually(async () => (await queued(id)) === 1)
+
+  app.clock.advance(31_000)
+  const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
+  await (await takeTask(await createPoolAgent(app, setting, 'spare'))).answer()
+
+  expect(row.attributes.error).toContain('none that takes run tasks is online')
+})
+
 test('without an agent the result ends at its deadline, and says why', async () => {
   const { setting, agent, id, run } = await setUp()
   await app.request({ method: 'POST', url: `/api/agent/v1/agents/${agent.id}/deregister`, token: agent.token })

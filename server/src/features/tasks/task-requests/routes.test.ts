@@ -1,7 +1,7 @@
-import { AGENT_API } from '@groundstate/contract/agent'
+import { AGENT_API, type WorkKind } from '@groundstate/contract/agent'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { hmac } from '../../../testing/receiver.ts'
 import { createTask, eventually, postTask, startDeliveries, type TaskSetting } from '../../../testing/task-runs.ts'
 import { createPool } from '../../agents/agent-pools/testing/pools.ts'
@@ -12,6 +12,7 @@ import {
   createPoolSetting,
   createPoolTask,
   poolRelation,
+  type PoolSetting,
   takeTask,
 } from './testing/pool-tasks.ts'
 
@@ -27,6 +28,12 @@ async function patchTask(
 ) {
   const body = { data: { type: 'tasks', attributes, relationships } }
   return app.request({ method: 'PATCH', url: `/api/v2/tasks/${id}`, token: setting.user.token, body })
+}
+
+async function registerAgain({ poolToken }: PoolSetting, { id }: FakeAgent, accepts: readonly WorkKind[]) {
+  const body = { agentId: id, name: 'rack', version: '1.0.0', os: 'linux', arch: 'x64', accepts }
+  const response = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: poolToken, body })
+  expect(response.json().agentId).toBe(id)
 }
 
 describe('a task with an agent pool', () => {
@@ -80,6 +87,18 @@ describe('a task with an agent pool', () => {
         source: { pointer: '/data/relationships/agent-pool/data/id' },
       })
     }
+  })
+
+  test('is refused at once when the only agent has registered again without run tasks', async () => {
+    const setting = await createPoolSetting(app)
+    const agent = await createPoolAgent(app, setting)
+    await agent.claimTask()
+
+    await registerAgain(setting, agent, ['plan', 'apply'])
+    const response = await postTask(app, setting, { url: INSIDE }, poolRelation(setting.poolId))
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].detail).toContain('that takes run tasks is online')
   })
 
   test.each(['ftp://10.1.2.3/', 'http://user:secret@10.1.2.3/', 'http://169.254.169.254/latest', 'nonsense'])(
@@ -240,7 +259,11 @@ describe('a change of the pool', () => {
       token: setting.user.token,
       body: { data: { type: 'authentication-tokens', attributes: { description: 'attic' } } },
     })
-    const newcomer = await createFakeAgent(app, { token: token.json().data.attributes.token, name: 'beam' })
+    const newcomer = await createFakeAgent(app, {
+      token: token.json().data.attributes.token,
+      name: 'beam',
+      accepts: ['task'],
+    })
     await newcomer.claimTask()
     const changed = patchTask(setting, task, { relationships: poolRelation(other.id) })
     await answerVerification(newcomer)

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
+import { onlineSince } from '../../agents/agents/status.ts'
 import { claimedSince } from './online.ts'
 import * as store from './store.ts'
 import { openAnswer, sealRequest, SLACK_MS, type TaskPool } from './task-request.ts'
@@ -24,7 +25,8 @@ type Way = {
 
 /** Whether an agent is online that sends the requests of run tasks of the pool. */
 export async function hasTaskAgent(ctx: Ctx, pool: TaskPool) {
-  return store.hasTaskAgent(ctx.db, pool.id, claimedSince(ctx.now()))
+  const now = ctx.now()
+  return store.hasTaskAgent(ctx.db, pool.id, { claimedAfter: claimedSince(now), pingedAfter: onlineSince(now) })
 }
 
 /**

@@ -136,15 +136,24 @@ export async function noteClaims(db: Db, agentIds: readonly string[], now: Date)
      where task_claims.claimed_at <= ${new Date(now.getTime() - NOTE_MS)}`.execute(db)
 }
 
-/** Whether an agent of the pool has asked for requests of run tasks since then, and has not said goodbye. */
-export async function hasTaskAgent(db: Db, poolId: string, since: Date) {
+/**
+ * Whether an agent of the pool that accepts run tasks has asked for their requests after `claimedAfter`, showed a sign of life
+ * after `pingedAfter`, and has not said goodbye. One that has asked before may have registered again without run tasks.
+ */
+export async function hasTaskAgent(
+  db: Db,
+  poolId: string,
+  { claimedAfter, pingedAfter }: { claimedAfter: Date; pingedAfter: Date },
+) {
   const row = await db
     .selectFrom('task_claims as c')
     .innerJoin('agents as a', 'a.id', 'c.agent_id')
     .select('a.id')
     .where('c.agent_pool_id', '=', poolId)
-    .where('c.claimed_at', '>', since)
+    .where('c.claimed_at', '>', claimedAfter)
+    .where('a.last_ping_at', '>', pingedAfter)
     .where('a.exited_at', 'is', null)
+    .where(sql<boolean>`'task' = any(a.accepts)`)
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

@@ -1,3 +1,4 @@
+import { WORK_KINDS } from '@groundstate/contract/agent'
 import type { Stage } from '@groundstate/contract/run-tasks'
 import type { TestApp } from '../../../../testing/app.ts'
 import { createFakeAgent, type FakeAgent } from '../../../../testing/fake-agent.ts'
@@ -19,9 +20,9 @@ export async function createPoolSetting(app: TestApp): Promise<PoolSetting> {
   return { ...setting, poolId: pool.id, poolName: 'cellar', poolToken: token.attributes.token }
 }
 
-/** An agent of the pool. */
+/** An agent of the pool that takes all kinds of work. */
 export async function createPoolAgent(app: TestApp, { poolToken }: PoolSetting, name = 'rack'): Promise<FakeAgent> {
-  return createFakeAgent(app, { token: poolToken, name })
+  return createFakeAgent(app, { token: poolToken, name, accepts: WORK_KINDS })
 }
 
 /** Takes the verification request of a task, and reports 200. */
