@@ -7,6 +7,7 @@ import { requireAgentPool } from './access.ts'
 import { agentPoolAudit } from './audit.ts'
 import * as store from './store.ts'
 import { listTokenIds } from './token-store.ts'
+import { describeUsage } from './usage.ts'
 
 /** Throws `conflict` while the pool is in use: runs would wait for its agents for ever. */
 export async function deleteAgentPool(ctx: Ctx, id: string) {
@@ -14,8 +15,8 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
   const event = agentPoolAudit({ id, organizationId: pool.organization_key }, 'destroy', { name: pool.name })
   try {
     await audited(ctx, event, async (ctx) => {
-      const users = await store.listPoolUsage(ctx.db, ctx.actor, id)
-      if (users.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${users.join(', ')}`)
+      const usage = await store.listPoolUsage(ctx.db, ctx.actor, id)
+      if (usage.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${describeUsage(usage)}`)
       await endAgentSessions(ctx, await listTokenIds(ctx.db, id))
       await store.deleteAgentPool(ctx.db, id)
     })

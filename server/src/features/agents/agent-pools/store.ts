@@ -5,6 +5,7 @@ import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { PoolUsage } from './usage.ts'
 
 /** A pool with its organization, and the workspaces and projects of it that the actor sees. */
 export type AgentPoolRow = Awaited<ReturnType<typeof listAgentPools>>['rows'][number]
@@ -138,23 +139,29 @@ export async function replaceProjects(
             select ${poolId}, id from unnest(${ids}::text[]) id on conflict do nothing`.execute(tx)
 }
 
+/** So many of what uses a pool are named, of each kind. */
+const NAMED = 5
+
 /**
- * What needs the agents of the pool: workspaces, projects, the organization itself, run tasks, and unfinished runs. Those that the
- * actor may not see are not named.
+ * What needs the agents of the pool, by kind: workspaces, projects, the organization itself, run tasks, and unfinished runs. Those
+ * that the actor may not see are only counted.
  */
 export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
-  const { rows } = await sql<{ name: string }>`
-    select case when ${visibleWorkspace(actor)} then 'the workspace ' || w.name else 'a workspace that you may not see' end as name
-      from workspaces w where w.agent_pool_id = ${poolId}
-    union all select case when ${visibleProject(actor)} then 'the project ' || p.name else 'a project that you may not see' end
-      from projects p where p.default_agent_pool_id = ${poolId}
-    union all select 'the organization ' || name from organizations where default_agent_pool_id = ${poolId}
-    union all select 'the run task ' || name from tasks where agent_pool_id = ${poolId}
-    union all select case when ${visibleWorkspace(actor)} then 'the run ' || r.id else 'a run that you may not see' end
-      from runs r join workspaces w on w.id = r.workspace_id
-      where r.organization_id = (select organization_id from agent_pools where id = ${poolId})
-        and r.agent_pool_id = ${poolId} and r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
-          'canceled', 'force_canceled', 'errored')
-    limit 5`.execute(db)
-  return rows.map((row) => row.name)
+  const { rows } = await sql<PoolUsage>`
+    select kind, coalesce((array_agg(name order by name) filter (where is_seen))[:${sql.lit(NAMED)}], '{}') as names,
+           count(*) filter (where is_seen) as seen, count(*) filter (where not is_seen) as hidden
+      from (
+        select 1 as place, 'workspace' as kind, w.name, ${visibleWorkspace(actor)} as is_seen
+          from workspaces w where w.agent_pool_id = ${poolId}
+        union all select 2, 'project', p.name, ${visibleProject(actor)}
+          from projects p where p.default_agent_pool_id = ${poolId}
+        union all select 3, 'organization', name, true from organizations where default_agent_pool_id = ${poolId}
+        union all select 4, 'run task', name, true from tasks where agent_pool_id = ${poolId}
+        union all select 5, 'run', r.id, ${visibleWorkspace(actor)}
+          from runs r join workspaces w on w.id = r.workspace_id
+          where r.organization_id = (select organization_id from agent_pools where id = ${poolId})
+            and r.agent_pool_id = ${poolId} and r.status not in ('planned_and_finished', 'planned_and_saved', 'applied',
+              'discarded', 'canceled', 'force_canceled', 'errored')) used
+     group by place, kind order by place`.execute(db)
+  return rows
 }

@@ -1,6 +1,7 @@
 import { AGENT_API, type WorkKind } from '@groundstate/contract/agent'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { hmac } from '../../../testing/receiver.ts'
 import { createTask, eventually, postTask, startDeliveries, type TaskSetting } from '../../../testing/task-runs.ts'
@@ -177,6 +178,23 @@ describe('a task with an agent pool', () => {
     expect(refused.status).toBe(409)
     expect(refused.json().errors[0].detail).toBe('the agent pool cellar is used by the run task scan')
     expect((await remove()).status).toBe(204)
+  })
+
+  test('is named beside the workspaces that use the pool, which are in order and counted', async () => {
+    const setting = await createPoolSetting(app)
+    const agent = await createPoolAgent(app, setting)
+    await createPoolTask(app, setting, { agent, name: 'scan' })
+    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': setting.poolId }
+    for (const name of ['g', 'b', 'd', 'a', 'f', 'c', 'e'])
+      await createWorkspace(app, { organization: setting.organization, name, attributes })
+
+    const url = `/api/v2/agent-pools/${setting.poolId}`
+    const refused = await app.request({ method: 'DELETE', url, token: setting.user.token })
+
+    expect(refused.status).toBe(409)
+    expect(refused.json().errors[0].detail).toBe(
+      'the agent pool cellar is used by the workspaces a, b, c, d, e and 2 more, and the run task scan',
+    )
   })
 
   test('can be tested through the pool, with the whole exchange', async () => {
