@@ -91,6 +91,7 @@ const VERBS: ReadonlySet<string> = new Set([
   'upload',
   'verify',
   'wait',
+  'wake',
 ])
 
 /** The kind of a feature's file, by its name without the extension. */

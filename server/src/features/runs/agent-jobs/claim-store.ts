@@ -1,5 +1,7 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { publishing } from '../../../signals.ts'
+import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
 import { isPoolOpenTo } from '../../organizations/organizations/store.ts'
 import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
 import { QUEUE_CLASS } from '../runs/new-job.ts'
@@ -38,6 +40,13 @@ export async function listPoolsWithJobs(db: Db, poolIds: readonly string[]): Pro
       and exists (select from agent_jobs j where j.agent_pool_id = p.id and j.status = 'queued')
       and ${poolHasRoom('p')}`.execute(db)
   return rows.map(({ id }) => id)
+}
+
+/** Publishes all pools in which jobs of the organization may be queued. */
+export async function publishPools(tx: Tx, organizationId: string) {
+  const pools = sql<{ topic: string }>`select 'pool:' || id as topic from agent_pools
+    where organization_id = ${organizationId} or id = ${BUILT_IN_POOL_ID}`
+  await publishing([], pools).execute(tx)
 }
 
 /** Those of the agents that a queued job of the pool is reserved for. */

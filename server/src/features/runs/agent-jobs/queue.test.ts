@@ -293,6 +293,19 @@ describe('the limit of an organization', () => {
     await limit(setting.organization, null)
   })
 
+  test('wakes the agents of all its pools when it is raised or lifted', async () => {
+    const { setting, poolId } = await createPoolSetting()
+
+    for (const value of [1, 2, null]) {
+      using builtIn = app.signals.subscribe('pool:apool-builtin')
+      using own = app.signals.subscribe(`pool:${poolId}`)
+      await limit(setting.organization, value)
+
+      expect(await builtIn.next({ timeoutMs: 5000 })).toBe(true)
+      expect(await own.next({ timeoutMs: 5000 })).toBe(true)
+    }
+  })
+
   test('is shown beside the load, and set by site administrators only', async () => {
     const setting = await createRunSetting(app)
     const url = `/api/v2/organizations/${setting.organization}/capacity`
@@ -325,6 +338,22 @@ describe('the limit of a pool', () => {
     const next = rack.claim({ waitMs: 5000 })
     await job.finish({ hasChanges: false })
     expect((await next)?.runId).toBe(second)
+  })
+
+  test('wakes the agents of the pool when it is raised or lifted', async () => {
+    const { setting, poolId } = await createPoolSetting({ 'max-concurrent-jobs': 1 })
+
+    for (const value of [2, null]) {
+      using pool = app.signals.subscribe(`pool:${poolId}`)
+      await app.request({
+        method: 'PATCH',
+        url: `/api/v2/agent-pools/${poolId}`,
+        token: setting.user.token,
+        body: { data: { type: 'agent-pools', attributes: { 'max-concurrent-jobs': value } } },
+      })
+
+      expect(await pool.next({ timeoutMs: 5000 })).toBe(true)
+    }
   })
 
   test('is changed and lifted by whoever manages the pool', async () => {

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { invalid } from '../../../errors.ts'
+import { wakePools } from '../../runs/agent-jobs/wake-pools.ts'
 import { requireSiteOrganization } from './access.ts'
 import { FEATURE_SETS } from './feature-sets.ts'
 import * as store from './store.ts'
@@ -25,11 +26,12 @@ export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
 async function change(ctx: Ctx, id: string, changes: Changes) {
   const { plan, 'run-concurrency': limit } = changes
   const event = { organizationId: id, action: 'update', resource: { type: 'organization', id }, meta: { changes } }
-  return audited(ctx, event, (ctx) =>
-    store.updateSiteOrganization(ctx.db, id, {
+  return audited(ctx, event, async (ctx) => {
+    if (limit !== undefined) await wakePools(ctx, id)
+    return store.updateSiteOrganization(ctx.db, id, {
       ...(plan !== undefined && { plan }),
       ...(limit !== undefined && { run_concurrency: limit }),
       updated_at: ctx.now(),
-    }),
-  )
+    })
+  })
 }
