@@ -2,7 +2,20 @@ import { z } from 'zod'
 
 /** A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. */
 export function toOne(type: string) {
-  return z.object({ data: z.object({ type: z.literal(type), id: z.string().min(1) }) })
+  const form = `{"data": {"type": "${type}", "id": "…"}}`
+  return z.object(
+    { data: z.object({ type: z.literal(type), id: z.string().min(1) }) },
+    { error: ({ input }) => (input === undefined ? `it must be ${form}` : undefined) },
+  )
+}
+
+/** A name that is refused where it would be dropped as unknown: people who send it believe that it does something. */
+export function misplaced(detail: string) {
+  return z
+    .unknown()
+    .optional()
+    .refine((value) => value === undefined, detail)
+    .describe(`refused: ${detail}`)
 }
 
 /** As `toOne`, and accepts `{"data": null}` for none. */

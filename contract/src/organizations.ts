@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasOne, linksToMany, linksToOne, resource, timestamp, type Written } from './answers.ts'
-import { requestBody } from './json-api.ts'
+import { misplaced, requestBody } from './json-api.ts'
 import { organizationPlan } from './users.ts'
 
 export const executionMode = z.enum(['remote', 'local', 'agent'])
@@ -22,6 +22,10 @@ export const AUTH_POLICIES = ['password', 'two_factor_mandatory'] as const
 /** The largest value that the database can store. */
 const minutes = z.int().min(1).max(2_147_483_647)
 
+function setByAdmins(name: string) {
+  return misplaced(`${name} is set by site administrators, with PATCH /admin/organizations/:name`)
+}
+
 const attributes = z.object({
   name: resourceName('Name'),
   email: z.email(),
@@ -36,6 +40,8 @@ const attributes = z.object({
   'speculative-plan-management-enabled': z.boolean().optional(),
   'owners-team-saml-role-id': z.string().nullish(),
   'default-execution-mode': executionMode.optional(),
+  plan: setByAdmins('plan'),
+  'run-concurrency': setByAdmins('run-concurrency'),
 })
 
 const relationships = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
-import { requestBody, toOne } from './json-api.ts'
+import { misplaced, requestBody, toOne } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
@@ -43,6 +43,9 @@ const taskAttributes = z.object({
     .regex(/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/, 'it must be one or more certificates in PEM')
     .or(z.literal(''))
     .nullish(),
+  'agent-pool-id': misplaced(
+    'agent-pool-id is no attribute of a run task: name the pool as the relationship agent-pool',
+  ),
 })
 const taskRelationships = z.object({
   'agent-pool': z
@@ -166,7 +169,7 @@ export const taskSchema = resource(
     relationships: {
       organization: hasOne('organizations'),
       'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
-      'agent-pool': hasOne('agent-pools').describe('stored for clients: the server itself sends the requests'),
+      'agent-pool': hasOne('agent-pools').describe('its agents send the requests; the server does without one'),
     },
     links: { self: z.string() },
   },

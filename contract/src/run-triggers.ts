@@ -7,7 +7,7 @@ import { RUN_STATUS } from './runs.ts'
 export const createRunTriggerBody = z.object({
   data: z.object({
     type: z.literal('run-triggers').optional(),
-    relationships: z.object({ sourceable: toOne('workspaces') }),
+    relationships: z.preprocess((value) => value ?? {}, z.object({ sourceable: toOne('workspaces') })),
   }),
 })
 

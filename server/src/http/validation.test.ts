@@ -103,6 +103,27 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
     ],
   ],
   [
+    'the relationship that is missing, and what it must be',
+    () => [`/workspaces/${workspace.id}/run-triggers`, { data: { type: 'run-triggers' } }],
+    ['sourceable is missing: it must be {"data": {"type": "workspaces", "id": "…"}}', '/data/relationships/sourceable'],
+  ],
+  [
+    'one limit of a number, the nearest',
+    () => [`${organizationUrl}/agent-pools`, data('agent-pools', { name: 'x', 'max-concurrent-jobs': 1e99 })],
+    ['max-concurrent-jobs is 1e+99, it must be at most 100000', attribute('max-concurrent-jobs')],
+  ],
+  [
+    'the relationship in place of an attribute that is not one',
+    () => [
+      `${organizationUrl}/tasks`,
+      data('tasks', { name: 'x', url: 'https://x.test', category: 'task', 'agent-pool-id': 'apool-1' }),
+    ],
+    [
+      'agent-pool-id is no attribute of a run task: name the pool as the relationship agent-pool',
+      attribute('agent-pool-id'),
+    ],
+  ],
+  [
     'the agent pool that is needed',
     () => [
       `${organizationUrl}/projects`,
@@ -143,6 +164,23 @@ test.each<[schema: z.ZodType, given: unknown, rule: string]>([
   const parse = () => parseBody(z.object({ field: schema }), { field: given })
 
   expect(parse).toThrow(`field is ${JSON.stringify(given)}, ${rule}`)
+})
+
+test.each(['plan', 'run-concurrency'])('an organization is told where its %s is set', async (name) => {
+  const response = await app.request({
+    method: 'PATCH',
+    url: `/api/v2${organizationUrl}`,
+    token: owner.token,
+    body: data('organizations', { [name]: 1 }),
+  })
+
+  expect(response.status).toBe(422)
+  expect(response.json().errors).toMatchObject([
+    {
+      detail: `${name} is set by site administrators, with PATCH /admin/organizations/:name`,
+      source: { pointer: attribute(name) },
+    },
+  ])
 })
 
 test('an answer repeats no password', async () => {

@@ -7,8 +7,18 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   if (result.success) return result.data
   throw new AppError(
     'invalid',
-    result.error.issues.slice(0, MAX_PARTS).flatMap((issue) => parts(issue, [])),
+    withoutWiderLimits(result.error.issues)
+      .slice(0, MAX_PARTS)
+      .flatMap((issue) => parts(issue, [])),
   )
+}
+
+/** Whole numbers have a limit of their own, which says nothing beside the schema's. */
+function withoutWiderLimits(issues: readonly z.core.$ZodIssue[]) {
+  return issues.filter(({ code, path }, index) => {
+    if (code !== 'too_big' && code !== 'too_small') return true
+    return !issues.slice(index + 1).some((later) => later.code === code && later.path.join('/') === path.join('/'))
+  })
 }
 
 /** Limits the errors in one answer, since a long list could have thousands. */
@@ -41,9 +51,9 @@ const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 function detail(issue: z.core.$ZodIssue, name: string) {
   const given = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
-    return issue.input === undefined
-      ? `${name} is missing`
-      : `${name} is ${given}, it must be ${article(issue.expected)}`
+    if (issue.input !== undefined) return `${name} is ${given}, it must be ${article(issue.expected)}`
+    // The words of the schema, if it has its own.
+    return issue.message.startsWith('Invalid input') ? `${name} is missing` : `${name} is missing: ${issue.message}`
   }
   if (issue.code === 'invalid_value') {
     const values = issue.values.map((value) => JSON.stringify(value)).join(', ')

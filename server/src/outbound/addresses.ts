@@ -3,6 +3,15 @@ import ipaddr from 'ipaddr.js'
 /** Whether requests may also go to private and loopback addresses. */
 export type AddressRule = { allowPrivate: boolean }
 
+/** What the other ranges are called. */
+const SPECIAL: Readonly<Record<string, string>> = {
+  linkLocal: 'a link-local address',
+  multicast: 'a multicast address',
+  broadcast: 'a broadcast address',
+  unspecified: 'the address of no host',
+  reserved: 'a reserved address',
+}
+
 /** The ranges of private networks and of this machine. */
 const PRIVATE = new Set<string>(['private', 'uniqueLocal', 'loopback', 'carrierGradeNat'])
 
@@ -18,5 +27,5 @@ export function addressProblem(address: string, rule: AddressRule): string | und
     if (rule.allowPrivate) return undefined
     return `${address} is a ${range === 'loopback' ? 'loopback' : 'private'} address, which this server may not call: GROUNDSTATE_ALLOW_PRIVATE_URLS=true allows it`
   }
-  return `${address} is not an address that requests may go to (${range})`
+  return `${address} is ${SPECIAL[range] ?? 'an address for special use'}, and no request may go there`
 }

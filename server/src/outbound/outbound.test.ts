@@ -181,7 +181,7 @@ describe('the name of a receiver', () => {
 
     const { error } = await outbound({ resolve: answering(['127.0.0.1', '169.254.169.254']) }).post({ ...request, url })
 
-    expect(error).toContain('169.254.169.254 is not an address that requests may go to')
+    expect(error).toContain('169.254.169.254 is a link-local address, and no request may go there')
   })
 })
 

@@ -296,7 +296,7 @@ describe('a body is refused', () => {
   test.each([
     ['no body', '', ''],
     ['no data', {}, '/data'],
-    ['no relationships', { data: { type: 'run-triggers' } }, '/data/relationships'],
+    ['no relationships', { data: { type: 'run-triggers' } }, '/data/relationships/sourceable'],
     ['no source', { data: { relationships: {} } }, '/data/relationships/sourceable'],
     ['no id', source({ type: 'workspaces' }), SOURCE],
     ['an empty id', source({ type: 'workspaces', id: '' }), SOURCE],
