@@ -18,7 +18,7 @@ export async function requirePoolFor(
   const pool = await store.findPoolFor(ctx.db, workspace, poolId)
   if (!pool) throw noPool(poolId, pointer)
   if (!pool.is_open)
-    throw invalid(`the agent pool ${poolId} is not for this workspace: its scope must allow it first`, pointer)
+    throw invalid(`the agent pool ${pool.name} is not for this workspace: its scope must allow it first`, pointer)
 }
 
 function noPool(poolId: string, pointer: string | undefined) {

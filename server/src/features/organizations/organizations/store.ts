@@ -138,6 +138,7 @@ export async function findPoolFor(
 ) {
   return db
     .selectFrom('agent_pools as p')
+    .select('p.name')
     .select(isPoolOpenTo('p', { workspaceId: sql`${workspaceId ?? null}`, projectId: sql`${projectId}` }).as('is_open'))
     .where('p.id', '=', poolId)
     .where('p.organization_id', '=', organizationId)

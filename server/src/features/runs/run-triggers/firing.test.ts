@@ -4,6 +4,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, addWorkspace, createRun, readRun, type RunSetting, runStatus } from '../../../testing/runs.ts'
+import { createPool } from '../../agents/agent-pools/testing/pools.ts'
 import { fireOverdue, fireTriggers } from './fire.ts'
 import {
   applyRun,
@@ -227,6 +228,18 @@ describe('a firing that can start no run is skipped, and says why:', () => {
     await connect(app, network, local)
 
     expect(await skipped(local)).toContain('execution mode local')
+  })
+
+  test('the agent pool is no longer for the workspace', async () => {
+    const pool = await createPool(app, { user, organization }, { name: 'cellar' })
+    const inside = await add({ 'execution-mode': 'agent', 'agent-pool-id': pool.id })
+    await connect(app, network, inside)
+    const body = { data: { type: 'agent-pools', attributes: { 'organization-scoped': false } } }
+    await app.request({ method: 'PATCH', url: `/api/v2/agent-pools/${pool.id}`, token: user.token, body })
+
+    expect(await skipped(inside)).toContain(
+      'the agent pool cellar is not for this workspace: its scope must allow it first',
+    )
   })
 
   test('the workspace was deleted meanwhile', async () => {
