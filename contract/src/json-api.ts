@@ -11,11 +11,7 @@ export function toOne(type: string) {
 
 /** A name that is refused where it would be dropped as unknown: people who send it believe that it does something. */
 export function misplaced(detail: string) {
-  return z
-    .unknown()
-    .optional()
-    .refine((value) => value === undefined, detail)
-    .describe(`refused: ${detail}`)
+  return z.never(detail).optional().describe(`refused: ${detail}`)
 }
 
 /** As `toOne`, and accepts `{"data": null}` for none. */

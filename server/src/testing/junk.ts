@@ -162,7 +162,9 @@ function sample(schema: JsonSchema, flavour: Flavour, ids: Ids, key = ''): unkno
   if ('const' in schema) return schema['const']
   if (schema.enum) return schema.enum.at(flavour === 'plain' ? 0 : -1)
   if (schema.properties) {
-    const entries = Object.entries(schema.properties).map(([name, inner]) => [name, sample(inner, flavour, ids, name)])
+    // A name that takes nothing is refused with whatever it has.
+    const taken = Object.entries(schema.properties).filter(([, inner]) => inner.not === undefined)
+    const entries = taken.map(([name, inner]) => [name, sample(inner, flavour, ids, name)])
     const object = Object.fromEntries(entries)
     if (typeof object.id === 'string' && typeof object.type === 'string') object.id = ids[object.type] ?? object.id
     return object
