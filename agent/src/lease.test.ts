@@ -40,12 +40,12 @@ async function startProxy(server: ProtocolServer, hangs: (incoming: IncomingMess
 }
 
 test.each([
-  [0, 700],
-  [1000, 700],
-])('a lease of 2 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
+  [0, 1000],
+  [2300, 1000],
+])('a lease of 4 s survives a cut after %d ms for %d ms', { timeout: 20_000 }, async (after, length) => {
   const server = await startServer()
   const proxy = await startProxy(server)
-  const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 2000 })
+  const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 4000 })
   const connection = openConnection(proxy.url, undefined, () => {})
   const said: string[] = []
   const events = {
@@ -55,7 +55,7 @@ test.each([
   }
 
   {
-    await using _ = holdLease(jobClient(connection, { id, token: 'job-token-1' }), { leaseMs: 2000 }, events)
+    await using _ = holdLease(jobClient(connection, { id, token: 'job-token-1' }), { leaseMs: 4000 }, events)
     await delay(after)
     proxy.cut(true)
     await delay(length)
