@@ -72,7 +72,7 @@ test('a receipt that was answered late counts from when it was sent, as every he
   const client = {
     async heartbeat(holdMs: number, _: string, { signal }: { signal: AbortSignal }) {
       beats += 1
-      await delay(beats === 1 ? 1000 : holdMs, undefined, { signal })
+      await delay(beats === 1 ? 1200 : holdMs, undefined, { signal })
       return 'continue'
     },
   } as unknown as JobClient
@@ -80,9 +80,9 @@ test('a receipt that was answered late counts from when it was sent, as every he
   const events = { onCommand() {}, onCutOff: (why: string) => said.push(why), onLost() {} }
 
   {
-    await using lease = holdLease(client, { leaseMs: 1200 }, events)
+    await using lease = holdLease(client, { leaseMs: 2000 }, events)
     await lease.received
-    await delay(800)
+    await delay(1200)
   }
 
   expect(said).toEqual([])
