@@ -6,21 +6,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   configuration,
   describeWithTerraform,
+  pidIn,
   startAgent,
   startServer,
+  startSlowApply,
   temporaryFolder,
 } from './testing/agent-fixture.ts'
 import { processIsAlive } from './testing/processes.ts'
 import { AGENT_TOKEN, type ProtocolServer } from './testing/protocol-server.ts'
-
-/** Stores one resource, then waits in a second one. */
-const SLOW = configuration(`
-resource "terraform_data" "first" {}
-resource "terraform_data" "slow" {
-  depends_on = [terraform_data.first]
-  provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
-}
-`)
 
 /** An agent as a process of its own. */
 function spawnAgent(server: ProtocolServer, workDir: string, env: Record<string, string> = {}): ChildProcess {
@@ -36,13 +29,6 @@ function spawnAgent(server: ProtocolServer, workDir: string, env: Record<string,
   })
   onTestFinished(() => void agent.kill('SIGKILL'))
   return agent
-}
-
-async function startSlowApply(server: ProtocolServer, job: { leaseMs?: number } = {}) {
-  await server.submit({ runId: 'run-a', configuration: SLOW }).finished
-  const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: SLOW, ...job })
-  await apply.logged(/pid=\d/)
-  return { apply, pid: pidIn(apply.log()) }
 }
 
 /** An engine whose plan and apply take long. The apply heeds an interrupt, and leaves a state that it could not store. */
@@ -69,8 +55,6 @@ async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; g
   await apply.logged(/pid=\d/)
   return { apply, pid: pidIn(apply.log()) }
 }
-
-const pidIn = (log: string) => Number(/pid=(\d+)/.exec(log)?.[1])
 
 async function kill(agent: ChildProcess) {
   agent.kill('SIGKILL')

@@ -4,21 +4,13 @@ import { expect, test } from 'vitest'
 import {
   configuration,
   describeWithTerraform,
+  pidIn,
   startAgent,
   startServer,
+  startSlowApply,
   temporaryFolder,
 } from './testing/agent-fixture.ts'
 import { parentOf, processIsAlive } from './testing/processes.ts'
-
-/** Stores one resource, then waits in a second one whose shell says its process id. */
-const SLOW_APPLY = configuration(`
-resource "terraform_data" "first" {}
-resource "terraform_data" "slow" {
-  depends_on = [terraform_data.first]
-  provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
-}`)
-
-const PID = /pid=(\d+)/
 
 /** An engine that heeds no SIGINT. */
 async function deafEngine(): Promise<string> {
@@ -36,14 +28,10 @@ esac
   return path
 }
 
-async function startSlowApply(job: { graceMs?: number; timeLimitMs?: number; leaseMs?: number } = {}) {
+async function startApply(job: Parameters<typeof startSlowApply>[1] = {}) {
   const server = await startServer()
   const agent = await startAgent(server)
-  await server.submit({ runId: 'run-a', configuration: SLOW_APPLY }).finished
-  const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: SLOW_APPLY, ...job })
-  await apply.logged(/pid=\d/)
-  const pid = Number(PID.exec(apply.log())?.[1])
-  return { server, agent, apply, pid }
+  return { server, agent, ...(await startSlowApply(server, job)) }
 }
 
 async function startDeafPlan(job: { graceMs?: number } = {}) {
@@ -51,13 +39,12 @@ async function startDeafPlan(job: { graceMs?: number } = {}) {
   const agent = await startAgent(server, { enginePath: await deafEngine() })
   const plan = server.submit({ configuration: configuration(''), ...job })
   await plan.logged(/pid=\d/)
-  const pid = Number(PID.exec(plan.log())?.[1])
-  return { server, agent, plan, pid }
+  return { server, agent, plan, pid: pidIn(plan.log()) }
 }
 
 describeWithTerraform('an apply', () => {
   test('whose engine something else killed ends with a log and an error that say so', async () => {
-    const { apply, pid } = await startSlowApply()
+    const { apply, pid } = await startApply()
 
     process.kill(parentOf(pid), 'SIGKILL')
 
@@ -67,7 +54,7 @@ describeWithTerraform('an apply', () => {
   })
 
   test('that is canceled stores the state that it has reached', async () => {
-    const { server, apply, pid } = await startSlowApply()
+    const { server, apply, pid } = await startApply()
 
     apply.command('cancel')
     const applied = await apply.finished
@@ -79,7 +66,7 @@ describeWithTerraform('an apply', () => {
   })
 
   test('that is canceled by force ends at once, with all that it has started', async () => {
-    const { apply, pid } = await startSlowApply()
+    const { apply, pid } = await startApply()
 
     apply.command('force-cancel')
     const applied = await apply.finished
@@ -90,7 +77,7 @@ describeWithTerraform('an apply', () => {
   })
 
   test('that takes longer than its limit is interrupted, and says so', async () => {
-    const { server, apply } = await startSlowApply({ timeLimitMs: 3_000 })
+    const { server, apply } = await startApply({ timeLimitMs: 3_000 })
 
     const applied = await apply.finished
 
@@ -100,7 +87,7 @@ describeWithTerraform('an apply', () => {
   })
 
   test('whose lease is lost is ended', async () => {
-    const { agent, apply, pid } = await startSlowApply()
+    const { agent, apply, pid } = await startApply()
 
     apply.loseLease()
 
@@ -111,7 +98,7 @@ describeWithTerraform('an apply', () => {
   })
 
   test('is ended when the server is away for longer than its lease', async () => {
-    const { server, pid } = await startSlowApply({ leaseMs: 500, graceMs: 500 })
+    const { server, pid } = await startApply({ leaseMs: 500, graceMs: 500 })
 
     await server.pause()
 
@@ -120,7 +107,7 @@ describeWithTerraform('an apply', () => {
   })
 
   test('whose agent must go is interrupted, and its state is stored', async () => {
-    const { server, agent, apply } = await startSlowApply()
+    const { server, agent, apply } = await startApply()
 
     agent.stop()
     agent.forceStop()

@@ -102,3 +102,27 @@ export async function hooksFolder(hooks: Record<string, string>) {
     await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
   return folder
 }
+
+/** Stores one resource, then waits in a second one whose shell says its process id. */
+const SLOW_APPLY = configuration(`
+resource "terraform_data" "first" {}
+resource "terraform_data" "slow" {
+  depends_on = [terraform_data.first]
+  provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
+}`)
+
+/** Submits an apply that waits, and answers it with the process id of what it waits for. */
+export async function startSlowApply(
+  server: ProtocolServer,
+  job: { graceMs?: number; timeLimitMs?: number; leaseMs?: number } = {},
+) {
+  await server.submit({ runId: 'run-a', configuration: SLOW_APPLY }).finished
+  const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: SLOW_APPLY, ...job })
+  await apply.logged(/pid=\d/)
+  return { apply, pid: pidIn(apply.log()) }
+}
+
+/** The process id that a log says. */
+export function pidIn(log: string): number {
+  return Number(/pid=(\d+)/.exec(log)?.[1])
+}

@@ -85,7 +85,7 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
     if (signal.aborted) return undefined
     const desk = deskOf(ctx)
     const pool = poolOf(desk, wish.agent.agent_pool_id)
-    return new Promise<Item | undefined>((resolve, reject) => {
+    const item = await new Promise<Item | undefined>((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
@@ -117,6 +117,10 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
       if (!isEmpty || waitMs < POLL_MS) look(desk, pool)
       void poll(desk)
     })
+    if (item === undefined || !signal.aborted) return item
+    // It came as the claim was given up.
+    await queue.handBack(ctx, item, wish)
+    return undefined
   }
 
   function end(ctx: Ctx, agentId: string) {

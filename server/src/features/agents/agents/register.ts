@@ -14,7 +14,8 @@ type NewAgent = { id: string | undefined; name: string; ip_address: string | nul
 
 /**
  * Registers an agent in the pool of its token. An agent that names its id keeps it, to tell of other facts or when it has started
- * again, and so does one that returns under its name after it has gone. Throws `invalid` when the plan of the organization has no room for another agent.
+ * again, and so does one that returns under its name after it has gone. Throws `invalid` when the plan of the organization has no
+ * room for another agent.
  */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
   const { agentId, starts, engines, ...facts } = input

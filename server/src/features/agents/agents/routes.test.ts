@@ -13,6 +13,17 @@ async function send(token: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', 
   return app.request({ method, url: `/api/v2${path}`, token, ...(data && { body: { data } }) })
 }
 
+/** An agent of a pool that has taken the plan of a workspace in it. */
+async function startPoolPlan() {
+  const setting = await createRunSetting(app)
+  const pool = await createPool(app, setting)
+  const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+  const agent = await createFakeAgent(app, { token })
+  const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+  await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
+  return { setting, agent, token, job: await agent.take() }
+}
+
 describe('agents', () => {
   test('take the jobs of their pool and no others', async () => {
     const setting = await createRunSetting(app)
@@ -273,12 +284,7 @@ describe('agents', () => {
   })
 
   test('show what they work on, and name the run to those who may read it', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-    const agent = await createFakeAgent(app, { token })
-    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
-    const run = await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
+    const { setting, agent, job } = await startPoolPlan()
     const manager = await createUser(app)
     const organization = (await send(setting.user.token, 'GET', `/organizations/${setting.organization}`)).json().data
     await createTeamWithAccess(app, {
@@ -288,10 +294,9 @@ describe('agents', () => {
     })
     const jobs = async (reader: string) =>
       (await send(reader, 'GET', `/agents/${agent.id}`)).json().data.attributes['current-jobs']
-    const job = await agent.take()
     const startedAt = expect.stringMatching(/^\d{4}-/)
 
-    expect(await jobs(setting.user.token)).toEqual([{ kind: 'plan', 'run-id': run, 'started-at': startedAt }])
+    expect(await jobs(setting.user.token)).toEqual([{ kind: 'plan', 'run-id': job.runId, 'started-at': startedAt }])
     expect(await jobs(manager.token)).toEqual([{ kind: 'plan', 'run-id': null, 'started-at': startedAt }])
     await job.finish({ hasChanges: false })
 
@@ -299,13 +304,7 @@ describe('agents', () => {
   })
 
   test('are busy after their goodbye as long as a job of theirs runs', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-    const agent = await createFakeAgent(app, { token })
-    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
-    await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
-    const job = await agent.take()
+    const { setting, agent, token, job } = await startPoolPlan()
     const status = async () =>
       (await send(setting.user.token, 'GET', `/agents/${agent.id}`)).json().data.attributes.status
 
@@ -318,13 +317,7 @@ describe('agents', () => {
   })
 
   test('are not busy with a job whose lease has run out', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-    const agent = await createFakeAgent(app, { token })
-    const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
-    await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
-    await agent.take()
+    const { setting, agent } = await startPoolPlan()
 
     app.clock.advance(3_600_000)
     const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)

@@ -1,4 +1,5 @@
 import type { Ctx } from '../../../app.ts'
+import { unauthorized } from '../../../errors.ts'
 
 export function tokenTopic(tokenId: string) {
   return `agent-token:${tokenId}`
@@ -7,13 +8,23 @@ export function tokenTopic(tokenId: string) {
 /** A claim may take so much longer than it waits, in ms. */
 const CLAIM_SLACK_MS = 10_000
 
-/** Waits until the token of a claim is revoked on any replica, and aborts its signal then; `end` ends the wait. */
-export function waitForRevocation(ctx: Ctx, waitMs: number): { signal: AbortSignal; end: () => void } {
+/**
+ * Lets a claim wait until its client has gone or its token is revoked on any replica: `wait` gets the signal for both. Throws
+ * `unauthorized` for a token that was revoked meanwhile.
+ */
+export async function waitUnlessRevoked<T>(
+  ctx: Ctx,
+  { waitMs, client }: { waitMs: number; client: AbortSignal },
+  wait: (signal: AbortSignal) => Promise<T | undefined>,
+): Promise<T | undefined> {
   const revoked = new AbortController()
   const answered = new AbortController()
   const tokenId = ctx.actor.kind === 'agent' ? ctx.actor.tokenId : ''
   void ctx.signals
     .wait(tokenTopic(tokenId), { timeoutMs: waitMs + CLAIM_SLACK_MS, signal: answered.signal })
     .then((isRevoked) => isRevoked && revoked.abort())
-  return { signal: revoked.signal, end: () => answered.abort() }
+  const found = await wait(AbortSignal.any([client, revoked.signal])).finally(() => answered.abort())
+  // What was found before that is the agent's, and comes to its end.
+  if (found === undefined && revoked.signal.aborted) throw unauthorized('the token of this agent was revoked')
+  return found
 }

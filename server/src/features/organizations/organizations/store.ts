@@ -130,7 +130,10 @@ export function isPoolOpenTo(
     or exists (select from agent_pool_projects s where s.agent_pool_id = ${id} and s.project_id = ${projectId})))`
 }
 
-/** The pool, if it belongs to the organization, and whether its scope lets in a workspace. One that is still to be has its project only. */
+/**
+ * The pool, if it belongs to the organization, and whether its scope lets in a workspace. One that is still to be has its project
+ * only.
+ */
 export async function findPoolFor(
   db: Db,
   { organizationId, workspaceId, projectId }: { organizationId: string; workspaceId?: string; projectId: string },

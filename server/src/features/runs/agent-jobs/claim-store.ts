@@ -5,6 +5,7 @@ import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
 import { isPoolOpenTo } from '../../organizations/organizations/store.ts'
 import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
 import { QUEUE_CLASS } from '../runs/new-job.ts'
+import { poolTopicOf } from '../runs/queued-job-store.ts'
 import type { ClaimingAgent } from './store.ts'
 
 export type JobKind = 'plan' | 'apply'
@@ -44,7 +45,7 @@ export async function listPoolsWithJobs(db: Db, poolIds: readonly string[]): Pro
 
 /** Publishes all pools in which jobs of the organization may be queued. */
 export async function publishPools(tx: Tx, organizationId: string) {
-  const pools = sql<{ topic: string }>`select 'pool:' || id as topic from agent_pools
+  const pools = sql<{ topic: string }>`select ${poolTopicOf(sql.ref('id'))} as topic from agent_pools
     where organization_id = ${organizationId} or id = ${BUILT_IN_POOL_ID}`
   await publishing([], pools).execute(tx)
 }

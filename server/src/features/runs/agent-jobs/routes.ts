@@ -1,12 +1,11 @@
 import { agentJob, AGENT_API, claimBody } from '@groundstate/contract/agent'
 import { finishBody, heartbeatAnswer, type HeartbeatAnswer, heartbeatBody } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../auth/authenticate.ts'
-import { unauthorized } from '../../../errors.ts'
 import { binary, bytes, json, noContent } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
-import { waitForRevocation } from '../../agents/agents/wait-for-revocation.ts'
+import { waitUnlessRevoked } from '../../agents/agents/wait-for-revocation.ts'
 import { openJobConfiguration } from '../configuration-versions/download.ts'
 import { requireAnyJob, requireJob } from './access.ts'
 import { finishJob } from './finish.ts'
@@ -31,13 +30,10 @@ export const agentJobRoutes: Routes = (http) => {
     async (req) => {
       const client = clientSignal(req.raw, req.reply)
       const { waitMs, ...wish } = req.body
-      const revocation = waitForRevocation(req.ctx, waitMs)
-      const signal = AbortSignal.any([client, revocation.signal])
-      const job = await waitForJob(req.ctx, { agent: req.subject, ...wish }, { waitMs, signal }).finally(revocation.end)
-      if (job && signal.aborted)
-        await releaseJob(req.ctx, { id: job.id, run_id: job.runId, workspace_id: job.workspaceId })
-      if (revocation.signal.aborted) throw unauthorized('the token of this agent was revoked')
-      return job && !signal.aborted ? json(job) : noContent()
+      const job = await waitUnlessRevoked(req.ctx, { waitMs, client }, async (signal) =>
+        waitForJob(req.ctx, { agent: req.subject, ...wish }, { waitMs, signal }),
+      )
+      return job ? json(job) : noContent()
     },
   )
   http.post(

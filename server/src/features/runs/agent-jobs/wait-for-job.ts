@@ -1,12 +1,13 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import { createClaims } from '../../../claims/claims.ts'
+import { poolTopic } from '../runs/pool-topic.ts'
 import { listPoolsWithJobs, listPreferredAgents, type Wish } from './claim-store.ts'
 import { claimJob } from './claim.ts'
 import { releaseJob } from './release.ts'
 
 const claims = createClaims<Wish, AgentJob>({
   items: 'jobs',
-  topic: (poolId) => `pool:${poolId}`,
+  topic: poolTopic,
   listPoolsWithItems: async ({ db }, poolIds) => listPoolsWithJobs(db, poolIds),
   claim: claimJob,
   handBack: async (ctx, job) => releaseJob(ctx, { id: job.id, run_id: job.runId, workspace_id: job.workspaceId }),

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
 import type { RunRow } from './locked-run.ts'
 import type { NewJob } from './new-job.ts'
+import { poolTopic } from './pool-topic.ts'
 
 /** Beyond this many jobs, an organization's jobs are lined up one behind the other and no longer counted. */
 const MOST_COUNTED = 1000
@@ -43,9 +44,14 @@ export function queuedJobInsert(job: NewJob): RawBuilder<unknown> {
         as tag) own_tag`
 }
 
+/** As `poolTopic`, of an id in SQL. */
+export function poolTopicOf(poolId: RawBuilder<unknown>) {
+  return sql<string>`${sql.lit(poolTopic(''))} || ${poolId}`
+}
+
 /** SQL that selects, as topics, the pools where a limit may have held jobs back until a job of this run ended. */
 export function poolsThatMayGoOn(run: Pick<RunRow, 'organization_id' | 'agent_pool_id'>) {
-  return sql<{ topic: string }>`select 'pool:' || p.id as topic
+  return sql<{ topic: string }>`select ${poolTopicOf(sql.ref('p.id'))} as topic
     from organizations o join agent_pools p
       on p.organization_id = o.id or p.id in (${BUILT_IN_POOL_ID}, ${run.agent_pool_id})
    where o.id = ${run.organization_id}

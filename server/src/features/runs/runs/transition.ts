@@ -6,6 +6,7 @@ import type { NewRunEvent } from '../run-events/run-event.ts'
 import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run.ts'
 import { advance, type Effects, effectsOf, type JobOutcome, type MachineRun, type RunFacts } from './machine.ts'
 import { type NewJob, queueClass } from './new-job.ts'
+import { poolTopic } from './pool-topic.ts'
 import type { RunStatus } from './status.ts'
 
 /** What has happened to a run; it is saved together with how far the run then gets. */
@@ -96,7 +97,7 @@ export function transitionOf(
     entersQueue: effects.waits && !before.waits && before.status !== 'pending',
     topics: [
       `run:${before.id}`,
-      ...(enqueue ? [`pool:${enqueue.agent_pool_id}`] : []),
+      ...(enqueue ? [poolTopic(enqueue.agent_pool_id)] : []),
       // An agent knows of every other end: it has reported it.
       ...(locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : []),
     ],

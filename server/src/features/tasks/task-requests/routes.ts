@@ -1,14 +1,12 @@
 import { AGENT_API, answerTaskRequestBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../auth/authenticate.ts'
-import { unauthorized } from '../../../errors.ts'
 import { json, noContent } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
-import { waitForRevocation } from '../../agents/agents/wait-for-revocation.ts'
+import { waitUnlessRevoked } from '../../agents/agents/wait-for-revocation.ts'
 import { noteTaskClaim } from './note-claim.ts'
 import { recordAnswer } from './record-answer.ts'
-import { releaseTaskRequest } from './release.ts'
 import { waitForTaskRequest } from './wait-for-request.ts'
 
 /** The part of the agent protocol that is about run tasks. */
@@ -26,13 +24,10 @@ export const taskRequestRoutes: Routes = (http) => {
       await noteTaskClaim(req.ctx, req.subject.id)
       const client = clientSignal(req.raw, req.reply)
       const { waitMs } = req.body
-      const revocation = waitForRevocation(req.ctx, waitMs)
-      const signal = AbortSignal.any([client, revocation.signal])
-      const wish = { agent: req.subject }
-      const request = await waitForTaskRequest(req.ctx, wish, { waitMs, signal }).finally(revocation.end)
-      if (request && signal.aborted) await releaseTaskRequest(req.ctx, req.subject, request.id)
-      if (revocation.signal.aborted) throw unauthorized('the token of this agent was revoked')
-      return request && !signal.aborted ? json(request) : noContent()
+      const request = await waitUnlessRevoked(req.ctx, { waitMs, client }, async (signal) =>
+        waitForTaskRequest(req.ctx, { agent: req.subject }, { waitMs, signal }),
+      )
+      return request ? json(request) : noContent()
     },
   )
   // A request's own token finds the request. To the HTTP layer this route is public.
