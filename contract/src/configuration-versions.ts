@@ -37,7 +37,9 @@ export const configurationVersionSchema = resource(
       'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
       error: z.string().nullable().describe('the code of an error in the archive'),
       'error-message': z.string().nullable(),
-      source: z.enum(['tfe-api', 'terraform']).describe('`terraform` when the command line uploaded it'),
+      source: z
+        .enum(['tfe-api', 'terraform', 'terraform+cloud'])
+        .describe('`terraform+cloud` from a `cloud` block, `terraform` from `backend "remote"`, else `tfe-api`'),
       speculative: z.boolean().describe('whether its runs can only plan'),
       provisional: z.boolean().describe("whether it becomes the workspace's configuration only once it is applied"),
       status: z.enum(CONFIGURATION_VERSION_STATUS),
@@ -48,7 +50,9 @@ export const configurationVersionSchema = resource(
       'upload-url': z
         .string()
         .nullable()
-        .describe('where to put the archive, a tar.gz; it takes no token. Null unless the status is `pending`'),
+        .describe(
+          'where to put the archive, a tar.gz; it takes no token. Only in the answer to the creation, null elsewhere',
+        ),
     },
     relationships: {
       workspace: hasOne('workspaces'),

@@ -109,7 +109,9 @@ const runAttributes = {
   'refresh-only': z.boolean(),
   'replace-addrs': z.array(z.string()),
   'save-plan': z.boolean().describe('whether the plan is kept for later and holds up no other run'),
-  source: z.enum(['tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger']),
+  source: z
+    .enum(['tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger', 'terraform', 'terraform+cloud'])
+    .describe('what created the run, in the words of the public API: `terraform+cloud` is a `cloud` block'),
   status: z.enum(RUN_STATUS),
   'status-timestamps': statusTimestamps,
   'target-addrs': z.array(z.string()),
@@ -142,7 +144,7 @@ const runMembers = {
     'policy-checks': hasMany('policy-checks').describe('always empty: policies are not evaluated'),
     'task-stages': hasMany('task-stages'),
     'run-events': linksToMany('run-events'),
-    comments: linksToMany('comments'),
+    comments: hasMany('comments').describe('the last 100, in their order'),
   },
   links: { self: z.string() },
 }

@@ -23,6 +23,7 @@ import * as agentFacts from './0072-agent-facts.ts'
 import * as queue from './0073-queue.ts'
 import * as taskRequests from './0074-task-requests.ts'
 import * as receipts from './0075-receipts.ts'
+import * as uploads from './0076-uploads.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0073-queue', up: queue.up },
   { name: '0074-task-requests', up: taskRequests.up },
   { name: '0075-receipts', up: receipts.up },
+  { name: '0076-uploads', up: uploads.up },
 ]

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
+import { AppError } from '../errors.ts'
 import { createConnectionPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
@@ -70,6 +71,22 @@ export function isUnavailable(error: unknown) {
 /** Whether an error comes from the database, or from the way to it, and not from the code that has asked it. */
 export function isDatabaseFailure(error: unknown) {
   return error instanceof pg.DatabaseError || isUnavailable(error)
+}
+
+/**
+ * The classes of errors after which a transaction may have been committed all the same: lost connections, a lack of resources,
+ * an operator who ends sessions, failures of the system and of the database itself.
+ */
+const UNSURE = /^(?:08|53|57P|58|F0|XX)/
+
+/**
+ * Whether nothing of a change is kept that failed with this error: our own code or the database has refused it before the COMMIT.
+ * Any other error may mean that only the answer to the COMMIT was lost. What the change would have named may be deleted in the
+ * first case only; otherwise it is left to a sweep.
+ */
+export function isSurelyRefused(error: unknown) {
+  if (error instanceof AppError) return true
+  return error instanceof pg.DatabaseError && isCoded(error) && !UNSURE.test(error.code)
 }
 
 function isCoded(error: unknown): error is { code: string } {

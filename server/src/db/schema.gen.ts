@@ -102,10 +102,11 @@ export type Schema = {
     error: string | null
     error_message: string | null
     id: string
+    md5: string | null
     provisional: boolean
     seq: Generated<number>
     size: number | null
-    source: 'tfe-api' | 'terraform'
+    source: 'tfe-api' | 'terraform' | 'terraform+cloud'
     speculative: boolean
     status: 'pending' | 'fetching' | 'uploaded' | 'archived' | 'errored' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
     status_timestamps: OptionalJson
@@ -278,7 +279,7 @@ export type Schema = {
     replace_addrs: Generated<string[]>
     save_plan: boolean
     seq: Generated<number>
-    source: 'tfe-api' | 'tfe-ui' | 'tfe-configuration-version' | 'tfe-run-trigger'
+    source: 'tfe-api' | 'tfe-ui' | 'tfe-configuration-version' | 'tfe-run-trigger' | 'terraform' | 'terraform+cloud'
     stages: Generated<string[]>
     status: 'pending' | 'fetching' | 'fetching_completed' | 'pre_plan_running' | 'pre_plan_completed' | 'queuing' | 'plan_queued' | 'planning' | 'planned' | 'post_plan_running' | 'post_plan_awaiting_decision' | 'post_plan_completed' | 'planned_and_finished' | 'planned_and_saved' | 'confirmed' | 'pre_apply_running' | 'pre_apply_completed' | 'queuing_apply' | 'apply_queued' | 'applying' | 'post_apply_running' | 'post_apply_completed' | 'applied' | 'discarded' | 'canceled' | 'force_canceled' | 'errored'
     status_timestamps: OptionalJson

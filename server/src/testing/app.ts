@@ -48,7 +48,13 @@ export type TestResponse = {
 }
 
 /** Parts that a test may replace, besides settings. */
-export type TestOptions = { log?: Log; webDist?: string; opened?: Promise<void> }
+export type TestOptions = {
+  log?: Log
+  webDist?: string
+  opened?: Promise<void>
+  /** Puts something between the app and its database, and returns the URL by which the app reaches it. */
+  reach?: (databaseUrl: string) => Promise<string>
+}
 
 /**
  * Creates the app on a database of its own, which is dropped when the test file ends. Settings are `GROUNDSTATE_…`
@@ -74,7 +80,7 @@ export async function createTestApp(
   const app = await createApp(
     config,
     {
-      databaseUrl: database.url,
+      databaseUrl: (await options.reach?.(database.url)) ?? database.url,
       baseUrl: config.baseUrl ?? 'http://groundstate.test',
       log,
       runsJobs: false,

@@ -63,13 +63,15 @@ export function timeLimit(config: Ctx['config'], kind: 'plan' | 'apply') {
   return kind === 'plan' ? config.planTimeout : config.applyTimeout
 }
 
+const COMMAND_LINE: ReadonlySet<RunRow['source']> = new Set(['terraform', 'terraform+cloud'])
+
 /** The command line prints an https address, made of the name that a CLI configuration gives a server of plain http. */
 function pageUrl(
   baseUrl: string,
   { organization_name, workspace_name }: QueuedJob,
   run: Pick<RunRow, 'id' | 'source'>,
 ) {
-  if (run.source !== 'tfe-api' || !baseUrl.startsWith('http:')) return {}
+  if (!COMMAND_LINE.has(run.source) || !baseUrl.startsWith('http:')) return {}
   return { pageUrl: `${baseUrl}/app/${organization_name}/${workspace_name}/runs/${run.id}` }
 }
 

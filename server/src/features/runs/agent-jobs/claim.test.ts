@@ -207,7 +207,8 @@ describe('while the database fails', () => {
 })
 
 test('a job of a plain http server names the page of its run, for which the command line prints another address', async () => {
-  const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
+  const headers = { 'terraform-version': '1.11.4' }
+  const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true, headers })
   const { name } = (await readWorkspace(app, setting)).attributes
 
   expect(job.pageUrl).toBe(`${app.baseUrl}/app/${setting.organization}/${name}/runs/${run}`)

@@ -1,9 +1,12 @@
 import type { Ctx } from '../../../app.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
-import { notFound } from '../../../errors.ts'
+import { forbidden, notFound } from '../../../errors.ts'
+import { findUserActor } from '../../identity/users/access.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { requireRun } from '../runs/access.ts'
 import * as store from './store.ts'
+import { readUploadUrl, uploadDeadline } from './urls.ts'
 
 type Found = NonNullable<Awaited<ReturnType<typeof store.findConfigurationVersion>>>
 export type ConfigurationVersion = Omit<Found, 'facts'> & { can: ReadonlySet<WorkspacePermission> }
@@ -35,4 +38,32 @@ export async function requireConfigurationOfRun(ctx: Ctx, runId: string) {
   const version = await store.findConfigurationVersionRow(ctx.db, run.configuration_version_id)
   if (!version) throw notFound('configuration version')
   return version
+}
+
+/**
+ * The version that an upload URL is for, with the creator of the version as the actor of `ctx`: the URL was given to nobody else.
+ * Throws `not-found` for a URL that is not ours, and `forbidden` for one that has expired or whose creator may no longer plan.
+ */
+export async function requireUpload(ctx: Ctx, token: string) {
+  const grant = readUploadUrl(ctx, token)
+  if ('problem' in grant && grant.problem === 'expired') throw expired()
+  const version = 'id' in grant ? await store.findConfigurationVersionRow(ctx.db, grant.id) : undefined
+  if (!version) throw notFound('upload')
+  if (ctx.now() >= uploadDeadline(version)) throw expired()
+  const creatorId = version.created_by_user_id
+  const actor = creatorId === null ? undefined : await findUserActor(ctx, creatorId)
+  if (!actor)
+    throw forbidden(`the account that created ${version.id} is gone or suspended: create a new configuration version`)
+  const asCreator: Ctx = { ...ctx, actor }
+  await requireUploadWorkspace(asCreator, version)
+  return { ctx: asCreator, version }
+}
+
+/** The workspace that a version is uploaded to, if the actor may still plan there. */
+export async function requireUploadWorkspace(ctx: Ctx, version: { workspace_id: string }) {
+  return requireWorkspace(ctx, version.workspace_id, 'runs:plan')
+}
+
+function expired() {
+  return forbidden('the upload URL has expired: create a new configuration version, and upload within 25 hours')
 }

@@ -9,7 +9,7 @@ import * as store from './store.ts'
 export async function createConfigurationVersion(
   ctx: Ctx,
   workspaceId: string,
-  { input, fromTerraform }: { input: CreateConfigurationVersion; fromTerraform: boolean },
+  { input, source }: { input: CreateConfigurationVersion; source: store.ConfigurationVersionRow['source'] },
 ) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
   const now = ctx.now()
@@ -19,7 +19,7 @@ export async function createConfigurationVersion(
     workspace_id: workspace.id,
     status: 'pending',
     status_timestamps: JSON.stringify({ pending: now.toISOString() }),
-    source: fromTerraform ? 'terraform' : 'tfe-api',
+    source,
     auto_queue_runs: input['auto-queue-runs'] ?? true,
     speculative: input.speculative ?? false,
     provisional: input.provisional ?? false,

@@ -6,6 +6,6 @@ export const configurationVersionLoaders: readonly Loader[] = [
   {
     type: 'configuration-versions',
     load: async (ctx, ids) =>
-      (await listReadableConfigurationVersions(ctx, ids)).map((version) => configurationVersionResource(ctx, version)),
+      (await listReadableConfigurationVersions(ctx, ids)).map((version) => configurationVersionResource(version)),
   },
 ]

@@ -1,13 +1,10 @@
 import type { ConfigurationVersionResource } from '@groundstate/contract/configuration-versions'
-import type { Ctx } from '../../../app.ts'
 import type { ConfigurationVersionRow } from './store.ts'
-import { uploadUrl } from './urls.ts'
 
-/** `runId` is the run of the version, if it was loaded. */
+/** `uploadUrl` is for the answer to the creation alone. */
 export function configurationVersionResource(
-  ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>,
   version: ConfigurationVersionRow,
-  runId?: string,
+  uploadUrl: string | null = null,
 ): ConfigurationVersionResource {
   const self = `/api/v2/configuration-versions/${version.id}`
   return {
@@ -25,12 +22,11 @@ export function configurationVersionResource(
       'created-at': version.created_at,
       'changed-files': [],
       size: version.size,
-      'upload-url': version.status === 'pending' ? uploadUrl(ctx, version.id) : null,
+      'upload-url': uploadUrl,
     },
     relationships: {
       workspace: { data: { id: version.workspace_id, type: 'workspaces' } },
       'ingress-attributes': { data: null, links: { related: `${self}/ingress-attributes` } },
-      ...(runId !== undefined && { run: { data: { id: runId, type: 'runs' } } }),
     },
     links: { self, download: `${self}/download` },
   }

@@ -11,11 +11,13 @@ import type { Routes } from '../../../http/http.ts'
 import { requireConfigurationOfRun, requireConfigurationVersion } from './access.ts'
 import { archiveConfigurationVersion } from './archive.ts'
 import { changeBackingData } from './change-backing-data.ts'
+import { clientSource } from './client-source.ts'
 import { createConfigurationVersion } from './create.ts'
 import { openArchive, openConfiguration } from './download.ts'
 import { listConfigurationVersions } from './list.ts'
 import { configurationVersionResource } from './resource.ts'
 import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
+import { uploadUrl } from './urls.ts'
 
 const VERSION = documentOf(configurationVersionSchema)
 const ARCHIVE = binary('application/gzip')
@@ -36,7 +38,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     async (req) => {
       const page = req.page()
       const { rows, total } = await listConfigurationVersions(req.ctx, req.params.workspaceId, page)
-      const list = { rows: rows.map((row) => configurationVersionResource(req.ctx, row)), total }
+      const list = { rows: rows.map((row) => configurationVersionResource(row)), total }
       return listPage({ url: req.url, page }, list)
     },
   )
@@ -46,9 +48,9 @@ export const configurationVersionRoutes: Routes = (http) => {
     async (req) => {
       const version = await createConfigurationVersion(req.ctx, req.params.workspaceId, {
         input: req.body.data.attributes,
-        fromTerraform: req.header('terraform-version') !== undefined,
+        source: clientSource((name) => req.header(name)),
       })
-      return created(configurationVersionResource(req.ctx, version))
+      return created(configurationVersionResource(version, uploadUrl(req.ctx, version)))
     },
   )
   http.get(
@@ -56,7 +58,7 @@ export const configurationVersionRoutes: Routes = (http) => {
     { summary: 'Show a configuration version', include: configurationVersionIncludes, answers: { 200: VERSION } },
     async (req) => {
       const version = await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
-      return ok(configurationVersionResource(req.ctx, version))
+      return ok(configurationVersionResource(version))
     },
   )
   http.get(
@@ -67,7 +69,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       answers: { 200: VERSION },
     },
     async (req) => {
-      return ok(configurationVersionResource(req.ctx, await requireConfigurationOfRun(req.ctx, req.params.runId)))
+      return ok(configurationVersionResource(await requireConfigurationOfRun(req.ctx, req.params.runId)))
     },
   )
 
@@ -109,7 +111,7 @@ export const configurationVersionRoutes: Routes = (http) => {
       `/configuration-versions/:id/actions/${action}_backing_data`,
       { summary: BACKING_DATA_SUMMARY[action], answers: { 200: VERSION } },
       async (req) => {
-        return ok(configurationVersionResource(req.ctx, await changeBackingData(req.ctx, req.params.id, action)))
+        return ok(configurationVersionResource(await changeBackingData(req.ctx, req.params.id, action)))
       },
     )
   }

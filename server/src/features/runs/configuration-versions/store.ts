@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import type { Db } from '../../../db/db.ts'
@@ -81,12 +81,36 @@ export async function updateStatus(
     .executeTakeFirst()
 }
 
+/** Makes a version the current one of its workspace, unless that was created later. */
 export async function setCurrentConfiguration(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
   await db
     .updateTable('workspaces')
     .set({ current_configuration_version_id: id })
     .where('id', '=', workspaceId)
+    .where(isNewerConfiguration({ id: sql`${id}`, currentId: sql.ref('current_configuration_version_id') }))
     .execute()
+}
+
+/** Whether a version was created after the current one, or there is none. Clocks of servers differ, so numbers count. */
+export function isNewerConfiguration({ id, currentId }: { id: RawBuilder<unknown>; currentId: RawBuilder<unknown> }) {
+  const seqOf = (id: RawBuilder<unknown>) => sql`(select seq from configuration_versions where id = ${id})`
+  return sql<boolean>`coalesce(${seqOf(id)} > ${seqOf(currentId)}, true)`
+}
+
+/** Makes versions errored that were created before `before` and never got their archive; returns how many. */
+export async function failAbandoned(db: Db, { before, now, message }: { before: Date; now: Date; message: string }) {
+  const { numUpdatedRows } = await db
+    .updateTable('configuration_versions')
+    .set({
+      status: 'errored',
+      error: 'upload_expired',
+      error_message: message,
+      status_timestamps: sql<string>`status_timestamps || jsonb_build_object('errored', ${now.toISOString()}::text)`,
+    })
+    .where('status', '=', sql.lit('pending' as const))
+    .where('created_at', '<', before)
+    .executeTakeFirstOrThrow()
+  return Number(numUpdatedRows)
 }
 
 /** The id of an unfinished run that needs the archive. */

@@ -1,16 +1,31 @@
 import type { Ctx } from '../../../app.ts'
 
 const PURPOSE = 'configuration-upload'
-const UPLOAD_URL_HOURS = 25
+/** Counted from the creation of the version, in ms: 25 h, like the URLs of states. */
+const LIFETIME_MS = 25 * 3_600_000
+/** The longest that one upload may take, in ms: the server ends a longer request. */
+const UPLOAD_MS = 3_600_000
 
-/** The signed URL to which clients upload an archive, without a token. */
-export function uploadUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>, id: string) {
-  const expiresAt = new Date(ctx.now().getTime() + UPLOAD_URL_HOURS * 3_600_000)
-  return `${ctx.baseUrl}/_objects/configurations/${ctx.secrets.signPath({ purpose: PURPOSE, id, expiresAt })}`
+/**
+ * The signed URL to which an archive is uploaded, without a token (INTERFACE §10.1). Whoever has it acts for the creator of the
+ * version: it is shown in the answer to the creation, and nowhere else.
+ */
+export function uploadUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl'>, version: { id: string; created_at: Date }) {
+  const grant = { purpose: PURPOSE, id: version.id, expiresAt: uploadDeadline(version) }
+  return `${ctx.baseUrl}/_objects/configurations/${ctx.secrets.signPath(grant)}`
 }
 
-/** The id of the version that an upload token is for; undefined if the token is invalid or expired. */
+/** The id of the version that an upload token is for; `problem` when the token is not ours, or has expired. */
 export function readUploadUrl(ctx: Pick<Ctx, 'secrets' | 'now'>, token: string) {
-  const grant = ctx.secrets.verifyPath(token, PURPOSE, ctx.now())
-  return 'problem' in grant ? undefined : grant.id
+  return ctx.secrets.verifyPath(token, PURPOSE, ctx.now())
+}
+
+/** When the upload URL of a version expires, whatever the URL itself says: it may have been signed anew. */
+export function uploadDeadline({ created_at: createdAt }: { created_at: Date }) {
+  return new Date(createdAt.getTime() + LIFETIME_MS)
+}
+
+/** A pending version that was created before this moment gets no archive any more. */
+export function abandonedBefore(now: Date) {
+  return new Date(now.getTime() - LIFETIME_MS - UPLOAD_MS)
 }

@@ -1,11 +1,11 @@
 import type { CreateRun } from '@groundstate/contract/runs'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { auditRow } from '../../../audit/record.ts'
+import { actorUserId } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid } from '../../../errors.ts'
-import { findUserActor } from '../../identity/users/access.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
-import { listReadableWorkspaces, requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/execution.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import { findVersionForRun } from '../configuration-versions/store.ts'
@@ -19,6 +19,14 @@ import { insertNewRun } from './new-run-store.ts'
 import { checkOptions, newLockedRun, newRun, type RunOrigin } from './new-run.ts'
 import { transitionOf } from './transition.ts'
 
+type NewRunRequest = {
+  input: CreateRun
+  configurationVersionId?: string | undefined
+  structured: boolean
+  /** The client, unless a person sends the request from the web application. */
+  source: RunRow['source']
+}
+
 /**
  * Creates a run in the workspace, and takes it as far as it gets at once: into the queue of the agents when nothing holds it
  * back. Throws `invalid` for options that exclude each other, and for a configuration of which no run can be made.
@@ -26,7 +34,7 @@ import { transitionOf } from './transition.ts'
 export async function createRun(
   ctx: Ctx,
   workspaceId: string,
-  { input, ...origin }: { input: CreateRun; configurationVersionId?: string | undefined; structured: boolean },
+  { input, source, ...origin }: NewRunRequest,
 ): Promise<string> {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
   if (input['auto-apply'] && !workspace.can.has('runs:apply')) {
@@ -38,7 +46,7 @@ export async function createRun(
     input,
     origin: {
       ...origin,
-      source: byHand ? 'tfe-ui' : 'tfe-api',
+      source: byHand ? 'tfe-ui' : source,
       createdByUserId: actor.kind === 'user' ? actor.userId : null,
       engineProduct: ctx.request?.userAgent?.startsWith('OpenTofu/') ? 'tofu' : 'terraform',
     },
@@ -104,23 +112,17 @@ async function requireConfiguration(ctx: TransactionCtx, workspace: LockedWorksp
 }
 
 /**
- * Creates the run of a configuration version that was uploaded, as the user who created the version: the upload itself
- * carries no token. A user who may no longer plan there gets no run; for one who may not apply, the run does not apply by
- * itself.
+ * Creates the run of a configuration version that the actor has uploaded to a workspace where it may plan; none where runs are
+ * executed locally. The run does not apply by itself for an actor that may not apply.
  */
-export async function insertUploadedRun(
-  ctx: Ctx,
-  version: { id: string; workspace_id: string; created_by_user_id: string | null },
-) {
-  const creator = version.created_by_user_id === null ? undefined : await findUserActor(ctx, version.created_by_user_id)
-  const [workspace] = creator ? await listReadableWorkspaces({ ...ctx, actor: creator }, [version.workspace_id]) : []
-  if (!workspace?.can.has('runs:plan') || effectiveExecution(workspace).mode === 'local') return undefined
+export async function insertUploadedRun(ctx: Ctx, workspace: Workspace, versionId: string) {
+  if (effectiveExecution(workspace).mode === 'local') return undefined
   return insertRun(ctx, workspace, {
     input: {},
     origin: {
-      configurationVersionId: version.id,
+      configurationVersionId: versionId,
       source: 'tfe-configuration-version',
-      createdByUserId: version.created_by_user_id,
+      createdByUserId: actorUserId(ctx.actor),
     },
   })
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../../db/db.ts'
+import { isNewerConfiguration } from '../configuration-versions/store.ts'
 import type { LockedWorkspace, LockedPhase, LockedJob, LockedRun } from './locked-run.ts'
 
 export async function lockRunWorkspace(tx: Tx, id: string): Promise<LockedWorkspace | undefined> {
@@ -39,12 +40,16 @@ export async function readLockedRun(tx: Tx, workspace: LockedWorkspace, id: stri
         .orderBy('queued.queue_order')
         .limit(sql.lit(1))
         .as('first_waiting'),
+      isNewerConfiguration({
+        id: sql.ref('runs.configuration_version_id'),
+        currentId: sql`${workspace.current_configuration_version_id}`,
+      }).as('is_configuration_newer'),
     ])
     .where('id', '=', id)
     .where('workspace_id', '=', workspace.id)
     .executeTakeFirst()
   if (!row) return undefined
-  const { plan, apply, job, plan_agent_id, first_waiting, ...run } = row
+  const { plan, apply, job, plan_agent_id, first_waiting, is_configuration_newer, ...run } = row
   return {
     workspace,
     run,
@@ -53,6 +58,7 @@ export async function readLockedRun(tx: Tx, workspace: LockedWorkspace, id: stri
     job: job ?? undefined,
     planAgentId: plan_agent_id,
     isFirst: first_waiting === run.id,
+    isConfigurationNewer: is_configuration_newer,
   }
 }
 

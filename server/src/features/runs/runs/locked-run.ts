@@ -42,4 +42,6 @@ export type LockedRun = {
   planAgentId: string | null
   /** Whether it is the first in the queue of its workspace. */
   isFirst: boolean
+  /** Whether its configuration is newer than the current one of the workspace. */
+  isConfigurationNewer: boolean
 }

@@ -134,5 +134,6 @@ export function newLockedRun(ctx: Pick<Ctx, 'now' | 'newId'>, workspace: LockedW
     job: undefined,
     planAgentId: null,
     isFirst: false,
+    isConfigurationNewer: false,
   }
 }

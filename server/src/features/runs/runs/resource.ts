@@ -76,7 +76,10 @@ function relationships(run: Run, self: string): RunResource['relationships'] {
       links: { related: `${self}/task-stages` },
     },
     'run-events': { links: { related: `${self}/run-events` } },
-    comments: { links: { related: `${self}/comments` } },
+    comments: {
+      data: run.comment_ids.map((id) => ({ id, type: 'comments' })),
+      links: { related: `${self}/comments` },
+    },
   }
 }
 

@@ -5,6 +5,7 @@ import { createRunBody, runSchema } from '@groundstate/contract/runs'
 import { z } from 'zod'
 import { created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { clientSource } from '../configuration-versions/client-source.ts'
 import { requireRun } from './access.ts'
 import { createRun } from './create.ts'
 import { FILTER_QUERY } from './filter-query.ts'
@@ -26,11 +27,13 @@ export const runRoutes: Routes = (http) => {
     { summary: 'Create a run', body: createRunBody, answers: { 201: documentOf(runSchema) } },
     async (req) => {
       const { attributes, relationships } = req.body.data
+      const source = clientSource((name) => req.header(name))
       const id = await createRun(req.ctx, relationships.workspace.data.id, {
         input: attributes,
         configurationVersionId: relationships['configuration-version']?.data.id,
         // The `cloud` block names itself. `backend "remote"` prints log lines as they are, so they must be plain text.
-        structured: req.header('x-terraform-integration') === 'cloud',
+        structured: source === 'terraform+cloud',
+        source,
       })
       return created(runResource(req.ctx, await requireRun(req.ctx, id, 'runs:read')))
     },

@@ -5,6 +5,9 @@ import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/workspaces/waiting-store.ts'
 
+/** Of the comments on a run, its resource names the last ones; a list has all. */
+const MOST_COMMENTS = 100
+
 /** Runs `r` with what their resource shows, in workspaces `w`; `heard` is `heardSince`. */
 export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
   return db
@@ -36,6 +39,11 @@ export function selectRuns(db: Db, heard: string | RawBuilder<string>) {
         'triggering_run_ids',
       ),
     ])
+    .select(
+      sql<string[]>`array(select last.id from (
+          select c.id, c.seq from comments c where c.run_id = r.id order by c.seq desc limit ${sql.lit(MOST_COMMENTS)}) last
+        order by last.seq)`.as('comment_ids'),
+    )
     .select(waitingColumn(heard).as('waiting'))
     .select(stagesColumn.as('task_stages'))
 }

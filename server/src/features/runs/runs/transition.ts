@@ -166,7 +166,10 @@ function newJob(
 
 type Settled = { effects: Effects; status: RunStatus; now: Date; before: LockedRun['run'] }
 
-function workspaceChange({ workspace, run }: LockedRun, { effects, status, now, before }: Settled) {
+function workspaceChange(
+  { workspace, run, isConfigurationNewer }: LockedRun,
+  { effects, status, now, before }: Settled,
+) {
   const change: WorkspaceChange = {}
   if (effects.occupies && !before.occupies) {
     Object.assign(change, { active_run_id: run.id, current_run_id: run.id })
@@ -179,8 +182,8 @@ function workspaceChange({ workspace, run }: LockedRun, { effects, status, now, 
     }
   }
   if (effects.waits !== before.waits) change.waiting_runs = workspace.waiting_runs + (effects.waits ? 1 : -1)
-  // A provisional configuration becomes that of the workspace with its first apply.
-  if (status === 'applied' && workspace.current_configuration_version_id !== run.configuration_version_id)
+  // A provisional configuration becomes that of the workspace with its first apply, unless a newer one is.
+  if (status === 'applied' && isConfigurationNewer)
     change.current_configuration_version_id = run.configuration_version_id
   return Object.keys(change).length === 0 ? undefined : change
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { App } from '../../../app.ts'
-import { AppError } from '../../../errors.ts'
+import { isSurelyRefused } from '../../../db/db.ts'
 import { randomText } from '../../../ids.ts'
 import { type ContentLocations, findContent } from './content-store.ts'
 
@@ -102,10 +102,10 @@ export async function deleteContent(app: App, version: ContentLocations) {
 }
 
 /**
- * Deletes what was stored for a write that was refused. After any other error the content stays, since the transaction may have
- * been committed and only its answer lost; if no version names it, it is swept.
+ * Deletes what was stored for a write that was refused. After any other error the content stays; if no version names it, it is
+ * swept.
  */
 export async function dropRefused(app: App, contents: readonly (StoredContent | undefined)[], error: unknown) {
-  if (!(error instanceof AppError)) return
+  if (!isSurelyRefused(error)) return
   for (const stored of contents) if (stored && stored.sealed === undefined) await app.blobs.delete(stored.location)
 }

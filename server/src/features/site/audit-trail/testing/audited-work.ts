@@ -74,7 +74,8 @@ export const WORK: Record<string, AuditedChange | string> = {
   'PUT /_objects/configurations/:token': change('configuration_version upload', async (w) => {
     const workspaceId = await w.workspace()
     const version = await createConfigurationVersion(w.app, { user: w.admin, workspaceId })
-    return { ...NOBODY, url: new URL(version.attributes['upload-url']).pathname, body: EMPTY_ARCHIVE }
+    const by = { id: w.admin.id, tokenId: null }
+    return { token: undefined, by, url: new URL(version.attributes['upload-url']).pathname, body: EMPTY_ARCHIVE }
   }),
   'POST /configuration-versions/:id/actions/archive': change('configuration_version archive', async (w) => ({
     ids: [await oldConfiguration(w)],
