@@ -5,6 +5,7 @@ import type { App } from '../../../app.ts'
 import { isSurelyRefused } from '../../../db/db.ts'
 import { randomText } from '../../../ids.ts'
 import { type ContentLocations, findContent } from './content-store.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 
 /** The raw state, or `terraform show -json` of it. */
 export type ContentKind = 'raw' | 'json'
@@ -14,6 +15,9 @@ export type ContentKind = 'raw' | 'json'
  * row is faster than a file up to several hundred KB.
  */
 export const ROW_BYTES = 256 * 1024
+
+/** Of content above this size (bytes), a process has little in memory at a time, however much is uploaded at once. */
+export const LARGE_BYTES = 4 * 1024 * 1024
 
 /** Where content is: sealed bytes, which the transaction of its version inserts into a row, or the key of a blob. */
 export type StoredContent = { location: string; sealed: Buffer | undefined; size: number }
@@ -84,6 +88,13 @@ export async function readContent(app: App, version: ContentLocations, kind: Con
   if (location === null) return undefined
   if (location !== IN_ROW) return app.blobs.read(location)
   return readRow(app, version, kind)
+}
+
+/** A whole blob of a known size (bytes), without a copy. */
+export async function readBlob(app: App, { location, size }: { location: string; size: number }) {
+  const content = new GrowingBuffer(size)
+  for await (const piece of await app.blobs.open(location)) content.add(piece as Buffer)
+  return content.whole()
 }
 
 async function readRow(app: App, { id, ...read }: ContentLocations, kind: ContentKind) {

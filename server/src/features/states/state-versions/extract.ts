@@ -1,8 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { isRefusedValue, transact } from '../../../db/db.ts'
-import { readContent } from './content.ts'
+import { LARGE_BYTES, readBlob, readContent } from './content.ts'
 import { type ExtractionColumns, extractionColumns, unprocessedColumns } from './extraction-columns.ts'
 import { saveExtraction } from './extraction-store.ts'
+import { inTurn } from './in-turn.ts'
 import * as store from './store.ts'
 
 /**
@@ -12,8 +13,7 @@ import * as store from './store.ts'
 export async function extractVersion(ctx: Ctx, id: string) {
   const version = await store.findVersion(ctx.db, id)
   if (!version || version.status !== 'finalized' || version.resources_processed) return
-  const raw = await readContent(ctx, version, 'raw')
-  const outcome = raw && (await ctx.workers.extract(raw))
+  const outcome = await extracted(ctx, version)
   const nothing = { ...unprocessedColumns(undefined), processed: true }
   const save = async (found: ExtractionColumns) =>
     transact(ctx, async (ctx) => {
@@ -33,6 +33,16 @@ export async function extractVersion(ctx: Ctx, id: string) {
     ctx.log.warn({ version: id }, 'the database refused what was extracted from a state')
     await save(nothing)
   }
+}
+
+const extractInTurn = inTurn()
+
+async function extracted(ctx: Ctx, version: store.PresentedRow) {
+  const { raw_location: location, size } = version
+  if (location !== null && size !== null && size > LARGE_BYTES)
+    return extractInTurn(async () => ctx.workers.extract(await readBlob(ctx, { location, size })))
+  const raw = await readContent(ctx, version, 'raw')
+  return raw && ctx.workers.extract(raw)
 }
 
 /**

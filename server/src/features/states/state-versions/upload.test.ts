@@ -164,6 +164,18 @@ describe('the upload of the raw state', () => {
     })
   })
 
+  test('of many megabytes that are not what was declared is refused, and nothing of it is kept', async () => {
+    const [large, other] = [1, 2].map((n) => rawState({ serial: 3, resources: [`big-${n}`], padding: 8_000_000 }))
+    const pending = await workspace.create(large ?? raw, PENDING)
+    const url = pending.attributes['hosted-state-upload-url']
+
+    const answers = await Promise.all([upload(app, url, other ?? raw), upload(app, url, other ?? raw)])
+
+    expect(answers.map(({ status }) => status)).toEqual([422, 422])
+    for await (const blob of app.blobs.list(`state-versions/${pending.id}/`)) expect(blob).toBeUndefined()
+    expect((await upload(app, url, large ?? raw)).status).toBe(200)
+  })
+
   test('makes the outputs readable, however large the state', async () => {
     const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 1_000_000 })
     const pending = await workspace.create(large, PENDING)

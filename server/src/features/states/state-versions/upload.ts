@@ -8,15 +8,28 @@ import { stateVersionAudit } from './audit.ts'
 import { checkContent, checkJsonState } from './content-rules.ts'
 import { addJsonContent } from './content-store.ts'
 import { openObjectId } from './content-urls.ts'
-import { type ContentKind, dropRefused, md5Of, newBlobKey, ROW_BYTES, sealContent } from './content.ts'
+import {
+  type ContentKind,
+  dropRefused,
+  LARGE_BYTES,
+  md5Of,
+  newBlobKey,
+  readBlob,
+  ROW_BYTES,
+  sealContent,
+  type StoredContent,
+} from './content.ts'
 import { extractSmallState } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
+import { inTurn } from './in-turn.ts'
 import { finalizeStateVersion } from './new-version-store.ts'
 import * as store from './store.ts'
 
 /** The largest content that is accepted, in bytes. */
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
+
+const checkInTurn = inTurn()
 
 /** Content as it arrives, and the size that the client announced. */
 export type Upload = { body: Readable; declaredBytes: number | undefined }
@@ -43,15 +56,17 @@ export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) 
 
 async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const version = await requireAwaiting(ctx, id, 'raw')
-  const { content, stored, md5 } = await receive(ctx, { id, kind: 'raw' }, upload)
+  const { stored, checked: state } = await receive(ctx, { id, kind: 'raw' }, upload, (content, md5) => {
+    const header = checkContent(ctx, content, md5, version)
+    return { lineage: header.lineage, extracted: extractSmallState(ctx, content, header, []) }
+  })
+  const { extracted } = state
   try {
-    const header = checkContent(ctx, content, md5(), version)
-    const extracted = extractSmallState(ctx, content, header, [])
     const finalized = {
       id,
       serial: version.serial,
       md5: version.md5,
-      lineage: version.lineage || header.lineage || null,
+      lineage: version.lineage || state.lineage || null,
       size: stored.size,
       rawLocation: stored.location,
       rawSealed: stored.sealed,
@@ -86,14 +101,8 @@ function snapshot(version: { intermediate: boolean; locked_by_id: string | null 
 
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   await requireAwaiting(ctx, id, 'json')
-  const { content, stored } = await receive(ctx, { id, kind: 'json' }, upload)
-  try {
-    // An upload that was cut off must not use up the one upload.
-    checkJsonState(content)
-  } catch (error) {
-    await dropRefused(ctx, [stored], error)
-    throw error
-  }
+  // An upload that was cut off must not use up the one upload.
+  const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(content))
   const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
@@ -122,18 +131,23 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
 }
 
 /**
- * Reads an upload to its end. Small content is sealed for a row, large content is written to a blob as it arrives. All of it is
- * kept in memory too, to be checked.
+ * Reads an upload to its end and passes it to `check`. Small content is sealed for a row, large content is written to a blob as it
+ * arrives, and deleted again when `check` refuses it.
  */
-async function receive(ctx: Ctx, { id, kind }: { id: string; kind: ContentKind }, { body, declaredBytes }: Upload) {
-  const content = new GrowingBuffer(declaredBytes)
+async function receive<T>(
+  ctx: Ctx,
+  { id, kind }: { id: string; kind: ContentKind },
+  { body, declaredBytes = 0 }: Upload,
+  check: (content: Buffer, md5: string) => T,
+): Promise<{ stored: StoredContent; checked: T }> {
+  let content: GrowingBuffer | undefined = new GrowingBuffer(Math.min(declaredBytes, LARGE_BYTES) || undefined)
   // Leaving the stream early must not destroy it, or the request could no longer be answered.
   const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
   while (content.size <= ROW_BYTES) {
     const next = await source.next()
     if (next.done) {
       const whole = content.whole()
-      return { content: whole, stored: sealContent(ctx, id, kind, whole), md5: () => md5Of(whole) }
+      return { stored: sealContent(ctx, id, kind, whole), checked: check(whole, md5Of(whole)) }
     }
     content.add(next.value)
   }
@@ -144,11 +158,21 @@ async function receive(ctx: Ctx, { id, kind }: { id: string; kind: ContentKind }
     (async function* () {
       yield begun
       for await (const piece of source) {
-        content.add(piece)
+        if (content && content.size + piece.length > LARGE_BYTES) content = undefined
+        content?.add(piece)
         yield piece
       }
     })(),
     { maxBytes: MAX_CONTENT_BYTES },
   )
-  return { content: content.whole(), stored: { location, sealed: undefined, size }, md5: () => md5 }
+  const stored = { location, sealed: undefined, size }
+  try {
+    const checked = content
+      ? check(content.whole(), md5)
+      : await checkInTurn(async () => check(await readBlob(ctx, stored), md5))
+    return { stored, checked }
+  } catch (error) {
+    await dropRefused(ctx, [stored], error)
+    throw error
+  }
 }
