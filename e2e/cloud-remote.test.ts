@@ -68,6 +68,27 @@ describe.skipIf(!hasTerraform)('the cloud block in remote execution mode', () =>
     expect(second.code).toBe(1)
   })
 
+  test('the configuration of a saved plan is the current one from its apply on', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock('provisional') + RESOURCE })
+    const read = async () => {
+      const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/provisional')
+      const { data: versions } = await server.api('GET', `/workspaces/${workspace.id}/configuration-versions`)
+      const { data: runs } = await server.api('GET', `/workspaces/${workspace.id}/runs`)
+      return { current: workspace.relationships['current-configuration-version'].data?.id, version: versions[0], runs }
+    }
+
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['plan', '-out=saved.tfplan', '-input=false'])
+    const planned = await read()
+    await folder.ok(['apply', '-input=false', 'saved.tfplan'])
+    const applied = await read()
+
+    const source = 'terraform+cloud'
+    expect(planned.version.attributes).toMatchObject({ provisional: true, source, 'upload-url': null })
+    expect(planned.runs[0].attributes).toMatchObject({ 'save-plan': true, source })
+    expect([planned.current, applied.current]).toEqual([undefined, planned.version.id])
+  })
+
   test('a failing plan ends with code 1 and shows the diagnostic', async () => {
     const folder = await terraformFolder(server, {
       'main.tf': `${cloudBlock('bad-plan')}output "x" { value = terraform_data.none.id }\n`,

@@ -10,4 +10,8 @@ alter table configuration_versions add constraint configuration_versions_source_
 alter table runs drop constraint runs_source_check;
 alter table runs add constraint runs_source_check
   check (source in ('tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger', 'terraform', 'terraform+cloud'));
+-- only a cloud block asks for structured output
+update runs set source = 'terraform+cloud' where structured_output and source = 'tfe-api';
+update configuration_versions v set source = 'terraform+cloud'
+ where source = 'terraform' and exists (select from runs r where r.configuration_version_id = v.id and r.source = 'terraform+cloud');
 `
