@@ -35,7 +35,7 @@ export const configurationVersionSchema = resource(
   {
     attributes: {
       'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
-      error: z.string().nullable().describe('the code of an error in the archive'),
+      error: z.string().nullable().describe('`invalid_archive` or `upload_expired`; null without an error'),
       'error-message': z.string().nullable(),
       source: z
         .enum(['tfe-api', 'terraform', 'terraform+cloud'])
