@@ -1,10 +1,13 @@
 import { z } from 'zod'
 
-/** A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. */
+/**
+ * A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. Newer clients leave the type out where there is
+ * only one.
+ */
 export function toOne(type: string) {
   const form = `{"data": {"type": "${type}", "id": "…"}}`
   return z.object(
-    { data: z.object({ type: z.literal(type), id: z.string().min(1) }) },
+    { data: z.object({ type: z.literal(type).default(type), id: z.string().min(1) }) },
     { error: ({ input }) => (input === undefined ? `it must be ${form}` : undefined) },
   )
 }
@@ -14,7 +17,7 @@ export function misplaced(detail: string) {
   return z.never(detail).optional().describe(`refused: ${detail}`)
 }
 
-/** As `toOne`, and accepts `{"data": null}` for none. */
+/** As `toOne`, for a relationship that `{"data": null}` takes away. */
 export function toOneOrNone(type: string) {
   return z.object({ data: toOne(type).shape.data.nullable() })
 }
@@ -28,7 +31,7 @@ export function toMany(type: string) {
  * The body of a request in JSON:API. Unknown attributes are dropped, since existing clients send some. A body without
  * `attributes` counts as one with none. `types` are the accepted resource types, ours first.
  */
-export function requestBody<A extends z.ZodType, R extends z.ZodType = typeof NO_RELATIONSHIPS>(
+export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
   types: string | readonly [string, ...string[]],
   attributes: A,
   relationships?: R,
@@ -36,14 +39,36 @@ export function requestBody<A extends z.ZodType, R extends z.ZodType = typeof NO
   return z.object({
     data: z.object({
       type: typeof types === 'string' ? z.literal(types) : z.literal([...types]),
-      id: z.string().optional(),
+      id: z.string().nullish(),
       attributes: z.preprocess((value) => value ?? {}, attributes),
-      relationships: z.preprocess((value) => value ?? {}, relationships ?? NO_RELATIONSHIPS) as unknown as R,
+      relationships: relationshipsOf(relationships ?? NO_RELATIONSHIPS) as unknown as R,
     }),
   })
 }
 
 const NO_RELATIONSHIPS = z.object({})
+
+/**
+ * The relationships of a body. One whose data is null counts as absent, since clients send every relationship that they
+ * know of. Where null takes something away, the schema accepts it.
+ */
+export function relationshipsOf<R extends z.ZodObject>(relationships: R) {
+  const removable = new Set(
+    Object.entries(relationships.shape).flatMap(([name, schema]) => (z.safeParse(schema, NONE).success ? name : [])),
+  )
+  return z.preprocess((given) => {
+    if (given === null || given === undefined) return {}
+    if (typeof given !== 'object' || Array.isArray(given)) return given
+    return Object.fromEntries(
+      Object.entries(given).flatMap(([name, relationship]: [string, { data?: unknown } | null]) => {
+        if (relationship !== null && relationship?.data !== null) return [[name, relationship]]
+        return removable.has(name) ? [[name, NONE]] : []
+      }),
+    )
+  }, relationships)
+}
+
+const NONE = { data: null }
 
 /** As `requestBody`, for endpoints that people call by hand: the body may also be the attributes alone. */
 export function plainBody<A extends z.ZodType>(type: string, attributes: A) {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasOne, linksToMany, linksToOne, resource, timestamp, type Written } from './answers.ts'
-import { misplaced, requestBody } from './json-api.ts'
+import { misplaced, requestBody, toOneOrNone } from './json-api.ts'
 import { organizationPlan } from './users.ts'
 
 export const executionMode = z.enum(['remote', 'local', 'agent'])
@@ -45,12 +45,18 @@ const attributes = z.object({
 })
 
 const relationships = z.object({
-  'default-agent-pool': z
-    .object({ data: z.object({ id: z.string(), type: z.literal('agent-pools') }).nullable() })
-    .optional(),
+  'default-agent-pool': toOneOrNone('agent-pools').optional(),
 })
 
-export const createOrganizationBody = requestBody('organizations', attributes, relationships)
+export const createOrganizationBody = requestBody(
+  'organizations',
+  attributes,
+  z.object({
+    'default-agent-pool': misplaced(
+      'default-agent-pool can not be set when an organization is created: it has no agent pool yet',
+    ),
+  }),
+)
 export type CreateOrganization = z.infer<typeof attributes>
 
 export const updateOrganizationBody = requestBody('organizations', attributes.partial(), relationships)

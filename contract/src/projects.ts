@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
-import { requestBody } from './json-api.ts'
+import { requestBody, toOneOrNone } from './json-api.ts'
 import { executionMode } from './organizations.ts'
 import { tagBindingsRelation } from './tags.ts'
 
@@ -35,9 +35,7 @@ const attributes = z.object({
 })
 const relationships = z.object({
   'tag-bindings': tagBindingsRelation,
-  'default-agent-pool': z
-    .object({ data: z.object({ type: z.literal('agent-pools'), id: z.string() }).nullable() })
-    .optional(),
+  'default-agent-pool': toOneOrNone('agent-pools').optional(),
 })
 
 export const createProjectBody = requestBody('projects', attributes, relationships)

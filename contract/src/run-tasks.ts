@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
-import { misplaced, requestBody, toOne } from './json-api.ts'
+import { misplaced, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
@@ -9,11 +9,11 @@ export type Stage = z.infer<typeof stage>
 
 export const enforcementLevel = z.enum(['advisory', 'mandatory'])
 
-/** In the order of a run, without duplicates. */
+/** In the order in which they were given, since clients compare it; without duplicates. */
 const stages = z
   .array(stage)
   .min(1, 'at least one stage is needed')
-  .transform((given) => STAGES.filter((name) => given.includes(name)))
+  .transform((given) => [...new Set(given)])
 
 /** The server decides whether requests may go to the address. */
 const url = z.string().min(1, "URL can't be blank").max(2000)
@@ -48,9 +48,7 @@ const taskAttributes = z.object({
   ),
 })
 const taskRelationships = z.object({
-  'agent-pool': z
-    .object({ data: z.object({ type: z.literal('agent-pools'), id: z.string().min(1) }).nullable() })
-    .optional(),
+  'agent-pool': toOneOrNone('agent-pools').optional(),
 })
 
 export const createTaskBody = requestBody('tasks', taskAttributes, taskRelationships)

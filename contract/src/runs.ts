@@ -32,7 +32,7 @@ const attributes = z.object({
 
 const relationships = z.object({
   workspace: toOne('workspaces'),
-  'configuration-version': toOne('configuration-versions').nullish(),
+  'configuration-version': toOne('configuration-versions').optional(),
 })
 
 export const createRunBody = requestBody('runs', attributes, relationships)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
-import { requestBody, toOne, toOneOrNone } from './json-api.ts'
+import { requestBody, toOne } from './json-api.ts'
 
 /** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
@@ -38,7 +38,7 @@ const attributes = z.object({
 export const createStateVersionBody = requestBody(
   'state-versions',
   attributes,
-  z.object({ run: toOneOrNone('runs').nullish() }),
+  z.object({ run: toOne('runs').optional() }),
 )
 export type CreateStateVersion = z.infer<typeof createStateVersionBody>['data']
 

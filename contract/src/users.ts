@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { linksToMany, resource, type Written } from './answers.ts'
-import { plainBody, requestBody } from './json-api.ts'
+import { plainBody, relationshipsOf, requestBody, toOne } from './json-api.ts'
 
 /** Usernames appear in URLs, and never look like an e-mail address, since both can be used to sign in. */
 export const username = z
@@ -87,9 +87,7 @@ export const updateOrganizationPlanBody = plainBody(
 /** Clients send the name of a feature set; each of ours stands for a plan of the organization. */
 export const subscribeBody = z.object({
   data: z.object({
-    relationships: z.object({
-      'feature-set': z.object({ data: z.object({ type: z.literal('feature-sets'), id: z.string() }) }),
-    }),
+    relationships: relationshipsOf(z.object({ 'feature-set': toOne('feature-sets') })),
   }),
 })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
-import { requestBody, toMany, toOne } from './json-api.ts'
+import { requestBody, toMany } from './json-api.ts'
 import { variableAttributes } from './variables.ts'
 
 const attributes = z.object({
@@ -19,7 +19,9 @@ const scope = { workspaces: toMany('workspaces').optional(), projects: toMany('p
 const createRelationships = z.object({
   ...scope,
   /** The project or organization that owns the set. */
-  parent: z.union([toOne('projects'), toOne('organizations')]).optional(),
+  parent: z
+    .object({ data: z.object({ type: z.literal(['projects', 'organizations']), id: z.string().min(1) }) })
+    .optional(),
   vars: z.object({ data: z.array(z.object({ type: z.literal('vars'), attributes: variableAttributes })) }).optional(),
 })
 

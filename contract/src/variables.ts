@@ -15,20 +15,21 @@ export const variableCategory = z.enum(['terraform', 'env'])
 const attributes = z.object({
   key: z.string().min(1, "key can't be blank").max(256),
   value: value.nullish(),
-  description: z.string().max(1000).nullish(),
+  description: z.string().max(512).nullish(),
   category: variableCategory,
   hcl: z.boolean().nullish(),
   sensitive: z.boolean().nullish(),
 })
 
-const TERRAFORM_KEY = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u
+/** A name that the engine can't declare is accepted, as the public API has it: no run uses it. */
+const TERRAFORM_KEY = /^\p{ID_Continue}[\p{ID_Continue}-]*$/u
 // oxlint-disable-next-line no-control-regex -- a null byte would end the name in the engine's environment
 const ENV_KEY = /^[^=\s\0]+$/
 
 /** Why a variable of the category can't have the key; undefined when it can. */
 export function variableKeyProblem(category: z.infer<typeof variableCategory>, key: string) {
   if (category === 'terraform' && !TERRAFORM_KEY.test(key)) {
-    return `key ${JSON.stringify(key)} is no name of a variable: it must start with a letter or underscore and may only contain letters, numbers, underscores and hyphens`
+    return `key ${JSON.stringify(key)} is no name of a variable: it must start with a letter, number or underscore and may only contain these and hyphens`
   }
   if (category === 'env' && !ENV_KEY.test(key)) {
     return `key ${JSON.stringify(key)} is no name of an environment variable: it must not contain spaces or equals signs`

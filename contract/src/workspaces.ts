@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
 import { entryProblem, newSeenEntries } from './archive-entry.ts'
-import { requestBody, toOne } from './json-api.ts'
+import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
 import { tagBindingsRelation, tagsRelation } from './tags.ts'
@@ -27,11 +27,20 @@ const folder = z
   .max(1000)
   .regex(/^[^\0]*$/, 'must not contain null bytes')
 
+/** The folder that a working directory means, relative to the root of the configuration: `/db/` and `./db` mean `db`. */
+export function workingFolder(path: string) {
+  return path
+    .split('/')
+    .filter((name) => name !== '' && name !== '.')
+    .join('/')
+}
+
+/** It is kept as it was given, since clients compare it. */
 const workingDirectory = z
   .string()
   .max(1000)
   .superRefine((path, context) => {
-    const problem = entryProblem({ path, type: 'Directory' }, newSeenEntries())
+    const problem = entryProblem({ path: workingFolder(path), type: 'Directory' }, newSeenEntries())
     if (problem === undefined) return
     const given = JSON.stringify(path.slice(0, 100))
     const message = `working-directory is ${given}, it must be a folder inside the configuration: it ${problem}`
@@ -82,6 +91,8 @@ const attributes = z.object({
 })
 const relationships = z.object({
   project: toOne('projects').optional(),
+  /** The same as `agent-pool-id`. */
+  'agent-pool': toOneOrNone('agent-pools').optional(),
   tags: tagsRelation,
   'tag-bindings': tagBindingsRelation,
 })
@@ -155,7 +166,11 @@ export const workspaceSchema = resource(
       'agent-pool-id': z.string().nullable().describe('null unless `execution-mode` is `agent`'),
       'terraform-version': z.string().describe('the same as `engine-version`, under the name that clients know'),
       'engine-version': z.string().describe('our own: `latest`, a version, or a constraint such as `~> 1.11`'),
-      'working-directory': z.string().describe('relative to the root of the configuration; empty for the root itself'),
+      'working-directory': z
+        .string()
+        .describe(
+          'from the root of the configuration: `db`, `/db` and `./db/` are the same; empty for the root itself',
+        ),
       'auto-apply': z.boolean(),
       'auto-apply-run-trigger': z.boolean().describe('whether runs that run triggers start are applied by themselves'),
       'trigger-only-on-output-change': z
@@ -174,10 +189,17 @@ export const workspaceSchema = resource(
         .describe("whether logs of runs are the engine's JSON lines and not its text"),
       'global-remote-state': z.boolean().describe('whether every workspace of the organization may read the state'),
       'project-remote-state': z.boolean().describe('whether every workspace of the project may read the state'),
-      'auto-destroy-at': timestamp.nullable().describe(KEPT),
-      'auto-destroy-activity-duration': z.string().nullable().describe(`such as \`14d\` or \`36h\`; ${KEPT}`),
+      'auto-destroy-at': timestamp
+        .nullable()
+        .describe(`worked out from the duration where no time was set, counted from the latest change; ${KEPT}`),
+      'auto-destroy-activity-duration': z
+        .string()
+        .nullable()
+        .describe(`such as \`14d\` or \`36h\`, that of the project when it is inherited; ${KEPT}`),
       'auto-destroy-status': z.null().describe(ABSENT),
-      'inherits-project-auto-destroy': z.boolean().describe(KEPT),
+      'inherits-project-auto-destroy': z
+        .boolean()
+        .describe('whether the workspace has no time and no duration of its own, and follows its project'),
       'migration-environment': z.string().nullable().describe(KEPT),
       source: z.string().describe('what created the workspace, such as `tfe-api`'),
       'source-name': z.string().nullable(),

@@ -16,8 +16,9 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   const organization = await requireOrganization(ctx, name, 'organization:update')
   const { attributes, relationships } = input
   const mode = attributes['default-execution-mode'] ?? organization.default_execution_mode
-  const named = relationships['default-agent-pool']?.data?.id
-  const pool = mode === 'agent' ? (named ?? organization.default_agent_pool_id) : null
+  const related = relationships['default-agent-pool']
+  const named = related && (related.data?.id ?? null)
+  const pool = mode !== 'agent' ? null : named === undefined ? organization.default_agent_pool_id : named
   if (named && mode !== 'agent')
     throw invalid("default-agent-pool must not be specified unless using 'agent' execution mode", POOL)
   if (mode === 'agent' && !pool)

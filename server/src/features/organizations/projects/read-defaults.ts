@@ -12,22 +12,19 @@ export async function readDefaults(ctx: Ctx, organizationId: string, current: De
   const overwrites = attributes['setting-overwrites']
   const asked = attributes['default-execution-mode']
   const mode = overwrites?.['default-execution-mode'] === false ? null : asked === undefined ? current.mode : asked
-  const named = attributes['default-agent-pool-id'] ?? relationships['default-agent-pool']?.data?.id
+  const related = relationships['default-agent-pool']
+  const isRelated = related !== undefined && !attributes['default-agent-pool-id']
+  const named = isRelated ? (related.data?.id ?? null) : attributes['default-agent-pool-id']
+  const pointer = isRelated ? '/data/relationships/default-agent-pool' : '/data/attributes/default-agent-pool-id'
   if (named && mode !== 'agent') {
-    throw invalid(
-      "default-agent-pool-id must not be specified unless using 'agent' execution mode",
-      '/data/attributes/default-agent-pool-id',
-    )
+    throw invalid("default-agent-pool-id must not be specified unless using 'agent' execution mode", pointer)
   }
-  const pool = mode === 'agent' ? (named ?? current.pool) : null
+  const pool = mode !== 'agent' ? null : named === undefined ? current.pool : named
   if (mode === 'agent' && !pool) {
-    throw invalid(
-      "default-agent-pool-id must be specified when using 'agent' execution mode",
-      '/data/attributes/default-agent-pool-id',
-    )
+    throw invalid("default-agent-pool-id must be specified when using 'agent' execution mode", pointer)
   }
   if (pool && pool !== current.pool) {
-    await requireOrganizationPool(ctx, organizationId, pool, '/data/attributes/default-agent-pool-id')
+    await requireOrganizationPool(ctx, organizationId, pool, pointer)
   }
   return { default_execution_mode: mode, default_agent_pool_id: pool }
 }

@@ -1,4 +1,5 @@
 import { type AgentJob, agentJob } from '@groundstate/contract/agent'
+import { workingFolder } from '@groundstate/contract/workspaces'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
@@ -36,7 +37,7 @@ export function agentJobDocument(
     workspaceName: queued.workspace_name,
     configurationVersionId: run.configuration_version_id,
     stateBytes: queued.state_bytes ?? 0,
-    workingDirectory: run.working_directory,
+    workingDirectory: workingFolder(run.working_directory),
     engine: {
       product: run.engine_product,
       version: run.engine_version,

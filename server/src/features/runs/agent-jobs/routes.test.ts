@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { actOnRun, readRun, runStatus } from '../../../testing/runs.ts'
+import { actOnRun, createRun, createRunSetting, readRun, runStatus } from '../../../testing/runs.ts'
 import { startPlan } from './testing/jobs.ts'
 
 const app = await createTestApp()
@@ -20,6 +20,16 @@ test('a job of a deleted workspace is refused at once, so that its engine ends',
   expect(deleted.status).toBe(204)
   expect((await beat).status).toBe(401)
   expect((await app.request({ url: '/api/v2/account/details', token: job.engineToken })).status).toBe(401)
+})
+
+test.each(['/live/db', './live/db/'])('the working directory %s is a folder of the configuration', async (path) => {
+  const setting = await createRunSetting(app, { 'working-directory': path })
+  await createRun(app, setting)
+
+  const job = await agent.take()
+
+  expect(job.workingDirectory).toBe('live/db')
+  await job.finish({ status: 'canceled' })
 })
 
 test('a heartbeat goes on waiting after a signal without a new command', async () => {

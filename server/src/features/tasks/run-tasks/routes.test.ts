@@ -160,7 +160,7 @@ describe('a task', () => {
     expect(shown.json().data.attributes.url).toBe(setting.receiver.url)
   })
 
-  test('that becomes global has stages and a level', async () => {
+  test('that becomes global has stages, in the order in which they were given, and a level', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)
 
@@ -170,7 +170,7 @@ describe('a task', () => {
 
     expect(response.json().data.attributes['global-configuration']).toEqual({
       enabled: true,
-      stages: ['pre_plan', 'post_plan'],
+      stages: ['post_plan', 'pre_plan'],
       'enforcement-level': 'mandatory',
     })
     expect(off.json().data.attributes['global-configuration']).toMatchObject({ enabled: false })
@@ -250,13 +250,13 @@ describe('the test of a task', () => {
 })
 
 describe('a workspace task', () => {
-  test('attaches a task at its stages', async () => {
+  test('attaches a task at its stages, in the order in which they were given', async () => {
     const setting = await setUp()
     const task = await createTask(app, setting)
 
     const response = await attachTask(app, setting, {
       task,
-      stages: ['post_apply', 'pre_plan'],
+      stages: ['post_apply', 'pre_plan', 'post_apply'],
       'enforcement-level': 'advisory',
     })
 
@@ -265,8 +265,8 @@ describe('a workspace task', () => {
     expect(id).toMatch(/^wstask-/)
     expect(attributes).toMatchObject({
       'enforcement-level': 'advisory',
-      stage: 'pre_plan',
-      stages: ['pre_plan', 'post_apply'],
+      stage: 'post_apply',
+      stages: ['post_apply', 'pre_plan'],
     })
     expect(relationships).toMatchObject({
       task: { data: { id: task, type: 'tasks' } },

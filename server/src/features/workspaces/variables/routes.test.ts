@@ -103,7 +103,12 @@ test.each([
   [{ category: 'terraform' }, '/data/attributes/key', 'key is missing'],
   [{ key: '', category: 'terraform' }, '/data/attributes/key', "can't be blank"],
   [{ key: 'a b', category: 'terraform' }, '/data/attributes/key', 'may only contain'],
-  [{ key: '1a', category: 'terraform' }, '/data/attributes/key', 'must start with a letter'],
+  [{ key: '-a', category: 'terraform' }, '/data/attributes/key', 'must start with a letter, number or underscore'],
+  [
+    { key: 'a', category: 'env', description: 'x'.repeat(513) },
+    '/data/attributes/description',
+    'at most 512 characters',
+  ],
   [{ key: 'a=b', category: 'env' }, '/data/attributes/key', 'equals signs'],
   [{ key: 'a' }, '/data/attributes/category', 'category is missing'],
   [{ key: 'a', category: 'policy-set' }, '/data/attributes/category', '"terraform", "env"'],
@@ -118,6 +123,15 @@ test.each([
   expect(res.status).toBe(422)
   expect(res.json().errors[0].source.pointer).toBe(pointer)
   expect(res.json().errors[0].detail).toContain(detail)
+})
+
+test.each(['terraform', 'env'])('a key of the category %s may begin with a digit', async (category) => {
+  const workspace = await newWorkspace()
+
+  const res = await create(workspace.id, { key: '1_key', category, description: 'x'.repeat(512) })
+
+  expect(res.status).toBe(201)
+  expect(res.json().data.attributes).toMatchObject({ key: '1_key', category })
 })
 
 test('a value may have 256 KB', async () => {

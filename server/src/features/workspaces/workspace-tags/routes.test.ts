@@ -164,6 +164,25 @@ test('tags of the project are in force on its workspaces unless they set their o
   expect(effective[1].links['inherited-from']).toBe(`/api/v2/projects/${project.id}`)
 })
 
+test('flat tags of a workspace are not among the bindings in force, and hide none of its project', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const workspace = await newWorkspace(['team', 'flat'], project.id)
+  await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ team: 'core', bare: '' }))
+
+  const effective = await show(`workspaces/${workspace.id}/effective-tag-bindings`)
+  const included = await app.request({
+    url: `/api/v2/workspaces/${workspace.id}?include=effective_tag_bindings`,
+    token: owner.token,
+  })
+
+  const pairs = (items: any[]) => items.map(({ attributes }) => [attributes.key, attributes.value])
+  expect(pairs(effective)).toEqual([
+    ['bare', ''],
+    ['team', 'core'],
+  ])
+  expect(pairs(included.json().included)).toEqual(pairs(effective))
+})
+
 test.each([
   [[{ type: 'tag-bindings', attributes: { value: 'x' } }], '/data/0/attributes/key'],
   [[{ type: 'tag-bindings', attributes: { key: 'bad\nkey' } }], '/data/0/attributes/key'],

@@ -5,13 +5,16 @@ import type { Db } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
 
-/** What binds to the workspaces: their own tags, and those of their projects under keys that they don't have. */
+/**
+ * What binds to the workspaces: their own tags, and those of their projects under keys that they don't have. A key alone
+ * of a workspace is a flat tag, which has an interface of its own.
+ */
 export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly string[]) {
   const { rows } = await sql<EffectiveTagBinding>`
     select distinct on (w.id, b.key) w.id as for_id, b.id, b.key, b.value, b.created_at, b.project_id as inherited_from
       from workspaces w
       join tag_bindings b on b.workspace_id = w.id or b.project_id = w.project_id
-     where w.id = any(${workspaceIds})
+     where w.id = any(${workspaceIds}) and (b.value <> '' or b.project_id is not null)
      order by w.id, b.key, b.project_id nulls first`.execute(db)
   return rows
 }

@@ -9,7 +9,7 @@ import { requireDefaultProject, requireProjectIn } from '../../organizations/pro
 import { requireWorkspace } from './access.ts'
 import { changeTags } from './change-tags.ts'
 import { workspaceCreating } from './events.ts'
-import { changeExecution, defaultsOf, POOL_POINTER } from './execution.ts'
+import { changeExecution, defaultsOf, namedPool } from './execution.ts'
 import { refuseTakenWorkspaceName } from './name.ts'
 import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
@@ -31,14 +31,10 @@ export async function createWorkspace(
           permission: 'workspaces:create',
           pointer: '/data/relationships/project/data/id',
         })
-  const execution = changeExecution(
-    { execution_mode: null, agent_pool_id: null },
-    defaultsOf(project),
-    input.attributes,
-  )
+  const execution = changeExecution({ execution_mode: null, agent_pool_id: null }, defaultsOf(project), input)
   if (execution.agent_pool_id !== null) {
     const place = { organizationId: organization.id, projectId: project.id }
-    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: POOL_POINTER })
+    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: namedPool(input).pointer })
   }
 
   return transact(ctx, async (ctx) => {

@@ -1,3 +1,4 @@
+import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import { invalid } from '../../../errors.ts'
 
 export type ExecutionMode = 'remote' | 'local' | 'agent'
@@ -16,8 +17,6 @@ export function effectiveExecution(workspace: ExecutionSettings & Defaults) {
   return { mode, agentPoolId: mode === 'agent' ? pool : null }
 }
 
-export const POOL_POINTER = '/data/attributes/agent-pool-id'
-
 type ProjectDefaults = {
   default_execution_mode: ExecutionMode | null
   default_agent_pool_id: string | null
@@ -35,38 +34,44 @@ export function defaultsOf(project: ProjectDefaults) {
   }
 }
 
-type Input = {
-  'execution-mode'?: ExecutionMode | null | undefined
-  operations?: boolean | null | undefined
-  'agent-pool-id'?: string | null | undefined
-  'setting-overwrites'?:
-    | { 'execution-mode'?: boolean | null | undefined; 'agent-pool'?: boolean | null | undefined }
-    | null
-    | undefined
+/**
+ * The agent pool that a body names, null to take it away, and where it does so: in an attribute, or in a relationship,
+ * as newer clients do.
+ */
+export function namedPool({ attributes, relationships }: UpdateWorkspace) {
+  const related = relationships['agent-pool']
+  const poolId = attributes['agent-pool-id'] === '' ? null : attributes['agent-pool-id']
+  if (related === undefined || poolId) return { poolId, pointer: '/data/attributes/agent-pool-id' }
+  return { poolId: related.data?.id ?? null, pointer: '/data/relationships/agent-pool' }
 }
 
 /**
  * The execution settings that a workspace has after `input`; null follows the defaults. Throws `invalid` when an agent
  * pool is named without the execution mode that uses it, or the mode without a pool.
  */
-export function changeExecution(current: ExecutionSettings, defaults: Defaults, input: Input): ExecutionSettings {
-  const legacy = input.operations === true ? 'remote' : input.operations === false ? 'local' : undefined
-  const requested = input['execution-mode'] ?? legacy
-  const overwrites = input['setting-overwrites']
+export function changeExecution(
+  current: ExecutionSettings,
+  defaults: Defaults,
+  input: UpdateWorkspace,
+): ExecutionSettings {
+  const { attributes } = input
+  const legacy = attributes.operations === true ? 'remote' : attributes.operations === false ? 'local' : undefined
+  const requested = attributes['execution-mode'] ?? legacy
+  const overwrites = attributes['setting-overwrites']
   const inherits =
-    overwrites?.['execution-mode'] === false || (requested === undefined && input['execution-mode'] === null)
+    overwrites?.['execution-mode'] === false || (requested === undefined && attributes['execution-mode'] === null)
   const mode = inherits ? null : (requested ?? current.execution_mode)
 
   const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
-  const named = input['agent-pool-id'] === '' ? null : input['agent-pool-id']
+  const { poolId: named, pointer } = namedPool(input)
   if (named && effectiveMode !== 'agent') {
-    throw invalid("agent-pool-id must not be specified unless using 'agent' execution mode", POOL_POINTER)
+    throw invalid("agent-pool-id must not be specified unless using 'agent' execution mode", pointer)
   }
   const follows = overwrites?.['agent-pool'] === false || inherits
   const pool =
     effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
   if (mode === 'agent' && pool === null) {
-    throw invalid("agent-pool-id must be specified when using 'agent' execution mode", POOL_POINTER)
+    throw invalid("agent-pool-id must be specified when using 'agent' execution mode", pointer)
   }
   return { execution_mode: mode, agent_pool_id: pool }
 }

@@ -1,5 +1,6 @@
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
+import { effectiveAutoDestroy } from './auto-destroy.ts'
 import { effectiveExecution } from './execution.ts'
 import { permissionsBlock } from './permissions.ts'
 import type { Workspace } from './workspace.ts'
@@ -15,6 +16,7 @@ export function workspaceResource(
 ): WorkspaceResource {
   const { can } = workspace
   const { mode, agentPoolId } = effectiveExecution(workspace)
+  const autoDestroy = effectiveAutoDestroy(workspace)
   const self = `/api/v2/workspaces/${workspace.id}`
   return {
     id: workspace.id,
@@ -50,10 +52,10 @@ export function workspaceResource(
       'structured-run-output-enabled': workspace.structured_run_output_enabled,
       'global-remote-state': workspace.global_remote_state,
       'project-remote-state': workspace.project_remote_state,
-      'auto-destroy-at': workspace.auto_destroy_at,
-      'auto-destroy-activity-duration': workspace.auto_destroy_activity_duration,
+      'auto-destroy-at': autoDestroy.at,
+      'auto-destroy-activity-duration': autoDestroy.duration,
       'auto-destroy-status': null,
-      'inherits-project-auto-destroy': workspace.inherits_project_auto_destroy,
+      'inherits-project-auto-destroy': autoDestroy.inherits,
       'migration-environment': workspace.migration_environment,
       source: workspace.source,
       'source-name': workspace.source_name,

@@ -28,6 +28,7 @@ export function selectWorkspaces(db: Db) {
       'o.default_agent_pool_id as organization_agent_pool_id',
       'p.default_execution_mode as project_execution_mode',
       'p.default_agent_pool_id as project_agent_pool_id',
+      'p.auto_destroy_activity_duration as project_auto_destroy_activity_duration',
     ])
     .select([
       // A tag with a value has no place in a list of names.

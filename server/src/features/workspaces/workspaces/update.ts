@@ -7,7 +7,7 @@ import { requirePoolFor } from '../../organizations/organizations/pool-access.ts
 import { requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireWorkspace, requireWorkspaceBy } from './access.ts'
 import { changeTags } from './change-tags.ts'
-import { changeExecution, defaultsOf, POOL_POINTER } from './execution.ts'
+import { changeExecution, defaultsOf, namedPool } from './execution.ts'
 import { refuseTakenWorkspaceName } from './name.ts'
 import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
@@ -33,14 +33,14 @@ export async function updateWorkspace(
       })
     : undefined
   const defaults = project ? defaultsOf(project) : workspace
-  const execution = changeExecution(workspace, defaults, input.attributes)
+  const execution = changeExecution(workspace, defaults, input)
   if (execution.agent_pool_id !== null && execution.agent_pool_id !== workspace.agent_pool_id) {
     const place = {
       organizationId: workspace.organization_id,
       workspaceId: workspace.id,
       projectId: project?.id ?? workspace.project_id,
     }
-    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: POOL_POINTER })
+    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: namedPool(input).pointer })
   }
   return transact(ctx, async (ctx) => {
     await refuseTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>

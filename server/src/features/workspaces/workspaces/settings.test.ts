@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+
+const app = await createTestApp()
+const owner = await createUser(app)
+const acme = await createOrganization(app, owner)
+const pool = await send('POST', `organizations/${acme.name}/agent-pools`, 'agent-pools', { name: 'ours' })
+const poolId: string = pool.json().data.id
+
+async function send(method: 'POST' | 'PATCH', path: string, type: string, attributes: object, relationships = {}) {
+  const body = { data: { type, attributes, relationships } }
+  return app.request({ method, url: `/api/v2/${path}`, token: owner.token, body })
+}
+
+async function newWorkspace(attributes: Record<string, unknown> = {}, projectId?: string) {
+  const place = { organization: acme.name, actor: owner.actor, ...(projectId !== undefined && { projectId }) }
+  return createWorkspace(app, { ...place, attributes })
+}
+
+async function patch(id: string, attributes: object, relationships: object = {}) {
+  const response = await send('PATCH', `workspaces/${id}`, 'workspaces', attributes, relationships)
+  return { status: response.status, ...response.json() }
+}
+
+test.each(['/db', 'db/', './db', '/', ''])('the working directory %j is kept as it was given', async (path) => {
+  const { id } = await newWorkspace()
+
+  const { status, data } = await patch(id, { 'working-directory': path })
+
+  expect(status).toBe(200)
+  expect(data.attributes['working-directory']).toBe(path)
+})
+
+test.each([
+  ['trigger-prefixes', 'trigger-patterns'],
+  ['trigger-patterns', 'trigger-prefixes'],
+])('%s replace %s', async (one, other) => {
+  const { id } = await newWorkspace({ [other]: ['/old'] })
+
+  const changed = await patch(id, { [one]: ['/new'] })
+  const emptied = await patch(id, { [other]: [] })
+
+  expect(changed.data.attributes).toMatchObject({ [one]: ['/new'], [other]: [] })
+  expect(emptied.data.attributes).toMatchObject({ [one]: [], [other]: [] })
+})
+
+test('trigger prefixes go with empty patterns, and not with others', async () => {
+  const { id } = await newWorkspace()
+
+  const fine = await patch(id, { 'trigger-prefixes': ['/a'], 'trigger-patterns': [] })
+  const both = await patch(id, { 'trigger-prefixes': ['/b'], 'trigger-patterns': ['/b/**'] })
+
+  expect(fine.data.attributes).toMatchObject({ 'trigger-prefixes': ['/a'], 'trigger-patterns': [] })
+  expect(both).toMatchObject({
+    status: 422,
+    errors: [
+      {
+        detail: 'trigger-prefixes and trigger-patterns can not be set both: one of them must be left out or empty',
+        source: { pointer: '/data/attributes/trigger-patterns' },
+      },
+    ],
+  })
+})
+
+function autoDestroy({ data }: { data: { attributes: Record<string, unknown> } }) {
+  const { attributes } = data
+  return {
+    duration: attributes['auto-destroy-activity-duration'],
+    at: attributes['auto-destroy-at'],
+    inherits: attributes['inherits-project-auto-destroy'],
+  }
+}
+
+test('a workspace inherits the time to its destruction, until it has its own and again when that is reset', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const { id, latest_change_at } = await newWorkspace({}, project.id)
+  const after = (hours: number) => new Date(latest_change_at.getTime() + hours * 3_600_000).toISOString()
+
+  const without = await patch(id, {})
+  await send('PATCH', `projects/${project.id}`, 'projects', { 'auto-destroy-activity-duration': '14d' })
+  const inherited = await patch(id, {})
+  const own = await patch(id, { 'auto-destroy-activity-duration': '36h' })
+  const reset = await patch(id, { 'auto-destroy-activity-duration': null })
+  const never = await patch(id, { 'inherits-project-auto-destroy': false })
+  const echoed = await patch(id, { 'inherits-project-auto-destroy': true, 'auto-destroy-activity-duration': '14d' })
+
+  expect(autoDestroy(without)).toEqual({ duration: null, at: null, inherits: true })
+  expect(autoDestroy(inherited)).toEqual({ duration: '14d', at: after(14 * 24), inherits: true })
+  expect(autoDestroy(own)).toEqual({ duration: '36h', at: after(36), inherits: false })
+  expect(autoDestroy(reset)).toEqual(autoDestroy(inherited))
+  expect(autoDestroy(never)).toEqual({ duration: null, at: null, inherits: false })
+  expect(autoDestroy(echoed)).toEqual(autoDestroy(inherited))
+})
+
+test('a time of its own takes the place of what a workspace inherits', async () => {
+  const { id } = await newWorkspace({ 'auto-destroy-at': '2030-01-02T03:04:05Z' })
+
+  const set = await patch(id, {})
+  const reset = await patch(id, { 'auto-destroy-at': null })
+
+  expect(autoDestroy(set)).toEqual({ duration: null, at: '2030-01-02T03:04:05.000Z', inherits: false })
+  expect(autoDestroy(reset)).toEqual({ duration: null, at: null, inherits: true })
+})
+
+const related = (id: string | null) => ({ 'agent-pool': { data: id === null ? null : { type: 'agent-pools', id } } })
+
+test('a workspace names its agent pool in a relationship too, and null takes it away', async () => {
+  const { id } = await newWorkspace()
+
+  const set = await patch(id, { 'execution-mode': 'agent' }, related(poolId))
+  const refused = await patch(id, {}, related(null))
+  const removed = await patch(id, { 'execution-mode': 'remote' }, related(null))
+
+  expect(set.data.relationships['agent-pool'].data.id).toBe(poolId)
+  expect(refused).toMatchObject({ status: 422, errors: [{ source: { pointer: '/data/relationships/agent-pool' } }] })
+  expect(removed.data.relationships['agent-pool'].data).toBeNull()
+})
+
+test.each([
+  [{ 'execution-mode': 'remote' }, () => related(poolId), "unless using 'agent' execution mode"],
+  [{}, () => related(poolId), "unless using 'agent' execution mode"],
+  [{ 'execution-mode': 'agent' }, () => related('apool-none'), 'there is no agent pool apool-none'],
+])('an agent pool that a workspace can not have is refused: %j', async (attributes, relationships, detail) => {
+  const { id } = await newWorkspace()
+
+  const refused = await patch(id, attributes, relationships())
+
+  expect(refused).toMatchObject({
+    status: 422,
+    errors: [{ detail: expect.stringContaining(detail), source: { pointer: '/data/relationships/agent-pool' } }],
+  })
+})
+
+test.each([
+  ['remote', () => ({ 'default-agent-pool-id': poolId }), {}, '/data/attributes/default-agent-pool-id'],
+  [undefined, () => ({ 'default-agent-pool-id': poolId }), {}, '/data/attributes/default-agent-pool-id'],
+  ['local', () => ({}), () => poolId, '/data/relationships/default-agent-pool'],
+  ['agent', () => ({}), () => null, '/data/relationships/default-agent-pool'],
+  ['agent', () => ({ 'default-agent-pool-id': null }), {}, '/data/attributes/default-agent-pool-id'],
+])('a project is refused a pool without its mode, and the mode without a pool: %s', async (mode, own, id, pointer) => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const relationships = typeof id === 'function' ? { 'default-agent-pool': related(id())['agent-pool'] } : {}
+  const attributes = { ...(mode !== undefined && { 'default-execution-mode': mode }), ...own() }
+
+  const refused = await send('PATCH', `projects/${project.id}`, 'projects', attributes, relationships)
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors).toMatchObject([{ source: { pointer } }])
+})
+
+test.each([
+  ['remote', () => poolId],
+  ['agent', () => null],
+])('an organization is refused a pool without its mode, and the mode without a pool: %s', async (mode, id) => {
+  const relationships = { 'default-agent-pool': related(id())['agent-pool'] }
+  const attributes = { 'default-execution-mode': mode }
+
+  const changed = await send('PATCH', `organizations/${acme.name}`, 'organizations', attributes, relationships)
+
+  expect(changed.status).toBe(422)
+  expect(changed.json().errors).toMatchObject([{ source: { pointer: '/data/relationships/default-agent-pool' } }])
+})
+
+test('a new organization is refused a default agent pool, since it has none yet', async () => {
+  const relationships = { 'default-agent-pool': related(poolId)['agent-pool'] }
+
+  const created = await send(
+    'POST',
+    'organizations',
+    'organizations',
+    { name: 'new', email: 'a@b.test' },
+    relationships,
+  )
+
+  expect(created.status).toBe(422)
+  expect(created.json().errors).toMatchObject([{ source: { pointer: '/data/relationships/default-agent-pool' } }])
+})
