@@ -35,7 +35,11 @@ const relationships = z.object({
   'configuration-version': toOne('configuration-versions').optional(),
 })
 
-export const createRunBody = requestBody('runs', attributes, relationships)
+const createBody = requestBody('runs', attributes, relationships)
+/** Some clients leave the type out. */
+export const createRunBody = createBody.extend({
+  data: createBody.shape.data.extend({ type: createBody.shape.data.shape.type.default('runs') }),
+})
 export type CreateRun = z.infer<typeof attributes>
 
 /** The body of a run action: `{"comment": "…"}` as plain JSON, or nothing. */

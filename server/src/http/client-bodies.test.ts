@@ -71,6 +71,10 @@ const teamWorkspace = await made(
   'team-workspaces',
   `{"data":{"type":"team-workspaces","attributes":{"access":"custom","policy-overrides":false,"run-tasks":false,"runs":"apply","sentinel-mocks":"none","state-versions":"read-outputs","variables":"none","workspace-locking":true},"relationships":{"team":{"data":{"type":"teams","id":"${ids.team}"}},"workspace":{"data":{"type":"workspaces","id":"${ids.workspace}"}}}}}`,
 )
+const secondTeam = await made(
+  `organizations/${organization}/teams`,
+  '{"data":{"attributes":{"name":"provider"},"type":"teams"}}',
+)
 const teamProject = await made(
   'team-projects',
   `{"data":{"type":"team-projects","attributes":{"access":"custom","project-access":{"settings":"read","teams":"none"},"workspace-access":{"create":false,"delete":false,"locking":true,"move":false,"run-tasks":false,"runs":"plan","sentinel-mocks":"none","state-versions":"none","variables":"none"}},"relationships":{"project":{"data":{"type":"projects","id":"${ids.project}"}},"team":{"data":{"type":"teams","id":"${ids.team}"}}}}}`,
@@ -233,6 +237,12 @@ const ROWS: Row[] = [
     'runs',
     `{"data":{"type":"runs","attributes":{"allow-empty-apply":true,"auto-apply":false,"is-destroy":false,"message":"m","refresh":true,"refresh-only":false,"replace-addrs":["terraform_data.a"],"target-addrs":["terraform_data.a"],"variables":[{"key":"test_variable","value":"\\"x\\""}]},"relationships":{"configuration-version":{"data":{"type":"configuration-versions","id":"${ids.version}"}},"workspace":{"data":{"type":"workspaces","id":"${ids.workspace}"}}}}}`,
   ],
+  [
+    201,
+    'POST',
+    'runs',
+    `{"data":{"attributes":{"allow-empty-apply":false,"message":"","plan-only":true},"relationships":{"workspace":{"data":{"id":"${ids.workspace}","type":"workspaces"}}}}}`,
+  ],
   [201, 'POST', `runs/${run}/comments`, '{"data":{"type":"comments","attributes":{"body":"hello"}}}'],
   [409, 'POST', `runs/${run}/actions/apply`, '{}'],
   [409, 'POST', `runs/${run}/actions/discard`, '{"comment":"no"}'],
@@ -276,6 +286,12 @@ const ROWS: Row[] = [
     `{"data":{"type":"run-triggers","relationships":{"sourceable":{"data":{"type":"workspaces","id":"${ids.other}"}}}}}`,
   ],
   // Teams
+  [
+    201,
+    'POST',
+    'team-workspaces',
+    `{"data":{"attributes":{"access":"read"},"relationships":{"team":{"data":{"id":"${secondTeam}","type":"teams"}},"workspace":{"data":{"id":"${ids.workspace}"}}},"type":"team-workspaces"}}`,
+  ],
   [
     201,
     'POST',

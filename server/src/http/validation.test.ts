@@ -143,7 +143,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       },
     ],
     [
-      'the workspace has no configuration yet: upload a configuration version first',
+      'configuration version is missing: the workspace has no configuration yet, upload one first',
       '/data/relationships/configuration-version',
     ],
   ],

@@ -101,7 +101,10 @@ const RELATION = '/data/relationships/configuration-version'
 async function requireConfiguration(ctx: TransactionCtx, workspace: LockedWorkspace, id: string | undefined) {
   const wanted = id ?? workspace.current_configuration_version_id
   if (wanted === null)
-    throw invalid('the workspace has no configuration yet: upload a configuration version first', RELATION)
+    throw invalid(
+      'configuration version is missing: the workspace has no configuration yet, upload one first',
+      RELATION,
+    )
   const version = await findVersionForRun(ctx.db, { id: wanted, workspaceId: workspace.id })
   if (!version) throw invalid(`the workspace has no configuration version ${wanted}`, RELATION)
   if (version.status === 'pending' || version.status === 'fetching')

@@ -164,6 +164,25 @@ test('tags of the project are in force on its workspaces unless they set their o
   expect(effective[1].links['inherited-from']).toBe(`/api/v2/projects/${project.id}`)
 })
 
+test('a reserved key that workspaces may not override has the value of the project', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const workspace = await newWorkspace([], project.id)
+  await send('PATCH', `workspaces/${workspace.id}/tag-bindings`, bindings({ fixed: 'mine', free: 'mine' }))
+  await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ fixed: 'core', free: 'core' }))
+  for (const [key, isFixed] of Object.entries({ fixed: true, free: false })) {
+    const data = { type: 'reserved-tag-keys', attributes: { key, 'disable-overrides': isFixed } }
+    const url = `/api/v2/organizations/${acme.name}/reserved-tag-keys`
+    await app.request({ method: 'POST', url, token: owner.token, body: { data } })
+  }
+
+  const effective = await show(`workspaces/${workspace.id}/effective-tag-bindings`)
+
+  expect(effective.map((item: any) => [item.attributes.key, item.attributes.value])).toEqual([
+    ['fixed', 'core'],
+    ['free', 'mine'],
+  ])
+})
+
 test('flat tags of a workspace are not among the bindings in force, and hide none of its project', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const workspace = await newWorkspace(['team', 'flat'], project.id)

@@ -6,16 +6,17 @@ import { containing } from '../../../db/like.ts'
 import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
 
 /**
- * What binds to the workspaces: their own tags, and those of their projects under keys that they don't have. A key alone
- * of a workspace is a flat tag, which has an interface of its own.
+ * What binds to the workspaces: their own tags, and those of their projects under keys that they don't have or may not
+ * override. A key alone of a workspace is a flat tag, which has an interface of its own.
  */
 export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly string[]) {
   const { rows } = await sql<EffectiveTagBinding>`
     select distinct on (w.id, b.key) w.id as for_id, b.id, b.key, b.value, b.created_at, b.project_id as inherited_from
       from workspaces w
       join tag_bindings b on b.workspace_id = w.id or b.project_id = w.project_id
+      left join reserved_tag_keys r on r.organization_id = w.organization_id and r.key = b.key and r.disable_overrides
      where w.id = any(${workspaceIds}) and (b.value <> '' or b.project_id is not null)
-     order by w.id, b.key, b.project_id nulls first`.execute(db)
+     order by w.id, b.key, (b.project_id is not null) = (r.id is null)`.execute(db)
   return rows
 }
 /** Deletes flat tags of a workspace; the older interface does not touch bindings with a value. */
