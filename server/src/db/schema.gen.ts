@@ -380,6 +380,7 @@ export type Schema = {
   tag_bindings: {
     created_at: Timestamp
     id: string
+    is_binding: Generated<boolean>
     key: string
     organization_id: string
     project_id: string | null

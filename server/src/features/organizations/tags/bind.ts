@@ -48,7 +48,8 @@ export async function addTagKeys(
 ) {
   await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
   const bindings = [...new Set(keys)].map((key) => ({ key, value: '' }))
-  await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep: true })
+  const flat = rows(ctx, target, bindings).map((row) => ({ ...row, is_binding: false }))
+  await store.upsertTagBindings(ctx.db, flat, { keep: true })
 }
 
 async function writeTagBindings(
@@ -87,6 +88,7 @@ function rows(ctx: Ctx, target: store.TagTarget, bindings: readonly TagBindingIn
     project_id: 'projectId' in target ? target.projectId : null,
     key,
     value,
+    is_binding: true,
     created_at: ctx.now(),
   }))
 }

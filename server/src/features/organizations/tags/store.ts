@@ -62,7 +62,9 @@ export async function upsertTagBindings(
     .onConflict((conflict) => {
       const target = rows[0]?.workspace_id ? 'workspace_id' : 'project_id'
       const onKey = conflict.columns([target, 'key']).where(target, 'is not', null)
-      return keep ? onKey.doNothing() : onKey.doUpdateSet((eb) => ({ value: eb.ref('excluded.value') }))
+      return keep
+        ? onKey.doNothing()
+        : onKey.doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), is_binding: eb.ref('excluded.is_binding') }))
     })
     .execute()
 }

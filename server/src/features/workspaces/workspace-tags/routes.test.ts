@@ -187,6 +187,7 @@ test('flat tags of a workspace are not among the bindings in force, and hide non
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const workspace = await newWorkspace(['team', 'flat'], project.id)
   await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ team: 'core', bare: '' }))
+  await send('PATCH', `workspaces/${workspace.id}/tag-bindings`, bindings({ own: '' }))
 
   const effective = await show(`workspaces/${workspace.id}/effective-tag-bindings`)
   const included = await app.request({
@@ -197,6 +198,7 @@ test('flat tags of a workspace are not among the bindings in force, and hide non
   const pairs = (items: any[]) => items.map(({ attributes }) => [attributes.key, attributes.value])
   expect(pairs(effective)).toEqual([
     ['bare', ''],
+    ['own', ''],
     ['team', 'core'],
   ])
   expect(pairs(included.json().included)).toEqual(pairs(effective))

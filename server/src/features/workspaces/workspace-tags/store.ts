@@ -7,7 +7,7 @@ import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
 
 /**
  * What binds to the workspaces: their own tags, and those of their projects under keys that they don't have or may not
- * override. A key alone of a workspace is a flat tag, which has an interface of its own.
+ * override. Flat tags are none of them: they have an interface of their own.
  */
 export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly string[]) {
   const { rows } = await sql<EffectiveTagBinding>`
@@ -15,7 +15,7 @@ export async function listEffectiveTagBindings(db: Db, workspaceIds: readonly st
       from workspaces w
       join tag_bindings b on b.workspace_id = w.id or b.project_id = w.project_id
       left join reserved_tag_keys r on r.organization_id = w.organization_id and r.key = b.key and r.disable_overrides
-     where w.id = any(${workspaceIds}) and (b.value <> '' or b.project_id is not null)
+     where w.id = any(${workspaceIds}) and (b.value <> '' or b.is_binding or b.project_id is not null)
      order by w.id, b.key, (b.project_id is not null) = (r.id is null)`.execute(db)
   return rows
 }
