@@ -5,9 +5,18 @@ import { z } from 'zod'
  * only one.
  */
 export function toOne(type: string) {
-  const form = `{"data": {"type": "${type}", "id": "…"}}`
+  return related(z.literal(type).default(type), type)
+}
+
+/** As `toOne`, where the type must be said. */
+export function toTyped(...types: [string, ...string[]]) {
+  return related(z.literal(types), types[0])
+}
+
+function related<T extends z.ZodType<string>>(type: T, example: string) {
+  const form = `{"data": {"type": "${example}", "id": "…"}}`
   return z.object(
-    { data: z.object({ type: z.literal(type).default(type), id: z.string().min(1) }) },
+    { data: z.object({ type, id: z.string().min(1) }) },
     { error: ({ input }) => (input === undefined ? `it must be ${form}` : undefined) },
   )
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { hasOne, resource, timestamp, type Written } from './answers.ts'
-import { relationshipsOf, toOne } from './json-api.ts'
+import { relationshipsOf, toTyped } from './json-api.ts'
 import { RUN_STATUS } from './runs.ts'
 
 /** Clients send the type, the public documentation's own example leaves it out. */
 export const createRunTriggerBody = z.object({
   data: z.object({
     type: z.literal('run-triggers').optional(),
-    relationships: relationshipsOf(z.object({ sourceable: toOne('workspaces') })),
+    relationships: relationshipsOf(z.object({ sourceable: toTyped('workspaces') })),
   }),
 })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
-import { requestBody, toMany } from './json-api.ts'
+import { requestBody, toMany, toTyped } from './json-api.ts'
 import { variableAttributes } from './variables.ts'
 
 const attributes = z.object({
@@ -19,9 +19,7 @@ const scope = { workspaces: toMany('workspaces').optional(), projects: toMany('p
 const createRelationships = z.object({
   ...scope,
   /** The project or organization that owns the set. */
-  parent: z
-    .object({ data: z.object({ type: z.literal(['projects', 'organizations']), id: z.string().min(1) }) })
-    .optional(),
+  parent: toTyped('projects', 'organizations').optional(),
   vars: z.object({ data: z.array(z.object({ type: z.literal('vars'), attributes: variableAttributes })) }).optional(),
 })
 
