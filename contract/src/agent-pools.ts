@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, linksToMany, resource, timestamp, type Written } from './answers.ts'
-import { requestBody, toMany } from './json-api.ts'
+import { requestBody, toMany, typedBody } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 
 const attributes = z.object({
@@ -27,7 +27,7 @@ export const updateAgentPoolBody = requestBody('agent-pools', attributes.partial
 export type UpdateAgentPool = z.infer<typeof updateAgentPoolBody>['data']
 
 /** Existing clients send the type `agent-tokens`; `authentication-tokens` is the documented one. */
-export const createAgentTokenBody = requestBody(
+export const createAgentTokenBody = typedBody(
   ['authentication-tokens', 'agent-tokens'],
   z.object({
     description: z

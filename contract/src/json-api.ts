@@ -38,16 +38,33 @@ export function toMany(type: string) {
 
 /**
  * The body of a request in JSON:API. Unknown attributes are dropped, since existing clients send some. A body without
- * `attributes` counts as one with none. `types` are the accepted resource types, ours first.
+ * `attributes` counts as one with none, and newer clients leave the type out.
  */
 export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
-  types: string | readonly [string, ...string[]],
+  type: string,
+  attributes: A,
+  relationships?: R,
+) {
+  return bodyOf(z.literal(type).default(type), attributes, relationships)
+}
+
+/** As `requestBody`, where the type must be said. `types` are the accepted ones, ours first. */
+export function typedBody<A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
+  types: readonly [string, ...string[]],
+  attributes: A,
+  relationships?: R,
+) {
+  return bodyOf(z.literal([...types]), attributes, relationships)
+}
+
+function bodyOf<T extends z.ZodType<string>, A extends z.ZodType, R extends z.ZodObject = typeof NO_RELATIONSHIPS>(
+  type: T,
   attributes: A,
   relationships?: R,
 ) {
   return z.object({
     data: z.object({
-      type: typeof types === 'string' ? z.literal(types) : z.literal([...types]),
+      type,
       id: z.string().nullish(),
       attributes: z.preprocess((value) => value ?? {}, attributes),
       relationships: relationshipsOf(relationships ?? NO_RELATIONSHIPS) as unknown as R,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
-import { misplaced, requestBody, toOne, toOneOrNone } from './json-api.ts'
+import { misplaced, requestBody, toOne, toOneOrNone, typedBody } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
@@ -132,7 +132,7 @@ const outcomes = z
   .nullish()
 
 /** The callback of a receiver. The public documentation has two names for the relation. */
-export const taskCallbackBody = requestBody(
+export const taskCallbackBody = typedBody(
   ['task-results', 'task_results'],
   z.object({
     status: z.enum(['passed', 'failed', 'running']),

@@ -35,11 +35,7 @@ const relationships = z.object({
   'configuration-version': toOne('configuration-versions').optional(),
 })
 
-const createBody = requestBody('runs', attributes, relationships)
-/** Some clients leave the type out. */
-export const createRunBody = createBody.extend({
-  data: createBody.shape.data.extend({ type: createBody.shape.data.shape.type.default('runs') }),
-})
+export const createRunBody = requestBody('runs', attributes, relationships)
 export type CreateRun = z.infer<typeof attributes>
 
 /** The body of a run action: `{"comment": "…"}` as plain JSON, or nothing. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, resource, timestamp, type Written } from './answers.ts'
-import { requestBody, toOne } from './json-api.ts'
+import { toOne, typedBody } from './json-api.ts'
 
 /** Transitions: INTERFACE §4.2.1. The last two exist in the self-managed edition only. */
 export const STATE_VERSION_STATUSES = [
@@ -35,15 +35,15 @@ const attributes = z.object({
   intermediate: z.boolean().nullish(),
 })
 
-export const createStateVersionBody = requestBody(
-  'state-versions',
+export const createStateVersionBody = typedBody(
+  ['state-versions'],
   attributes,
   z.object({ run: toOne('runs').optional() }),
 )
 export type CreateStateVersion = z.infer<typeof createStateVersionBody>['data']
 
-export const rollbackStateVersionBody = requestBody(
-  'state-versions',
+export const rollbackStateVersionBody = typedBody(
+  ['state-versions'],
   z.object({}),
   z.object({ 'rollback-state-version': toOne('state-versions') }),
 )

@@ -209,6 +209,13 @@ const ROWS: Row[] = [
     `varsets/${ids.set}?include=workspaces`,
     '{"data":{"type":"varsets","attributes":{"global":false},"relationships":{"workspaces":{"data":[]}}}}',
   ],
+  [201, 'POST', `organizations/${organization}/varsets`, '{"data":{"attributes":{"name":"without a type"}}}'],
+  [
+    201,
+    'POST',
+    `varsets/${ids.set}/relationships/vars`,
+    '{"data":{"attributes":{"category":"env","hcl":false,"key":"VAULT_TOKEN","sensitive":true,"value":"x"}}}',
+  ],
   [204, 'POST', `varsets/${ids.set}/relationships/workspaces`, `{"data":[${whole}]}`],
   [204, 'DELETE', `varsets/${ids.set}/relationships/workspaces`, `{"data":[${whole}]}`],
   [

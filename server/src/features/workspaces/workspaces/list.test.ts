@@ -213,8 +213,6 @@ test('effective tags are included with their workspaces', async () => {
   const included = res.json().included
   expect(included.map((item: any) => item.id).toSorted()).toEqual(linked.toSorted())
   expect(included.map((item: any) => `${item.attributes.key}=${item.attributes.value}`).toSorted()).toEqual([
-    'app=',
-    'prod=',
     'team=payments',
     'tier=gold',
   ])
