@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '../server/src/postgres/postgres.ts'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { bootAgent } from './agent.ts'
+import { createGate, gatedPlan } from './gate.ts'
 import { createNetwork, type Network } from './network.ts'
 import { agentPool, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { type BootedServer, bootServer, endOf } from './server.ts'
@@ -132,39 +132,13 @@ async function onlineAgents() {
   return data.filter(({ attributes }: any) => ['idle', 'busy'].includes(attributes.status))
 }
 
-/** Answers a request for a state once it is open. `reached` resolves with the first request. */
-type Gate = { url: string; open: () => void; reached: Promise<void> }
-
-/** A plan that reads the state behind the gate is under way until the gate is opened. */
-async function gate(): Promise<Gate> {
-  const opened = Promise.withResolvers<void>()
-  const reached = Promise.withResolvers<void>()
-  const server = createHttpServer((_, response) => {
-    reached.resolve()
-    const state = { version: 4, terraform_version: '1.11.4', serial: 1, lineage: 'gate', outputs: {}, resources: [] }
-    void opened.promise.then(() => response.end(JSON.stringify(state)))
-  })
-  await new Promise<void>((resolve) => server.listen(0, network.own, resolve))
-  whenFileEnds(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  const port = typeof address === 'object' && address ? address.port : 0
-  return { url: `http://${network.own}:${port}/`, open: opened.resolve, reached: reached.promise }
-}
-
 type GatedWorkspace = RemoteWorkspace & { openPlan: () => void; atPlan: Promise<void>; openApply: () => Promise<void> }
 
 /** A workspace whose plans, and whose applies then, each go on only when they are let. */
 async function gatedWorkspace(name: string): Promise<GatedWorkspace> {
   const file = join(folder, `${name}.open`)
-  const { url, open, reached } = await gate()
-  const configuration = `
-data "terraform_remote_state" "gate" {
-  backend = "http"
-  config  = { address = "${url}" }
-}
+  const gate = await createGate(network.own)
+  const configuration = `${gatedPlan(gate)}
 resource "terraform_data" "quick" { input = length(data.terraform_remote_state.gate.outputs) }
 resource "terraform_data" "gated" {
   depends_on = [terraform_data.quick]
@@ -173,7 +147,7 @@ resource "terraform_data" "gated" {
 `
   const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
   const made = await remoteWorkspace(site, { name, configuration, attributes })
-  return { ...made, openPlan: open, atPlan: reached, openApply: () => writeFile(file, '') }
+  return { ...made, openPlan: gate.open, atPlan: gate.reached, openApply: () => writeFile(file, '') }
 }
 
 /** Starts a run and answers once its plan is under way. */

@@ -21,9 +21,14 @@ function archive(configuration: string) {
 /** A workspace with a configuration, ready for runs that start through the API. */
 export async function remoteWorkspace(
   server: BootedServer,
-  { name, configuration, attributes = {} }: { name: string; configuration: string; attributes?: object },
+  {
+    name,
+    configuration,
+    attributes = {},
+    organization = 'main',
+  }: { name: string; configuration: string; attributes?: object; organization?: string },
 ): Promise<RemoteWorkspace> {
-  const { data } = await server.api('POST', '/organizations/main/workspaces', {
+  const { data } = await server.api('POST', `/organizations/${organization}/workspaces`, {
     data: { type: 'workspaces', attributes: { name, ...attributes } },
   })
   const version = await server.api('POST', `/workspaces/${data.id}/configuration-versions`, {

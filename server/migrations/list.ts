@@ -25,6 +25,7 @@ import * as taskRequests from './0074-task-requests.ts'
 import * as receipts from './0075-receipts.ts'
 import * as uploads from './0076-uploads.ts'
 import * as keyBindings from './0081-key-bindings.ts'
+import * as engineNames from './0077-engine-names.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -55,4 +56,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0075-receipts', up: receipts.up },
   { name: '0076-uploads', up: uploads.up },
   { name: '0081-key-bindings', up: keyBindings.up },
+  { name: '0077-engine-names', up: engineNames.up },
 ]

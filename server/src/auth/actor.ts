@@ -25,8 +25,17 @@ export type AuditActor = { kind: 'audit-trails'; organizationId: string; tokenId
  * An agent of a pool; may use the agent protocol, and nothing else. The pool of the server itself has no organization.
  */
 export type AgentActor = { kind: 'agent'; agentPoolId: string; organizationId: string | null; tokenId: string }
-/** The engine and the agent that execute one run. */
-export type RunActor = { kind: 'run'; runId: string; workspaceId: string; organizationId: string; tokenId: string }
+/** The engine that executes one run. */
+export type RunActor = {
+  kind: 'run'
+  runId: string
+  workspaceId: string
+  organizationId: string
+  tokenId: string
+  /** What the engine calls its workspace from the plan to the end of the apply, whatever it is renamed to meanwhile. */
+  names?: EngineNames | undefined
+}
+export type EngineNames = { organization: string; workspace: string }
 /** The receiver of a run task, with the access token of one task result. */
 export type TaskActor = { kind: 'task'; taskResultId: string; runId: string; tokenId: string }
 /** The server itself: background jobs and start-up. It may do everything. */
@@ -64,6 +73,11 @@ export function isSiteAdmin(actor: Actor) {
 /** The id of the user behind the actor, for columns such as `created_by`; null when there is none. */
 export function actorUserId(actor: Actor) {
   return actor.kind === 'user' ? actor.userId : null
+}
+
+/** Whether the actor is an engine, and this is what it calls the organization of its run. */
+export function isOwnOrganizationName(actor: Actor, name: string): actor is RunActor {
+  return actor.kind === 'run' && actor.names?.organization.toLowerCase() === name.toLowerCase()
 }
 
 /** Throws `not-found` for everybody but site administrators and the server itself. */

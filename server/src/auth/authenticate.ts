@@ -81,6 +81,8 @@ const findToken = lookup(['hash'], (db, { hash }) =>
   db
     .selectFrom('tokens as t')
     .leftJoin('users as u', 'u.id', 't.user_id')
+    .leftJoin('runs as r', (join) => join.onRef('r.id', '=', 't.run_id').on('t.kind', '=', sql.lit('run' as const)))
+    .select(['r.engine_organization_name', 'r.engine_workspace_name'])
     .select([
       't.id',
       't.kind',
@@ -132,10 +134,16 @@ export async function findTokenActor(app: App, text: string): Promise<Actor | un
         workspaceId: required(row.workspace_id),
         organizationId: required(row.organization_id),
         tokenId,
+        names: engineNames(row),
       }
     case 'task':
       return { kind: 'task', taskResultId: required(row.task_result_id), runId: required(row.run_id), tokenId }
   }
+}
+
+function engineNames(row: { engine_organization_name: string | null; engine_workspace_name: string | null }) {
+  const { engine_organization_name: organization, engine_workspace_name: workspace } = row
+  return organization === null || workspace === null ? undefined : { organization, workspace }
 }
 
 function required(value: string | null) {

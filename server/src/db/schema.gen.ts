@@ -259,9 +259,11 @@ export type Schema = {
     created_at: Timestamp
     created_by_user_id: string | null
     debugging_mode: boolean
+    engine_organization_name: string | null
     engine_product: 'terraform' | 'tofu'
     engine_version: string
     engine_version_required: Generated<boolean>
+    engine_workspace_name: string | null
     error: string | null
     execution_mode: 'remote' | 'agent'
     force_cancel_available_at: Timestamp | null

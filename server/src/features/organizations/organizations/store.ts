@@ -1,5 +1,5 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
-import type { Actor } from '../../../auth/actor.ts'
+import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { type ActorInSql, factsColumn, userInSql } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
@@ -12,6 +12,8 @@ export type OrganizationRow = Selectable<Schema['organizations']>
 type OrganizationKey = { id: string } | { name: string }
 
 export async function findOrganization(db: Db, actor: Actor, key: OrganizationKey) {
+  if ('name' in key && isOwnOrganizationName(actor, key.name))
+    return findOrganization(db, actor, { id: actor.organizationId })
   const lower = 'id' in key ? key : { name: key.name.toLowerCase() }
   if (actor.kind === 'user' && 'name' in lower) return findForUserByName(db, { userId: actor.userId, ...lower })
   return selectOrganization(db, actor, lower).executeTakeFirst()

@@ -2,6 +2,7 @@ import { type AgentJob, agentJob } from '@groundstate/contract/agent'
 import { workingFolder } from '@groundstate/contract/workspaces'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
+import type { EngineNames } from '../../../auth/actor.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
 import type { QueuedJob } from './claim-store.ts'
 import { leaseLength } from './lease.ts'
@@ -20,6 +21,7 @@ export function agentJobDocument(
   { queued, locked, token, engineToken, variables }: Parts,
 ): AgentJob {
   const { run, job, plan } = locked
+  const names = engineNames(locked, queued)
   return agentJob.parse({
     id: queued.job_id,
     kind: job.kind,
@@ -30,11 +32,11 @@ export function agentJobDocument(
     runId: run.id,
     ...pageUrl(baseUrl, queued, run),
     organizationId: locked.workspace.organization_id,
-    organizationName: queued.organization_name,
+    organizationName: names.organization,
     hostNames: hostNames(baseUrl),
     projectName: queued.project_name,
     workspaceId: run.workspace_id,
-    workspaceName: queued.workspace_name,
+    workspaceName: names.workspace,
     configurationVersionId: run.configuration_version_id,
     stateBytes: queued.state_bytes ?? 0,
     workingDirectory: workingFolder(run.working_directory),
@@ -57,6 +59,16 @@ export function agentJobDocument(
     timeLimitMs: timeLimit(config, job.kind),
     graceMs: config.cancelGrace,
   } satisfies z.input<typeof agentJob>)
+}
+
+/** What the engine calls the workspace: a plan learns the names that it has now, and the apply keeps those of its plan. */
+function engineNames(
+  { run, job }: { run: RunRow; job: LockedJob },
+  { organization_name, workspace_name }: Pick<QueuedJob, 'organization_name' | 'workspace_name'>,
+): EngineNames {
+  const { engine_organization_name: organization, engine_workspace_name: workspace } = run
+  if (job.kind === 'apply' && organization !== null && workspace !== null) return { organization, workspace }
+  return { organization: organization_name, workspace: workspace_name }
 }
 
 /** How long a phase may take, in ms. */

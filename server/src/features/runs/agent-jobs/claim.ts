@@ -93,14 +93,19 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
 
 type Lease = { wish: Wish; job: AgentJob }
 
-async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: { id: jobId, token, engineToken } }: Lease) {
+async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }: Lease) {
   const { run, workspace, job } = locked
+  const { id: jobId, token, engineToken, organizationName, workspaceName } = claimed
   const now = ctx.now()
   const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS
   await applyChange(ctx, locked, {
     job: 'running',
     [job.kind]: { job_id: jobId },
-    ...(job.kind === 'plan' && { run: { base_state_version_id: workspace.current_state_version_id } }),
+    run: {
+      engine_organization_name: organizationName,
+      engine_workspace_name: workspaceName,
+      ...(job.kind === 'plan' && { base_state_version_id: workspace.current_state_version_id }),
+    },
     writes: [
       store.leaseUpdate(ctx.db, {
         jobId,

@@ -97,6 +97,8 @@ export function newRun(
     stages: [],
     has_changes: false,
     base_state_version_id: null,
+    engine_organization_name: null,
+    engine_workspace_name: null,
     waits: false,
     queue_order: 0,
     occupies: false,

@@ -1,5 +1,5 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
-import type { Actor } from '../../../auth/actor.ts'
+import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
 import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -11,7 +11,7 @@ export type WorkspaceRow = Selectable<Schema['workspaces']>
 
 export type WorkspaceKey = { id: string } | { organization: string; name: string }
 type InSql = string | RawBuilder<string>
-type KeyInSql = { id: InSql } | { organization: InSql; name: InSql }
+type KeyInSql = { id: InSql } | { organization: InSql; name: InSql } | { organizationId: string; name: string }
 
 /** Workspaces with what their defaults come from, and the names of their tags. */
 export function selectWorkspaces(db: Db) {
@@ -50,17 +50,26 @@ export function selectWorkspacesFor(db: Db, actor: ActorInSql) {
 /** A workspace and the facts about it for `actor`. */
 export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
   const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
+  if ('name' in lower && isOwnOrganizationName(actor, lower.organization)) {
+    const { workspaceId, organizationId, names } = actor
+    const own =
+      lower.name === names?.workspace.toLowerCase() ? { id: workspaceId } : { organizationId, name: lower.name }
+    return selectWorkspace(db, actor, own).executeTakeFirst()
+  }
   if (actor.kind !== 'user') return selectWorkspace(db, actor, lower).executeTakeFirst()
   const { userId } = actor
   return 'id' in lower ? findForUserById(db, { userId, ...lower }) : findForUserByName(db, { userId, ...lower })
 }
 
 function selectWorkspace(db: Db, actor: ActorInSql, lower: KeyInSql) {
-  return selectWorkspacesFor(db, actor).where((eb) =>
-    'id' in lower
-      ? eb('w.id', '=', lower.id)
-      : eb.and([eb(sql`lower(o.name)`, '=', lower.organization), eb(sql`lower(w.name)`, '=', lower.name)]),
-  )
+  return selectWorkspacesFor(db, actor).where((eb) => {
+    if ('id' in lower) return eb('w.id', '=', lower.id)
+    const inOrganization =
+      'organizationId' in lower
+        ? eb('o.id', '=', lower.organizationId)
+        : eb(sql`lower(o.name)`, '=', lower.organization)
+    return eb.and([inOrganization, eb(sql`lower(w.name)`, '=', lower.name)])
+  })
 }
 
 // Nearly every request begins with one of these.

@@ -1,0 +1,34 @@
+import { createServer } from 'node:http'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+
+/** Answers a request for a state once it is open. `reached` resolves with the first request. */
+export type Gate = { url: string; open: () => void; reached: Promise<void> }
+
+/** A plan that reads the state behind the gate is under way until the gate is opened. */
+export async function createGate(host = '127.0.0.1'): Promise<Gate> {
+  const opened = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  const server = createServer((_, response) => {
+    reached.resolve()
+    const state = { version: 4, terraform_version: '1.11.4', serial: 1, lineage: 'gate', outputs: {}, resources: [] }
+    void opened.promise.then(() => response.end(JSON.stringify(state)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  whenFileEnds(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  return { url: `http://${host}:${port}/`, open: opened.resolve, reached: reached.promise }
+}
+
+/** A data source that keeps a plan waiting at the gate. */
+export function gatedPlan({ url }: Gate) {
+  return `
+data "terraform_remote_state" "gate" {
+  backend = "http"
+  config  = { address = "${url}" }
+}
+`
+}

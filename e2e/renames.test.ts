@@ -1,0 +1,171 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { createGate, gatedPlan } from './gate.ts'
+import { remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { type BootedServer, bootServer } from './server.ts'
+import { cloudBlock, hasTerraform, remoteBackend, terraformFolder } from './terraform.ts'
+
+const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
+
+let server: BootedServer
+let folder: string
+beforeAll(async () => {
+  if (!hasTerraform) return
+  server = await bootServer({ GROUNDSTATE_CONCURRENCY: '4' })
+  folder = await mkdtemp(join(tmpdir(), 'gs-renames-'))
+  // The runs have users of their own.
+  await chmod(folder, 0o755)
+  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+})
+
+/** Polls until the run has the status; throws with its error when it ends with another. */
+async function untilStatus(id: string, wanted: string) {
+  for (;;) {
+    const { attributes } = (await server.api('GET', `/runs/${id}`)).data
+    if (attributes.status === wanted) return
+    if (ENDS.has(attributes.status))
+      throw new Error(`${attributes.status}: ${attributes['error-message']}\n${await logs(id)}`)
+    await pause(100)
+  }
+}
+
+async function logs(id: string) {
+  const phases = await Promise.all(['plan', 'apply'].map((phase) => server.api('GET', `/runs/${id}/${phase}`)))
+  const texts = await Promise.all(phases.map(async ({ data }) => (await fetch(data.attributes['log-read-url'])).text()))
+  return texts.join('\n')
+}
+
+const OUTPUT =
+  'output "workspace" { value = terraform.workspace }\nresource "terraform_data" "kept" { input = terraform.workspace }\n'
+
+/** Applies until the file is there. */
+const gatedApply = (file: string) => `
+resource "terraform_data" "gated" {
+  provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done" }
+}
+`
+
+async function organization(name: string) {
+  await server.api('POST', '/organizations', {
+    data: { type: 'organizations', attributes: { name, email: 'ops@example.com' } },
+  })
+}
+
+async function rename(type: 'workspaces' | 'organizations' | 'projects', path: string, name: string) {
+  await server.api('PATCH', path, { data: { type, attributes: { name } } })
+}
+
+async function newWorkspace(name: string, place: string, attributes: object = {}) {
+  await server.api('POST', `/organizations/${place}/workspaces`, {
+    data: { type: 'workspaces', attributes: { name, ...attributes } },
+  })
+}
+
+async function move(workspaceId: string, projectId: string) {
+  const relationships = { project: { data: { type: 'projects', id: projectId } } }
+  await server.api('PATCH', `/workspaces/${workspaceId}`, { data: { type: 'workspaces', relationships } })
+}
+
+async function resourcesOf(workspaceId: string) {
+  const { data } = await server.api('GET', `/workspaces/${workspaceId}/resources`)
+  return data.map((resource: any) => resource.attributes.name).sort()
+}
+
+describe.skipIf(!hasTerraform).concurrent('a rename', { timeout: 40_000 }, () => {
+  test('of the workspace between plan and apply', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'before', configuration: OUTPUT })
+    const run = await startRun(server, workspace, { 'auto-apply': false })
+    await untilStatus(run, 'planned')
+
+    await rename('workspaces', `/workspaces/${workspace.id}`, 'after')
+    await newWorkspace('before', 'main')
+    await server.api('POST', `/runs/${run}/actions/apply`, {})
+
+    await untilStatus(run, 'applied')
+    expect(await resourcesOf(workspace.id)).toEqual(['kept'])
+    await untilStatus(await startRun(server, workspace), 'applied')
+  })
+
+  test('of the project between plan and apply, and a move to another project', async () => {
+    const project = async (name: string) =>
+      (await server.api('POST', '/organizations/main/projects', { data: { type: 'projects', attributes: { name } } }))
+        .data
+    const [first, second] = [await project('first'), await project('second')]
+    const configuration = `${OUTPUT}variable "TFC_PROJECT_NAME" {}\noutput "project" { value = var.TFC_PROJECT_NAME }`
+    const workspace = await remoteWorkspace(server, { name: 'moved', configuration })
+    await move(workspace.id, first.id)
+    const run = await startRun(server, workspace, { 'auto-apply': false })
+    await untilStatus(run, 'planned')
+
+    await rename('projects', `/projects/${first.id}`, 'first-renamed')
+    await move(workspace.id, second.id)
+    await server.api('POST', `/runs/${run}/actions/apply`, {})
+
+    await untilStatus(run, 'applied')
+    expect(await resourcesOf(workspace.id)).toEqual(['kept'])
+  })
+
+  test('of the organization between plan and apply', async () => {
+    await organization('first-name')
+    const workspace = await remoteWorkspace(server, { name: 'kept', organization: 'first-name', configuration: OUTPUT })
+    const run = await startRun(server, workspace, { 'auto-apply': false })
+    await untilStatus(run, 'planned')
+
+    await rename('organizations', '/organizations/first-name', 'second-name')
+    await organization('first-name')
+    await newWorkspace('kept', 'first-name')
+    await server.api('POST', `/runs/${run}/actions/apply`, {})
+
+    await untilStatus(run, 'applied')
+    expect(await resourcesOf(workspace.id)).toEqual(['kept'])
+    await untilStatus(await startRun(server, workspace), 'planned_and_finished')
+  })
+
+  test('of the workspace and its organization in the middle of a plan, and again in the middle of its apply', async () => {
+    await organization('plan-org')
+    const [gate, file] = [await createGate(), join(folder, 'middle.open')]
+    const configuration = `${gatedPlan(gate)}${OUTPUT}${gatedApply(file)}`
+    const workspace = await remoteWorkspace(server, { name: 'middle', organization: 'plan-org', configuration })
+    const run = await startRun(server, workspace)
+    await gate.reached
+    await rename('workspaces', `/workspaces/${workspace.id}`, 'middle-2')
+    await rename('organizations', '/organizations/plan-org', 'plan-org-2')
+    gate.open()
+
+    while (!(await logs(run)).includes('at the gate')) await pause(100)
+    await rename('workspaces', `/workspaces/${workspace.id}`, 'middle-3')
+    await rename('organizations', '/organizations/plan-org-2', 'plan-org-3')
+    await writeFile(file, '')
+
+    await untilStatus(run, 'applied')
+    expect(await resourcesOf(workspace.id)).toEqual(['gate', 'gated', 'kept'])
+  })
+
+  test.each([
+    { backend: 'cloud', block: cloudBlock },
+    { backend: 'remote', block: remoteBackend },
+  ])(
+    'of the workspace in the middle of an apply of the command line with the $backend backend',
+    async ({ backend, block }) => {
+      const file = join(folder, `${backend}.open`)
+      const configuration = await terraformFolder(server, {
+        'main.tf': `${block(`cli-${backend}`)}${OUTPUT}${gatedApply(file)}`,
+      })
+      await configuration.ok(['init', '-input=false'])
+      const running = configuration.start(['apply', '-auto-approve'])
+      await running.saw('at the gate')
+      const { data } = await server.api('GET', `/organizations/main/workspaces/cli-${backend}`)
+
+      await rename('workspaces', `/workspaces/${data.id}`, `cli-${backend}-renamed`)
+      await writeFile(file, '')
+      const { all } = await running.done
+
+      expect(all).toContain('Apply complete! Resources: 2 added')
+      expect(await resourcesOf(data.id)).toEqual(['gated', 'kept'])
+    },
+  )
+})
