@@ -1,5 +1,3 @@
-import { mkdir, copyFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { readApplySummary } from './apply-summary.ts'
 import { downloadArtifact } from './artifacts.ts'
@@ -70,13 +68,4 @@ async function ephemeralVariables({ folder, job, workingFolder }: EngineContext)
   const declared = await readDeclaredVariables(workingFolder, folder)
   const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))
   return writeVariables(folder, job.variables, ephemeral)
-}
-
-/** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */
-export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
-  const folder = join(workDir, 'errored-states')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const kept = join(folder, `${runId}.tfstate`)
-  await copyFile(path, kept)
-  return kept
 }

@@ -22,6 +22,8 @@ import { z } from 'zod'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2_000
+/** For this long an outcome that is refused is sent again, in ms. */
+const FINISH_MS = 30_000
 /** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
 const ANSWER_MS = 30_000
 
@@ -331,12 +333,18 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       if (result === undefined) throw new Error('the server has no archive of this configuration version')
       return result.value
     },
+    /** The outcome is worth a wait: a refusal may be that of a proxy, and pass. */
     async finish(body: FinishJob, signal: AbortSignal) {
-      const response = await sendForJob(
-        { method: 'POST', path: '/finish', body: JSON.stringify(body), signal },
-        [200, 204],
-      )
-      await response.body.dump()
+      const call = { method: 'POST', path: '/finish', body: JSON.stringify(body), signal } as const
+      for (const end = performance.now() + FINISH_MS; ; await delay(LONGEST_WAIT_MS, undefined, { signal })) {
+        try {
+          const response = await sendForJob(call, [200, 204])
+          return void (await response.body.dump())
+        } catch (error) {
+          if (!(error instanceof Refused) || performance.now() > end) throw error
+          connection.onRetry(error.message)
+        }
+      }
     },
     async release(signal: AbortSignal) {
       const response = await sendForJob({ method: 'POST', path: '/release', signal }, [200, 204])

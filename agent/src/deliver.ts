@@ -1,43 +1,56 @@
-import { open, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { readApplySummary } from './apply-summary.ts'
-import type { JobClient } from './client.ts'
-import { readExit, type Journal } from './journal.ts'
-import { withoutMarks } from './log-stream.ts'
+import { Refused, type JobClient } from './client.ts'
+import { readExit, storeErroredState, type Journal } from './journal.ts'
+import { openLogStream } from './log-stream.ts'
 
-const CHUNK_BYTES = 1024 * 1024
+/** What is smaller is sent from memory, in bytes. */
+const SMALL_BYTES = 1024 * 1024
 
 /** Sends what a dead agent has left of an apply: the rest of the log, the state that was not stored, and the outcome. */
-export async function deliverLeft(client: JobClient, journal: Journal, outcome: FinishJob, signal: AbortSignal) {
-  await sendLogTail(client, journal.log, signal)
-  await sendErroredState(client, journal, signal)
-  await client.finish(outcome, signal)
+export async function deliverLeft(
+  client: JobClient,
+  journal: Journal,
+  outcome: FinishJob,
+  { workDir, signal }: Delivery,
+) {
+  const append = (offset: number, bytes: Uint8Array) => client.appendLog(offset, bytes, signal)
+  using log = openLogStream({ append, file: journal.log, limitBytes: Infinity, sent: await append(0, Buffer.alloc(0)) })
+  const missing = await log.close()
+  const kept = await sendErroredState(client, journal, { workDir, signal })
+  await client.finish(withNotes(outcome, [missing, kept]), signal)
 }
 
-/** Sends the state that the engine could not store, if there is any. */
-export async function sendErroredState(client: JobClient, journal: Journal, signal: AbortSignal) {
+type Delivery = { workDir: string; signal: AbortSignal }
+
+/**
+ * Sends the state that the engine could not store, if there is any. One that is refused, since it is too large for a proxy for
+ * example, stays on the agent: answers what to say about it.
+ */
+export async function sendErroredState(
+  client: JobClient,
+  journal: Journal,
+  { workDir, signal }: Delivery,
+): Promise<string | undefined> {
   const facts = await stat(journal.erroredState).catch(() => undefined)
-  if (facts === undefined) return
+  if (facts === undefined) return undefined
   const body =
-    facts.size < CHUNK_BYTES ? await readFile(journal.erroredState) : { file: journal.erroredState, size: facts.size }
-  await client.putArtifact('errored-state', body, signal)
+    facts.size < SMALL_BYTES ? await readFile(journal.erroredState) : { file: journal.erroredState, size: facts.size }
+  try {
+    await client.putArtifact('errored-state', body, signal)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    const kept = await storeErroredState(workDir, journal.facts().job.runId, journal.erroredState)
+    return `The state that the engine could not store was refused with status ${error.status}. It is kept on the agent: ${kept}`
+  }
 }
 
-/** Sends what the server does not have yet: it says how much it has. */
-async function sendLogTail(client: JobClient, path: string, signal: AbortSignal) {
-  const log = await open(path).catch(() => undefined)
-  if (log === undefined) return
-  try {
-    for (let offset = await client.appendLog(0, Buffer.alloc(0), signal); ;) {
-      const { buffer, bytesRead } = await log.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, offset)
-      if (bytesRead === 0) return
-      const size = await client.appendLog(offset, withoutMarks(buffer.subarray(0, bytesRead)), signal)
-      if (size <= offset) throw new Error(`the server has ${size} bytes of the log, and took none of those behind them`)
-      offset = size
-    }
-  } finally {
-    await log.close()
-  }
+/** An outcome with what else there is to say. */
+export function withNotes(outcome: FinishJob, notes: readonly (string | undefined)[]): FinishJob {
+  const said = [outcome.message, ...notes].filter((note) => note !== undefined)
+  return said.length === 0 ? outcome : { ...outcome, message: said.join('\n').slice(0, 10_000) }
 }
 
 /** What became of an apply whose agent died, as far as its engine has left a trace. */

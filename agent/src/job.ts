@@ -1,10 +1,10 @@
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
-import { prepareColdApply, runApply, storeErroredState } from './apply.ts'
+import { prepareColdApply, runApply } from './apply.ts'
 import { jobClient, LeaseLost, Refused, type Connection } from './client.ts'
 import type { JobContext, EngineContext, AgentContext } from './context.ts'
-import { sendErroredState } from './deliver.ts'
+import { sendErroredState, withNotes } from './deliver.ts'
 import { engineName, findEngine, type EngineSearch } from './engine.ts'
-import { createJournal } from './journal.ts'
+import { createJournal, storeErroredState } from './journal.ts'
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
 import type { AgentLog } from './log.ts'
@@ -131,11 +131,12 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     if (stopped?.kind === 'lease-lost') throw stopped
     const told = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
     if (job.kind === 'apply') await journal.note({ outcome: told })
-    await logStream.close()
-    if (job.kind === 'apply') await sendErroredState(client, journal, stop.alive)
+    const missing = await logStream.close()
+    const delivery = { workDir: settings.workDir, signal: stop.alive }
+    const kept = job.kind === 'apply' ? await sendErroredState(client, journal, delivery) : undefined
     lease.concluding()
     if (stopped?.kind === 'agent-stopped' && job.kind === 'plan') await client.release(stop.alive)
-    else await client.finish(told, stop.alive)
+    else await client.finish(withNotes(told, [missing, kept]), stop.alive)
     const reason = told.status === 'errored' ? told.message?.split('\n', 1)[0] : undefined
     log.info({ ...facts, status: told.status, reason }, 'job ended')
   }
@@ -143,7 +144,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   async function drop(why: unknown) {
     const failed = { ...facts, error: why }
     const isCutShort = stop.reason()?.kind === 'agent-stopped' && stop.alive.aborted
-    if (isCutShort && job.kind === 'apply') {
+    if (job.kind === 'apply' && (isCutShort || why instanceof Refused)) {
       log.error(failed, 'the server could not be told how an apply ended: it is told when this agent starts again')
       return
     }

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
 import { z } from 'zod'
@@ -129,4 +129,13 @@ export async function saveErroredState(journal: Journal, bounds: Bounds, working
   const content = file.handle.createReadStream({ autoClose: false })
   await writeFile(journal.erroredState, content, { mode: 0o600, flush: true })
   return true
+}
+
+/** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */
+export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
+  const folder = join(workDir, 'errored-states')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const kept = join(folder, `${runId}.tfstate`)
+  await copyFile(path, kept)
+  return kept
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentJob, JobCommand } from '@groundstate/contract/agent'
-import { LeaseLost, Refused, type JobClient } from './client.ts'
+import { LeaseLost, type JobClient } from './client.ts'
 
 const LONGEST_HOLD_MS = 10_000
 /** A server gets at least this long to answer, in ms. */
@@ -9,6 +9,8 @@ const LEAST_ANSWER_MS = 1_000
 const RECEIPT_ANSWER_MS = 1_500
 /** The least time between two heartbeats, in ms, for a server that does not hold them. */
 const SHORTEST_BEAT_MS = 250
+/** The pause after a heartbeat that got no answer of the server's own, in ms. */
+const REFUSED_MS = 1_000
 
 /** Disposing ends the heartbeats; it resolves when none is under way. */
 export type Lease = AsyncDisposable & {
@@ -80,8 +82,14 @@ export function holdLease(
     while (!ended.signal.aborted) {
       const sentAt = performance.now()
       const waitMs = Math.floor(Math.min(holdMs, leftMs / 2))
-      const command: JobCommand = await client.heartbeat(waitMs, seen, { answerMs, signal: ended.signal })
+      const command = await client
+        .heartbeat(waitMs, seen, { answerMs, signal: ended.signal })
+        .catch((error: unknown) => passing(error))
       if (ended.signal.aborted) return
+      if (command === undefined) {
+        await delay(REFUSED_MS, undefined, { signal: ended.signal })
+        continue
+      }
       const elapsedMs = performance.now() - sentAt
       leftMs = renew(elapsedMs)
       if (command !== seen && command !== 'continue') onCommand(command)
@@ -91,14 +99,18 @@ export function holdLease(
     }
   }
 
+  /** What stands between the agent and the server may answer in its place for a while. Only the server can end the lease. */
+  function passing(error: unknown) {
+    if (error instanceof LeaseLost) throw error
+    return undefined
+  }
+
   const beating = beat().catch((error: unknown) => {
     clearTimeout(expiry)
     if (ended.signal.aborted) return
     if (!isReceived) return received.reject(error)
-    const isRefused = error instanceof LeaseLost || error instanceof Refused
-    if (isRefused && concluding) return
-    const isGone = error instanceof LeaseLost && error.isGone
-    onLost(reasonOf(error), isGone)
+    if (concluding) return
+    onLost(reasonOf(error), error instanceof LeaseLost && error.isGone)
   })
 
   return {
@@ -117,5 +129,5 @@ export function holdLease(
 function reasonOf(error: unknown) {
   if (error instanceof LeaseLost && !error.isGone)
     return 'the server has given it up, since no sign of life had reached it in time'
-  return error instanceof LeaseLost || error instanceof Refused ? error.message : `heartbeats failed: ${String(error)}`
+  return error instanceof LeaseLost ? error.message : `heartbeats failed: ${String(error)}`
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { Refused } from './client.ts'
 import { openLogStream } from './log-stream.ts'
 import { temporaryFolder } from './testing/agent-fixture.ts'
 
@@ -102,4 +103,78 @@ test('a log that cannot be stored takes what is written, and fails when it is cl
   log.write('two\n')
 
   await expect(log.close()).rejects.toThrow('lease lost')
+})
+
+/** As `logServer`, behind a proxy that answers with a status to what it does not let through. */
+function proxiedServer(status: (bytes: Buffer) => number | undefined) {
+  let stored = Buffer.alloc(0)
+  return {
+    text: () => stored.toString(),
+    forget: (bytes: number) => void (stored = stored.subarray(0, stored.length - bytes)),
+    append: async (offset: number, bytes: Buffer) => {
+      const refusal = offset > stored.length ? 416 : status(bytes)
+      if (refusal !== undefined) throw new Refused('PUT /log', refusal, '')
+      stored = Buffer.concat([stored, bytes.subarray(stored.length - offset)])
+      return stored.length
+    },
+  }
+}
+
+test('chunks that are too large for a proxy go out in smaller ones', async () => {
+  const server = proxiedServer((bytes) => (bytes.length > 10_000 ? 413 : undefined))
+  const log = await openLog({ append: server.append, limitBytes: 1_000_000 })
+  const text = Array.from({ length: 10_000 }, (_, line) => `line ${line}\n`).join('')
+
+  log.write(text)
+
+  expect(await log.close()).toBeUndefined()
+  expect(server.text()).toBe(text)
+})
+
+test('what is refused for good is left out, the log says so, and the rest arrives at its place', async () => {
+  const server = proxiedServer((bytes) => (bytes.includes('select * from') ? 403 : undefined))
+  const log = await openLog({ append: server.append, limitBytes: 1_000_000, patienceMs: 1 })
+  const before = 'before\n'.repeat(2_000)
+  const after = 'after\n'.repeat(2_000)
+
+  log.write(`${before}select * from secrets\n${after}`)
+
+  expect(await log.close()).toBeUndefined()
+  expect(server.text()).toMatch(
+    /^(before\n)+[^]*\nA part of the log is missing here: [^\n]+ answers 403 to it\.\n[^]*after\n$/,
+  )
+  expect(server.text().length).toBe(before.length + 'select * from secrets\n'.length + after.length)
+})
+
+test('a refusal that passes leaves nothing out', async () => {
+  let refusals = 3
+  const server = proxiedServer(() => ((refusals -= 1) >= 0 ? 404 : undefined))
+  const log = await openLog({ append: server.append, limitBytes: 1_000 })
+
+  log.write('one\n')
+
+  expect(await log.close()).toBeUndefined()
+  expect(server.text()).toBe('one\n')
+})
+
+test('a log of which nothing is taken is closed all the same, with what there is to say', async () => {
+  const server = proxiedServer(() => 400)
+  const log = await openLog({ append: server.append, limitBytes: 1_000, patienceMs: 1 })
+
+  log.write('one\n')
+
+  expect(await log.close()).toMatch(/^The log is not complete: .* answers 400/)
+})
+
+test('what the database of the server has lost is sent again', async () => {
+  const server = proxiedServer(() => undefined)
+  const log = await openLog({ append: server.append, limitBytes: 1_000 })
+  log.write('one\ntwo\n')
+  await expect.poll(() => server.text()).toBe('one\ntwo\n')
+
+  server.forget(4)
+  log.write('three\n')
+
+  expect(await log.close()).toBeUndefined()
+  expect(server.text()).toBe('one\ntwo\nthree\n')
 })

@@ -1,24 +1,35 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Refused } from './client.ts'
 
 /** The bytes that the server puts around a log, 0x02 and 0x03: the command line takes them for its beginning and end. */
 const MARKS = [0x02, 0x03]
 const FLUSH_MS = 100
 const FLUSH_BYTES = 64 * 1024
 const LARGEST_CHUNK = 1024 * 1024
+/** A chunk of this size, in bytes, is not cut in two when it is refused. */
+const SMALLEST_CHUNK = 4 * 1024
+/** A refusal may pass, as that of a proxy whose server starts again: a chunk is sent again for this long, in ms. */
+const PATIENCE_MS = 10_000
+/** The pause before a refused chunk is sent again, in ms. */
+const AGAIN_MS = 500
 
 export type LogStream = Disposable & {
   write: (output: Buffer | string) => void
-  /** Sends what is left; resolves when the server has all of it. */
-  close: () => Promise<void>
+  /** Sends what is left. Resolves when the server has all that it takes, with what to say if not even a note of a gap is taken. */
+  close: () => Promise<string | undefined>
 }
 
 type LogOptions = {
-  /** Stores bytes at an offset and answers the size stored; rejects when that cannot succeed any more. */
+  /** Stores bytes at an offset and answers the size stored; rejects when that cannot succeed any more, or with `Refused`. */
   append: (offset: number, bytes: Buffer) => Promise<number>
   /** Keeps all of the log until the job is over: the server may be away for longer than memory lasts, or the agent may die. */
   file: string
   /** Output beyond this is dropped, and a line says so, in bytes. */
   limitBytes: number
+  /** What the server has of a file that is there already. */
+  sent?: number
+  patienceMs?: number
 }
 
 /**
@@ -26,13 +37,20 @@ type LogOptions = {
  *
  * Chunks go out one after the other, by offset, so that a repeated one does no harm: the first at once, then what has
  * gathered every 100 ms, or 64 KB if that is sooner. A server that is behind, or away, does not hold the engine back.
+ *
+ * A chunk that is refused goes out in smaller parts. What is refused in the end is left out, and the log says so: that a proxy
+ * does not let bytes pass is no reason to give up what they tell of.
  */
-export function openLogStream({ append, file, limitBytes }: LogOptions): LogStream {
+export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs = PATIENCE_MS }: LogOptions): LogStream {
   let descriptor: number | undefined = openSync(file, 'a+', 0o600)
   let taken = 0
   /** What the file has, and what the server has of it. */
-  let stored = 0
-  let offset = 0
+  let stored = fstatSync(descriptor).size
+  let offset = sent
+  let largest = LARGEST_CHUNK
+  /** Since when the chunk at the offset is refused although it is small. */
+  let refusedSince: number | undefined
+  let missing: string | undefined
   let lastSentAt = -FLUSH_MS
   let sending: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -62,15 +80,48 @@ export function openLogStream({ append, file, limitBytes }: LogOptions): LogStre
   async function sendNext(from: number) {
     lastSentAt = performance.now()
     try {
-      const space = Buffer.allocUnsafe(Math.min(LARGEST_CHUNK, stored - offset))
-      const chunk = space.subarray(0, readSync(from, space, 0, space.length, offset))
-      const size = await append(offset, chunk)
-      if (size !== offset + chunk.length)
-        throw new Error(`the server has ${size} bytes of the log, not those it was sent`)
-      offset = size
+      const space = Buffer.allocUnsafe(Math.min(largest, stored - offset))
+      const chunk = withoutMarks(space.subarray(0, readSync(from, space, 0, space.length, offset)))
+      const refusal = await tryAppend(chunk)
+      if (refusal === undefined) largest = Math.min(largest * 2, LARGEST_CHUNK)
+      else await yieldTo(refusal, chunk.length)
     } catch (error) {
       failure = { error }
     }
+  }
+
+  async function tryAppend(chunk: Buffer): Promise<Refused | undefined> {
+    try {
+      const size = await append(offset, chunk)
+      if (size <= offset) throw new Error(`the server has ${size} bytes of the log, and took none of those behind them`)
+      offset = Math.min(size, stored)
+      refusedSince = undefined
+      return undefined
+    } catch (error) {
+      if (error instanceof Refused) return error
+      throw error
+    }
+  }
+
+  async function yieldTo({ status }: Refused, length: number) {
+    // It has less than it once had: its database has lost the last moments of a primary that died.
+    if (status === OUT_OF_RANGE) offset = await append(0, Buffer.alloc(0))
+    else if (length > SMALLEST_CHUNK) largest = Math.floor(length / 2)
+    else {
+      refusedSince ??= performance.now()
+      if (performance.now() - refusedSince < patienceMs) return delay(Math.min(AGAIN_MS, patienceMs))
+      await leaveOut(status, length)
+    }
+  }
+
+  /** Sends a note in the place of bytes, of their length. Where that is refused too, the rest of the log stays here. */
+  async function leaveOut(status: number, length: number) {
+    const note = Buffer.alloc(length, ' ')
+    note.write(`\nA part of the log is missing here: the server, or a proxy before it, answers ${status} to it.\n`)
+    if ((await tryAppend(note)) === undefined) return
+    missing = `The log is not complete: the server, or a proxy before it, answers ${status} to what is missing.`
+    ended = true
+    offset = stored
   }
 
   function take(bytes: Buffer) {
@@ -93,7 +144,7 @@ export function openLogStream({ append, file, limitBytes }: LogOptions): LogStre
   return {
     write(output) {
       if (closed || ended || failure !== undefined) return
-      const bytes = withoutMarks(Buffer.from(output))
+      const bytes = Buffer.from(output)
       const room = limitBytes - taken
       taken += bytes.length
       if (bytes.length > room) {
@@ -109,6 +160,7 @@ export function openLogStream({ append, file, limitBytes }: LogOptions): LogStre
       }
       while (isSending()) await sending
       if (failure !== undefined) throw failure.error
+      return missing
     },
     [Symbol.dispose]() {
       closed = true
@@ -119,8 +171,11 @@ export function openLogStream({ append, file, limitBytes }: LogOptions): LogStre
   }
 }
 
+/** The status of a chunk whose offset lies behind what the server has. */
+const OUT_OF_RANGE = 416
+
 /** The engine's own marks would end the log for its reader: they become spaces. */
-export function withoutMarks(bytes: Buffer): Buffer {
+function withoutMarks(bytes: Buffer): Buffer {
   for (const mark of MARKS) {
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) bytes[at] = 0x20
   }

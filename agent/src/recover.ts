@@ -1,10 +1,9 @@
 import { readFile, readlink } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { storeErroredState } from './apply.ts'
 import { jobClient, LeaseLost, Refused, type Connection, type JobClient } from './client.ts'
 import { deliverLeft, readOutcome } from './deliver.ts'
-import { readExit, saveErroredState, type Journal } from './journal.ts'
+import { readExit, saveErroredState, storeErroredState, type Journal } from './journal.ts'
 import { holdLease } from './lease.ts'
 import type { AgentLog } from './log.ts'
 import type { RunFolders } from './run-folder.ts'
@@ -27,7 +26,7 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
   const facts = { jobId: job.id, runId: job.runId }
   const client = jobClient(connection, job)
   try {
-    if (mustFinish(journal)) await finishApply(client, journal, signal)
+    if (mustFinish(journal)) await finishApply(client, journal, recovery)
     else await client.release(signal)
     log.warn(facts, 'a job that this agent had when it died is finished')
   } catch (error) {
@@ -47,14 +46,14 @@ function mustFinish(journal: Journal) {
   return job.kind === 'apply' && (began === true || outcome !== undefined)
 }
 
-async function finishApply(client: JobClient, journal: Journal, signal: AbortSignal) {
+async function finishApply(client: JobClient, journal: Journal, { workDir, signal }: Recovery) {
   const { job, outcome } = journal.facts()
   const ignore = () => {}
   // The engine can store its state only as long as the job is ours.
   await using lease = holdLease(client, job, { onCommand: ignore, onCutOff: ignore, onLost: ignore })
   const reached = outcome ?? (await awaitOutcome(journal, signal))
   lease.concluding()
-  await deliverLeft(client, journal, reached, signal)
+  await deliverLeft(client, journal, reached, { workDir, signal })
 }
 
 async function awaitOutcome(journal: Journal, signal: AbortSignal) {

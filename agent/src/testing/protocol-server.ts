@@ -80,6 +80,8 @@ export type ProtocolServer = AsyncDisposable & {
   registered: RegisterAgent[]
   /** From now on registrations and claims are answered with this status, until it is undefined. */
   refuseAgents: (status: number | undefined, detail?: string) => void
+  /** From now on what a proxy would not let through is answered with the status that this gives, in words of no server of ours. */
+  refuse: (status: (request: { verb: string; kind: string; body: Buffer }) => number | undefined) => void
   /** The agents that have said goodbye. */
   deregistered: string[]
 }
@@ -101,6 +103,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const deregistered: string[] = []
   let refusal: number | undefined
   let refusalDetail: string | undefined
+  let refusedBy: Parameters<ProtocolServer['refuse']>[0] | undefined
   let revoked = false
   let sequence = 0
   const listener = () => (tls === undefined ? createServer(handle) : createHttpsServer(tls, handle))
@@ -155,6 +158,8 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       if (isRevoked()) return void response.writeHead(401).end()
       return record === undefined ? void response.writeHead(204).end() : sendJson(response, record.job)
     }
+    const status = refusedBy?.({ verb: verb ?? '', kind: kind ?? '', body })
+    if (status !== undefined) return void response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>no</h1>')
     const record = jobs.get(id ?? '')
     if (record === undefined || record.lost || record.job.token !== token) return void response.writeHead(409).end()
     await answerJob(record, { request, response, target, verb: verb ?? '', kind: kind ?? '', body })
@@ -242,6 +247,9 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       refusal = status
       refusalDetail = detail
       for (const wake of waiting.splice(0)) wake(undefined)
+    },
+    refuse(status) {
+      refusedBy = status
     },
     async pause() {
       await close(server)

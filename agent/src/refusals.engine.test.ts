@@ -1,0 +1,57 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { configuration, startAgent, startServer, temporaryFolder } from './testing/agent-fixture.ts'
+
+/** An engine whose apply says much, and fails to store its state if it is told to. */
+async function chattyEngine({ keepsState = false } = {}) {
+  const path = join(await temporaryFolder(), 'terraform')
+  const end = keepsState
+    ? 'echo kept > errored.tfstate; exit 1'
+    : "echo 'Apply complete! Resources: 1 added, 0 changed, 0 destroyed.'"
+  const script = `#!/bin/sh
+case $1 in
+  version) printf 'Terraform v9.9.9\\non linux_amd64\\n' ;;
+  apply) seq 1 20000; ${end} ;;
+esac
+`
+  await writeFile(path, script, { mode: 0o755 })
+  return path
+}
+
+const coldApply = () => ({
+  kind: 'apply' as const,
+  configuration: configuration(''),
+  artifacts: new Map([['plan-file' as const, Buffer.from('plan')]]),
+})
+
+test('an apply ends well behind a proxy that refuses large bodies, and heartbeats and the outcome for a while', async () => {
+  const server = await startServer()
+  let [beats, outcomes] = [0, 0]
+  server.refuse(({ verb, body }) => {
+    if (verb === 'log' && body.length > 16_384) return 413
+    if (verb === 'heartbeat' && (beats += 1) === 2) return 404
+    return verb === 'finish' && (outcomes += 1) === 1 ? 403 : undefined
+  })
+  await startAgent(server, { enginePath: await chattyEngine() })
+
+  const apply = server.submit({ ...coldApply(), leaseMs: 3_000 })
+
+  expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+  expect(apply.log()).toMatch(/\n1\n2\n3\n[^]*\n20000\nApply complete/)
+  expect(outcomes).toBe(2)
+})
+
+test('a state that the server refuses stays on the agent, and the outcome says where', async () => {
+  const server = await startServer()
+  server.refuse(({ kind }) => (kind === 'errored-state' ? 413 : undefined))
+  const { workDir } = await startAgent(server, { enginePath: await chattyEngine({ keepsState: true }) })
+
+  const apply = server.submit(coldApply())
+  const { status, message } = await apply.finished
+
+  const kept = join(workDir, 'errored-states', `${apply.runId}.tfstate`)
+  expect({ status, message }).toMatchObject({ status: 'errored', message: expect.stringContaining(kept) })
+  expect(await readFile(kept, 'utf8')).toBe('kept\n')
+  await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+})
