@@ -1,5 +1,8 @@
 import { once } from 'node:events'
 
+/** Of an engine; null when the agent has killed it. */
+type ExitCode = number | null
+
 /** The memory of what is installed is dropped beyond this many workspaces. */
 const REMEMBERED = 10_000
 
@@ -15,20 +18,20 @@ export function createInitGate() {
 
   return {
     /**
-     * Runs `init` when it may; `providers` names what it will install, and `init` hears whether it is alone with that. Rejects
-     * when the signal aborts while it waits.
+     * Runs `init` when it may, and returns its exit code; `providers` names what it will install, and `init` hears whether it is
+     * alone with that. Rejects when the signal aborts while it waits.
      */
-    async pass<T>(providers: string, signal: AbortSignal, init: (alone: boolean) => Promise<T>): Promise<T> {
+    async pass(providers: string, signal: AbortSignal, init: (alone: boolean) => Promise<ExitCode>): Promise<ExitCode> {
       if (installed.has(providers)) return init(false)
       const previous = last
       const turn = Promise.withResolvers<void>()
       last = turn.promise
       try {
         await waitFor(previous, signal)
-        const result = await init(true)
+        const code = await init(true)
         if (installed.size >= REMEMBERED) installed.clear()
-        installed.add(providers)
-        return result
+        if (code === 0) installed.add(providers)
+        return code
       } finally {
         void previous.then(turn.resolve)
       }

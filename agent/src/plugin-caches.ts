@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { chmod, chown, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInitGate, type InitGate } from './init-gate.ts'
@@ -20,6 +20,7 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
   await chmod(parent, groups === undefined ? 0o700 : 0o711)
   const caches = new Map<string, PluginCache>()
   const users = new Map<string, number>()
+  let emptied = 0
 
   const names = await readdir(parent)
   for (const name of names) {
@@ -62,6 +63,15 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
     return cache
   }
 
+  /** An init that was killed has left providers that may be cut off. Nothing awaits before the cache has a place of its own again. */
+  function empty({ organizationId, path, gid }: PluginCache) {
+    const broken = `${path}.broken-${process.pid}-${(emptied += 1)}`
+    renameSync(path, broken)
+    rmSync(`${path}${FILLING}`)
+    caches.set(organizationId, { organizationId, path, gid, initGate: createInitGate() })
+    rm(broken, { recursive: true, force: true }).catch(() => {})
+  }
+
   return {
     /** The cache of an organization, which stays until as many calls of `leave`. */
     async enter(organizationId: string): Promise<PluginCache> {
@@ -81,21 +91,23 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
     },
     leave(organizationId: string) {
       const count = (users.get(organizationId) ?? 1) - 1
-      if (count === 0) users.delete(organizationId)
-      else users.set(organizationId, count)
+      if (count > 0) return void users.set(organizationId, count)
+      users.delete(organizationId)
+      const cache = caches.get(organizationId)
+      if (cache !== undefined && existsSync(`${cache.path}${FILLING}`)) empty(cache)
     },
   }
 }
 
 export type PluginCaches = Awaited<ReturnType<typeof openPluginCaches>>
 
-/** Marks a cache as half written for the time of an init. */
-export async function whileFilling<T>({ path }: PluginCache, init: () => Promise<T>): Promise<T> {
+/** Marks a cache as half written for the time of an init, and beyond one that did not come to its end. */
+export async function whileFilling({ path }: Pick<PluginCache, 'path'>, init: () => Promise<number | null>) {
   const mark = `${path}${FILLING}`
   await writeFile(mark, '')
-  const result = await init()
-  await rm(mark, { force: true })
-  return result
+  const code = await init()
+  if (code !== null) await rm(mark, { force: true })
+  return code
 }
 
 function isOrganization(name: string): boolean {
