@@ -58,7 +58,8 @@ export async function readOutcome(journal: Journal, keepsState: boolean): Promis
   const exit = await readExit(journal)
   if (exit?.code === 0) {
     const counts = readApplySummary(await readFile(journal.log).catch(() => Buffer.alloc(0)))
-    return { status: 'finished', exitCode: 0, counts }
+    const message = 'The agent was killed while it applied. Its engine came to its end all the same, and stored its state.'
+    return { status: 'finished', exitCode: 0, counts, message }
   }
   const state = keepsState
     ? 'The state that the engine could not store is kept: download it as the errored state of the apply, and compare it ' +

@@ -4,10 +4,10 @@ import type { Log } from '../log.ts'
 import type { Db } from './db.ts'
 
 const PROBES = 5
-const INTERVAL_MS = 60_000
+const INTERVAL_MS = 5_000
 /** How often the own clock is compared with the time that has passed, in ms. */
 const WATCH_MS = 1000
-/** Clocks that differ by less than this, in ms, count as equal: a probe is not more exact under load. */
+/** Clocks that differ by less than this, in ms, count as equal. */
 const TOLERANCE_MS = 100
 
 export type DatabaseClock = AsyncDisposable & { now: () => Date }
@@ -15,7 +15,7 @@ export type DatabaseClock = AsyncDisposable & { now: () => Date }
 /**
  * The time of the database, by the own clock and its distance from the database's. So all replicas have the same time, whatever
  * their clocks say, and a lease that one of them gives expires at the same moment for all. The distance is measured now, again
- * every minute, and as soon as the own clock is found to have been set.
+ * every few seconds, as the clock of the database is another one after a failover, and as soon as the own clock has been set.
  */
 export async function createDatabaseClock(
   db: Db,
@@ -31,10 +31,11 @@ export async function createDatabaseClock(
   async function measure() {
     const startedAt = performance.now()
     const ahead = ownNow() - startedAt
-    const measured = await measureOffset(db, ownNow)
+    const { offsetMs: measured, tookMs } = await measureOffset(db, ownNow)
     measuredAt = startedAt
     aheadMs = ahead
-    if (Math.abs(measured - offsetMs) < TOLERANCE_MS) return
+    // A probe under load may be wrong by half of the time that it took.
+    if (Math.abs(measured - offsetMs) < TOLERANCE_MS + tookMs / 2) return
     offsetMs = Math.abs(measured) < TOLERANCE_MS ? 0 : measured
     if (offsetMs !== 0) log.warn({ offsetMs }, "this machine's clock and that of the database differ")
   }
@@ -60,7 +61,7 @@ export async function createDatabaseClock(
   }
 }
 
-/** By how much the database's clock is ahead, in ms: what the quickest of a few answers says. */
+/** By how much the database's clock is ahead, in ms: what the quickest of a few answers says, and how long that one took. */
 async function measureOffset(db: Db, ownNow: () => number) {
   let quickest = { tookMs: Infinity, offsetMs: 0 }
   for (let probe = 0; probe < PROBES; probe += 1) {
@@ -72,5 +73,5 @@ async function measureOffset(db: Db, ownNow: () => number) {
     const databaseMs = rows[0]?.ms ?? sentAt
     if (tookMs < quickest.tookMs) quickest = { tookMs, offsetMs: Math.round(databaseMs - sentAt - tookMs / 2) }
   }
-  return quickest.offsetMs
+  return quickest
 }

@@ -1,5 +1,6 @@
 import type { FinishJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
+import type { NewRunEvent } from '../run-events/run-event.ts'
 import { applyChange } from '../runs/advance.ts'
 import type { LockedRun } from '../runs/locked-run.ts'
 import { recheck } from '../runs/recheck-job.ts'
@@ -25,7 +26,7 @@ export async function finishJob(ctx: Ctx, job: Job, body: FinishJob) {
     const { message } = body
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
     const change = job.kind === 'plan' ? planEnd(body) : applyEnd(ctx, locked, body)
-    await applyChange(ctx, locked, change)
+    await applyChange(ctx, locked, { ...change, events: eventsOf(body) })
     const deferredUntil = change.apply?.held_until
     if (deferredUntil instanceof Date)
       await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: deferredUntil })
@@ -56,6 +57,12 @@ function applyEnd(ctx: Ctx, { run, apply }: LockedRun, body: FinishJob): Change 
     },
     endsJob: true,
   }
+}
+
+/** What an agent has to say belongs to the history of the run, beside its log. A cancel is there already, with who asked for it. */
+function eventsOf({ status, message }: FinishJob): NewRunEvent[] {
+  if (message === undefined || status === 'canceled') return []
+  return [{ action: status === 'errored' ? 'errored' : 'reported', description: message }]
 }
 
 function resultColumns({ message, status, engineVersion }: FinishJob) {

@@ -4,7 +4,7 @@ import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting, readRun, runStatus } from '../../../testing/runs.ts'
-import { startPlan } from './testing/jobs.ts'
+import { openLog, startPlan } from './testing/jobs.ts'
 
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
@@ -124,6 +124,26 @@ describe('the end of a job', () => {
     expect(again.id).not.toBe(job.id)
     expect((await job.log('late')).status).toBe(409)
     await again.finish({ hasChanges: false })
+  })
+})
+
+describe('what an agent has to say of a phase', () => {
+  test.each([
+    ['errored', 'The agent was killed while it applied, and the engine was interrupted.', 'errored', 'errored'],
+    ['finished', 'Its engine came to its end all the same.', 'reported', 'applied'],
+  ] as const)('that has %s is in the log and in the history of its run', async (status, message, action, ended) => {
+    const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': false })
+    await job.finish()
+    await actOnRun(app, setting, { run, action: 'apply' })
+
+    await (await agent.take()).finish({ status, message })
+
+    expect(await runStatus(app, setting, run)).toBe(ended)
+    const events = await app.request({ url: `/api/v2/runs/${run}/run-events`, token: setting.user.token })
+    const last = events.json().data.at(-1).attributes
+    expect([last.action, last.description]).toEqual([action, message])
+    const { read } = await openLog(app, setting, { run, phase: 'apply' })
+    expect(String(await read(0, 10_000))).toContain(message)
   })
 })
 

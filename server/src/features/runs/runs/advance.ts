@@ -43,6 +43,17 @@ export async function advanceRun(ctx: Ctx, runId: string, change: Change = {}): 
   })
 }
 
+/**
+ * Ends a run whose failed apply was deferred, if it still is. Whoever calls this knows that it is time: the clock of the database
+ * starts the job, and that of this server may be a moment behind it.
+ */
+export async function endDeferral(ctx: Ctx, runId: string) {
+  await transact(ctx, async (ctx) => {
+    const locked = await lockRun(ctx.db, { id: runId })
+    if (locked && locked.apply.held_until !== null) await applyChange(ctx, locked, { job: 'errored' })
+  })
+}
+
 /** Starts the next run of a workspace that has just become free, in the transaction that has made it free. */
 export async function advanceQueue(ctx: TransactionCtx, workspaceId: string) {
   const workspace = await lockRunWorkspace(ctx.db, workspaceId)

@@ -1,9 +1,9 @@
 import { jobHandler } from '../../../jobs/handler.ts'
-import { advanceRun } from './advance.ts'
+import { endDeferral } from './advance.ts'
 import { recheck } from './recheck-job.ts'
 
 export const runJobs = [
   jobHandler(recheck, async (ctx, { runId }) => {
-    await advanceRun(ctx, runId)
+    await endDeferral(ctx, runId)
   }),
 ]

@@ -12,6 +12,7 @@ import {
   runStatus,
   uploadConfiguration,
 } from '../../../testing/runs.ts'
+import { runJobs } from './jobs.ts'
 
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
@@ -214,5 +215,18 @@ describe('a failed apply of an auto-applied run', () => {
 
     expect(await runStatus(app, setting, run)).toBe('errored')
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('is reported once the database says that it is time, also by a server whose clock is behind', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    await work()
+    await work({ status: 'errored', exitCode: 1 })
+    const now = app.clock.now().getTime()
+
+    for (const { run: handle } of runJobs)
+      await handle({ ...app.as(), now: () => new Date(now - 3000) }, { runId: run }, new AbortController().signal)
+
+    expect(await runStatus(app, setting, run)).toBe('errored')
   })
 })
