@@ -127,6 +127,11 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     expect(run.attributes['error-message']).toBe(
       'The agent was killed while it applied, and the engine was interrupted. The engine stored the state that it had reached.',
     )
+    const events = await server.api('GET', `/runs/${run.id}/run-events`)
+    expect(events.data.at(-1).attributes).toMatchObject({
+      action: 'errored',
+      description: run.attributes['error-message'],
+    })
     const workspace = await server.api('GET', `/workspaces/${workspaceId}`)
     expect(workspace.data.attributes.locked).toBe(false)
     await running.done

@@ -339,7 +339,8 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       for (const end = performance.now() + FINISH_MS; ; await delay(LONGEST_WAIT_MS, undefined, { signal })) {
         try {
           const response = await sendForJob(call, [200, 204])
-          return void (await response.body.dump())
+          await response.body.dump()
+          return
         } catch (error) {
           if (!(error instanceof Refused) || performance.now() > end) throw error
           connection.onRetry(error.message)

@@ -7,6 +7,8 @@ const LONGEST_HOLD_MS = 10_000
 const LEAST_ANSWER_MS = 1_000
 /** The receipt of a job is urgent: it is sent again when it is not answered in this time, in ms. */
 const RECEIPT_ANSWER_MS = 1_500
+/** A timer that fires later than this, in ms, shows that this process stood still. */
+const LATE_MS = 1_000
 /** The least time between two heartbeats, in ms, for a server that does not hold them. */
 const SHORTEST_BEAT_MS = 250
 /** The pause after a heartbeat that got no answer of the server's own, in ms. */
@@ -49,7 +51,7 @@ export function holdLease(
   // The lease counts from before the hold that was answered last, and the one that is cut off has gone by too.
   const holdMs = Math.min(LONGEST_HOLD_MS, Math.floor(leaseMs / 6))
   const answerMs = Math.max(LEAST_ANSWER_MS, Math.floor(leaseMs / 3))
-  let expiry = expireIn(leaseMs)
+  let expiry: NodeJS.Timeout | undefined = expireIn(leaseMs)
   let concluding = false
   let isReceived = false
   const received = Promise.withResolvers<void>()
@@ -57,17 +59,20 @@ export function holdLease(
   received.promise.catch(() => {})
 
   function expireIn(ms: number) {
-    return setTimeout(
-      () => onCutOff(`the server could not be reached for ${leaseMs / 1000} s, the length of the lease`),
-      ms,
-    )
+    const dueAt = performance.now() + ms
+    return setTimeout(() => {
+      // This process stood still, and perhaps the server with it: the answer to the next heartbeat says what has become of the job.
+      if (performance.now() - dueAt > LATE_MS) expiry = expireIn(answerMs)
+      else onCutOff(`the server could not be reached for ${leaseMs / 1000} s, the length of the lease`)
+    }, ms)
   }
 
   /** A heartbeat was answered after `elapsedMs`; returns what is left of the lease, in ms. */
   function renew(elapsedMs: number) {
     const leftMs = Math.max(0, leaseMs - elapsedMs)
     clearTimeout(expiry)
-    if (!ended.signal.aborted) expiry = expireIn(leftMs)
+    // An answer that took longer than the lease says only that the server is there: the next one says whose the job is.
+    if (!ended.signal.aborted) expiry = expireIn(leftMs === 0 ? answerMs : leftMs)
     return leftMs
   }
 

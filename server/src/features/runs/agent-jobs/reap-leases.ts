@@ -6,7 +6,7 @@ import { mayRetry } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { isUnheard } from './lease.ts'
 import { insertNotice } from './log-store.ts'
-import { countUnheard, type JobKey, listExpiredJobs, lockLease, markLost } from './store.ts'
+import { countUnheard, type JobKey, listExpiredJobs, markLost } from './store.ts'
 
 /** Leases are looked at this often, in ms, or five times in the length of a short one. */
 const INTERVAL_MS = 5000
@@ -32,10 +32,9 @@ export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number>
  * repeated, since nobody knows how far it got: the run is errored, and the state that reached the server stays.
  */
 async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
-  await changeRunOfJob(ctx, job, async (ctx, locked) => {
-    const lease = await lockLease(ctx.db, job.id)
+  await changeRunOfJob(ctx, job, async (ctx, locked, lease) => {
     // A heartbeat may have renewed it in the meantime.
-    if (!lease?.lease_expires_at || lease.lease_expires_at > now) return
+    if (!lease.lease_expires_at || lease.lease_expires_at > now) return
     const wasUnheard = isUnheard(lease)
     if (wasUnheard && (await countUnheard(ctx.db, lease.phase_id)) < MOST_UNHEARD) {
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')

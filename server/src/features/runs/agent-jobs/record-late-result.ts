@@ -9,7 +9,7 @@ import { applyChange } from '../runs/advance.ts'
 import { lockRun } from '../runs/locked-run-store.ts'
 import { countColumns } from './counts.ts'
 import { insertNotice } from './log-store.ts'
-import { findLostApply, type Job, markLateResult } from './store.ts'
+import { type Job, lockLostApply, markLateResult } from './store.ts'
 
 /**
  * Records what an agent reports of an apply that it had lost. The run stays errored, since another may have begun meanwhile;
@@ -20,7 +20,7 @@ export async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
   const keepsState = job.kind === 'apply' && (await hasErroredState(ctx, job))
   await transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
-    const lost = locked && (await findLostApply(ctx.db, job.id, new Date(ctx.now().getTime() - LATE_MS)))
+    const lost = locked && (await lockLostApply(ctx.db, job.id, new Date(ctx.now().getTime() - LATE_MS)))
     if (!locked || !lost) return
     const description = lateNotice(ctx, { agentName: lost.agent_name, body, keepsState, applyId: locked.apply.id })
     await insertNotice(ctx.db, locked.apply.id, description)

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting, readRun, runStatus } from '../../../testing/runs.ts'
+import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 
 const app = await createTestApp()
@@ -124,6 +125,69 @@ describe('the end of a job', () => {
     expect(again.id).not.toBe(job.id)
     expect((await job.log('late')).status).toBe(409)
     await again.finish({ hasChanges: false })
+  })
+})
+
+describe('output that arrives as its job ends', () => {
+  /** Holds up the end of a job between its line in the log and the change of the job's row. */
+  async function holdEnd() {
+    await sql`create or replace function wait_for_test() returns trigger language plpgsql as
+      'begin perform pg_advisory_xact_lock(1); return null; end'`.execute(app.db)
+    await sql`create trigger held before update on agent_jobs execute function wait_for_test()`.execute(app.db)
+    const held = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const holding = app.db.transaction().execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(1)`.execute(tx)
+      locked.resolve()
+      await held.promise
+    })
+    await locked.promise
+    return async () => {
+      held.resolve()
+      await holding
+    }
+  }
+
+  afterEach(async () => {
+    await sql`drop trigger held on agent_jobs`.execute(app.db)
+  })
+
+  async function waiters() {
+    const { rows } = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
+    return rows.length
+  }
+
+  test('waits for that end, and neither fails', async () => {
+    const { job } = await startPlan(app, agent)
+    await job.log('at work\n')
+    const release = await holdEnd()
+    const end = job.finish({ status: 'errored', message: 'the engine has died' })
+    await expect.poll(waiters).toBe(1)
+    const output = job.log('more\n', 8)
+    await expect.poll(waiters).toBe(2)
+
+    await release()
+
+    expect([(await end).status, (await output).status]).toEqual([204, 409])
+  })
+
+  test('waits for that end of an apply that was lost too', async () => {
+    const { job: plan } = await startPlan(app, agent, { 'auto-apply': true })
+    await plan.finish()
+    const job = await agent.take()
+    await job.log('at work\n')
+    app.clock.advance(121_000)
+    await reapLostLeases(app.as())
+    const release = await holdEnd()
+    const end = job.finish({ status: 'errored', message: 'the engine has died' })
+    await expect.poll(waiters).toBe(1)
+    const output = job.log('more\n', 8)
+    await expect.poll(waiters).toBe(2)
+
+    await release()
+
+    expect([(await end).status, (await output).status]).toEqual([204, 409])
   })
 })
 

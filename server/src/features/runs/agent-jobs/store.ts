@@ -61,6 +61,8 @@ export function tokenInsert(tx: Tx, row: Insertable<Schema['tokens']>): Operatio
   return tx.insertInto('tokens').values(row)
 }
 
+export type LockedLease = NonNullable<Awaited<ReturnType<typeof lockLease>>>
+
 /** Reads and locks the lease of a job: no heartbeat renews it until the end of the transaction. */
 export async function lockLease(tx: Tx, jobId: string) {
   return tx
@@ -129,8 +131,8 @@ export async function markLost(tx: Tx, jobId: string, { now, noticeBytes }: { no
     .execute()
 }
 
-/** An apply that was lost later than `since` and of which no result has come. The caller holds the lock of its run. */
-export async function findLostApply(tx: Tx, jobId: string, since: Date) {
+/** Locks an apply that was lost later than `since` and of which no result has come. The caller holds the lock of its run. */
+export async function lockLostApply(tx: Tx, jobId: string, since: Date) {
   return tx
     .selectFrom('agent_jobs')
     .select(['agent_name'])
@@ -138,6 +140,7 @@ export async function findLostApply(tx: Tx, jobId: string, since: Date) {
     .where('kind', '=', 'apply')
     .where('lost_at', '>', since)
     .where('late_result_at', 'is', null)
+    .forNoKeyUpdate()
     .executeTakeFirst()
 }
 

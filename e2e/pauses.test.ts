@@ -1,0 +1,186 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres } from '../server/src/postgres/postgres.ts'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { bootAgent, type BootedAgent } from './agent.ts'
+import { agentPool, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { type BootedServer, bootServer } from './server.ts'
+import { hasTerraform } from './terraform.ts'
+
+/** The lease of a plan, in ms; that of an apply is four times as long. */
+const LEASE_MS = 3000
+/** A pause that lasts longer than the lease of a plan, as one of 45 s does with the usual lease. */
+const PAUSE_MS = 1.5 * LEASE_MS
+const LONG_PAUSE_MS = 4.5 * LEASE_MS
+
+const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
+
+let folder: string
+let site: BootedServer
+/** Both servers, whose machines' clocks are 76 s apart. */
+let servers: BootedServer[]
+let agent: BootedAgent
+let pool: { id: string; token: string }
+
+beforeAll(async () => {
+  if (!hasTerraform) return
+  folder = await mkdtemp(join(tmpdir(), 'gs-pauses-'))
+  whenFileEnds(() => rm(folder, { recursive: true, force: true }))
+  // The runs have users of their own.
+  await chmod(folder, 0o755)
+  const postgres = await startPostgres({
+    dataDir: join(folder, 'database'),
+    log: { info() {}, warn() {} },
+    fsync: false,
+  })
+  whenFileEnds(() => postgres[Symbol.asyncDispose]())
+  const boot = async (shiftMs: number) =>
+    bootServer({
+      NODE_OPTIONS: `--import ${join(import.meta.dirname, 'shifted-clock.mjs')}`,
+      CLOCK_SHIFT_MS: String(shiftMs),
+      GROUNDSTATE_DATABASE_URL: postgres.url,
+      GROUNDSTATE_DATA_DIR: join(folder, 'data'),
+      GROUNDSTATE_AGENTS: '0',
+      GROUNDSTATE_LEASE: String(LEASE_MS),
+    })
+  site = await boot(-45_000)
+  servers = [site, await boot(31_000)]
+  pool = await agentPool(site, 'elsewhere')
+  agent = bootAgent({ url: site.url, token: pool.token, name: 'a1', workDir: join(folder, 'agent') })
+}, 120_000)
+
+/** A run whose apply stores one resource and is then under way until it is let. */
+async function startApply(name: string) {
+  const file = join(folder, `${name}.open`)
+  const configuration = `
+resource "terraform_data" "quick" { input = "kept" }
+resource "terraform_data" "gated" {
+  depends_on = [terraform_data.quick]
+  provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done; echo through" }
+}
+`
+  const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+  const workspace = await remoteWorkspace(site, { name, configuration, attributes })
+  const run = await startRun(site, workspace)
+  await until(async () => {
+    const { status } = await readRun(run)
+    if (ENDS.has(status)) throw new Error(`the run ended as ${status}`)
+    return (await applyLog(run).catch(() => '')).includes('at the gate')
+  })
+  return { run, workspace, open: () => writeFile(file, '') }
+}
+
+async function readRun(run: string) {
+  return (await site.api('GET', `/runs/${run}`)).data.attributes
+}
+
+async function applyLog(run: string) {
+  const { data } = await site.api('GET', `/runs/${run}/apply`)
+  return (await fetch(data.attributes['log-read-url'])).text()
+}
+
+/** Polls until there is an answer. */
+async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    await pause(100)
+  }
+}
+
+async function end(run: string) {
+  return until(async () => {
+    const attributes = await readRun(run).catch(() => undefined)
+    return ENDS.has(attributes?.status) && attributes
+  })
+}
+
+async function eventsOf(run: string) {
+  const { data } = await site.api('GET', `/runs/${run}/run-events`)
+  return data.map(({ attributes }: any) => attributes) as { action: string; description: string | null }[]
+}
+
+/** Stops processes in the middle of what they do, and lets them go on. */
+async function pauseAll(all: readonly { pid: number }[], ms: number) {
+  for (const { pid } of all) process.kill(pid, 'SIGSTOP')
+  await pause(ms)
+  for (const { pid } of all) process.kill(pid, 'SIGCONT')
+}
+
+/** How a run has ended, whether its log has the apply from its beginning to its end, and whether its result came too late. */
+async function outcomeOf(run: string) {
+  const { status, 'error-message': error } = await end(run)
+  const events = await eventsOf(run)
+  return {
+    status,
+    error,
+    hasLog: /at the gate[^]*through[^]*Apply complete! Resources: 2 added/.test(await applyLog(run)),
+    isLate: events.some(({ action }) => action === 'late_result'),
+  }
+}
+
+const ALL = { status: 'applied', error: null, hasLog: true, isLate: false }
+
+describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', () => {
+  test('outlives several leases of a plan', async () => {
+    const { run, open } = await startApply('long')
+
+    await pause(2 * LEASE_MS)
+    await open()
+
+    expect(await outcomeOf(run)).toEqual(ALL)
+  })
+
+  test('outlives a pause of the servers', async () => {
+    const { run, open } = await startApply('servers')
+
+    await pauseAll(servers, PAUSE_MS)
+    await open()
+
+    expect(await outcomeOf(run)).toEqual(ALL)
+  })
+
+  test('outlives a restart of the database', async () => {
+    const { run, open } = await startApply('database')
+    const [pid] = (await readFile(join(folder, 'database/postgres/cluster/postmaster.pid'), 'utf8')).split('\n')
+
+    process.kill(Number(pid), 'SIGKILL')
+    await open()
+
+    expect(await outcomeOf(run)).toEqual(ALL)
+  })
+
+  test('outlives a pause of the servers and the agent at once, even for longer than its lease', async () => {
+    const { run, open } = await startApply('all')
+
+    await pauseAll([...servers, agent], LONG_PAUSE_MS)
+    await pause(LEASE_MS)
+    await open()
+
+    expect(await outcomeOf(run)).toEqual(ALL)
+  })
+
+  test('whose agent stood still for longer than its lease has ended; its log, its state and its result arrive later', async () => {
+    const { run, workspace } = await startApply('agent')
+
+    await pauseAll([agent], LONG_PAUSE_MS + 2 * LEASE_MS)
+
+    expect(await end(run)).toMatchObject({ status: 'errored' })
+    const events = await until(async () => {
+      const all = await eventsOf(run)
+      return all.at(-1)?.action === 'late_result' && all
+    })
+    expect(events.map(({ action }) => action)).toContain('errored')
+    expect(events.at(-1)?.description).toContain('the agent a1 was back at')
+    expect(await applyLog(run)).toContain(events.at(-1)?.description)
+    const { data } = await site.api('GET', `/workspaces/${workspace.id}`)
+    expect(data.attributes.locked).toBe(false)
+    // The engine stores a snapshot every 20 s: this state had not been stored yet.
+    const { data: apply } = await site.api('GET', `/runs/${run}/apply`)
+    const state = await site.api('GET', `/applies/${apply.id}/errored-state`)
+    expect(state.resources.map(({ name }: any) => name)).toContain('quick')
+  })
+})
