@@ -129,11 +129,13 @@ describe('the end of a job', () => {
 })
 
 describe('output that arrives as its job ends', () => {
-  /** Holds up the end of a job between its line in the log and the change of the job's row. */
-  async function holdEnd() {
+  /** Holds up the end of a job, or the deletion of its workspace, just before the job's row is changed. */
+  async function holdEnd(change: 'update' | 'delete' = 'update') {
     await sql`create or replace function wait_for_test() returns trigger language plpgsql as
       'begin perform pg_advisory_xact_lock(1); return null; end'`.execute(app.db)
-    await sql`create trigger held before update on agent_jobs execute function wait_for_test()`.execute(app.db)
+    await sql`create trigger held before ${sql.raw(change)} on agent_jobs execute function wait_for_test()`.execute(
+      app.db,
+    )
     const held = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const holding = app.db.transaction().execute(async (tx) => {
@@ -170,6 +172,21 @@ describe('output that arrives as its job ends', () => {
     await release()
 
     expect([(await end).status, (await output).status]).toEqual([204, 409])
+  })
+
+  test('waits for the deletion of its workspace, and neither fails', async () => {
+    const { setting, job } = await startPlan(app, agent)
+    await job.log('at work\n')
+    const release = await holdEnd('delete')
+    const url = `/api/v2/workspaces/${setting.workspaceId}`
+    const deletion = app.request({ method: 'DELETE', url, token: setting.user.token })
+    await expect.poll(waiters).toBe(1)
+    const output = job.log('more\n', 8)
+    await expect.poll(waiters).toBe(2)
+
+    await release()
+
+    expect([(await deletion).status, (await output).status]).toEqual([204, 401])
   })
 
   test('waits for that end of an apply that was lost too', async () => {

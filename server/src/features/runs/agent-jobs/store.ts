@@ -109,13 +109,21 @@ export async function listExpiredJobs(db: Db, now: Date): Promise<JobKey[]> {
     .execute()
 }
 
-export async function listRunningJobs(db: Db, workspaceId: string) {
-  return db
+/** Locks the jobs of a workspace whose agents may still send output, before anything of their logs is deleted. */
+export async function lockOpenJobs(tx: Tx, workspaceId: string) {
+  return tx
     .selectFrom('agent_jobs as j')
     .innerJoin('runs as r', 'r.id', 'j.run_id')
     .select('j.id')
     .where('r.workspace_id', '=', workspaceId)
-    .where('j.status', '=', 'running')
+    .where((eb) =>
+      eb.or([
+        eb('j.status', '=', 'running'),
+        eb.and([eb('j.lost_at', 'is not', null), eb('j.late_result_at', 'is', null)]),
+      ]),
+    )
+    .orderBy('j.id')
+    .forUpdate('j')
     .execute()
 }
 
