@@ -94,7 +94,7 @@ async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
 async function end(run: string) {
   return until(async () => {
     const attributes = await readRun(run).catch(() => undefined)
-    return ENDS.has(attributes?.status) && attributes
+    return ENDS.has(attributes?.status) ? attributes : undefined
   })
 }
 
@@ -171,7 +171,7 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
     expect(await end(run)).toMatchObject({ status: 'errored' })
     const events = await until(async () => {
       const all = await eventsOf(run)
-      return all.at(-1)?.action === 'late_result' && all
+      return all.at(-1)?.action === 'late_result' ? all : undefined
     })
     expect(events.map(({ action }) => action)).toContain('errored')
     expect(events.at(-1)?.description).toContain('the agent a1 was back at')
