@@ -58,7 +58,8 @@ export async function readOutcome(journal: Journal, keepsState: boolean): Promis
   const exit = await readExit(journal)
   if (exit?.code === 0) {
     const counts = readApplySummary(await readFile(journal.log).catch(() => Buffer.alloc(0)))
-    const message = 'The agent was killed while it applied. Its engine came to its end all the same, and stored its state.'
+    const message =
+      'The agent was killed while it applied. Its engine came to its end all the same, and stored its state.'
     return { status: 'finished', exitCode: 0, counts, message }
   }
   const state = keepsState
