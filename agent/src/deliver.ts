@@ -16,10 +16,20 @@ export async function deliverLeft(
   { workDir, signal }: Delivery,
 ) {
   const append = (offset: number, bytes: Uint8Array) => client.appendLog(offset, bytes, signal)
-  using log = openLogStream({ append, file: journal.log, limitBytes: Infinity, sent: await append(0, Buffer.alloc(0)) })
+  using log = openLogStream({ append, file: journal.log, limitBytes: Infinity, sent: await sizeAt(append) })
   const missing = await log.close()
   const kept = await sendErroredState(client, journal, { workDir, signal })
   await client.finish(withNotes(outcome, [missing, kept]), signal)
+}
+
+/** What the server has of a log. It skips what is sent again, so that nothing is a good answer where a proxy refuses to ask. */
+async function sizeAt(append: (offset: number, bytes: Uint8Array) => Promise<number>) {
+  try {
+    return await append(0, Buffer.alloc(0))
+  } catch (error) {
+    if (error instanceof Refused) return 0
+    throw error
+  }
 }
 
 type Delivery = { workDir: string; signal: AbortSignal }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Refused } from './client.ts'
@@ -177,4 +177,26 @@ test('what the database of the server has lost is sent again', async () => {
 
   expect(await log.close()).toBeUndefined()
   expect(server.text()).toBe('one\ntwo\nthree\n')
+})
+
+test('a file that has less than the server, after a loss of power, is no failure', async () => {
+  const server = proxiedServer(() => undefined)
+  const file = join(await temporaryFolder(), 'log')
+  await writeFile(file, 'one\n')
+  using log = openLogStream({ append: server.append, file, limitBytes: Infinity, sent: 1_000 })
+
+  expect(await log.close()).toBeUndefined()
+  expect(server.text()).toBe('')
+})
+
+test('a file that is there already is sent from where the server has it', async () => {
+  const server = proxiedServer(() => undefined)
+  const file = join(await temporaryFolder(), 'log')
+  await writeFile(file, 'one\ntwo\n')
+  await server.append(0, Buffer.from('one\n'))
+  using log = openLogStream({ append: server.append, file, limitBytes: Infinity, sent: 4 })
+
+  await log.close()
+
+  expect(server.text()).toBe('one\ntwo\n')
 })

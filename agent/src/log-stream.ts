@@ -46,7 +46,8 @@ export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs =
   let taken = 0
   /** What the file has, and what the server has of it. */
   let stored = fstatSync(descriptor).size
-  let offset = sent
+  // A machine that lost its power may have lost what the server has.
+  let offset = Math.min(sent, stored)
   let largest = LARGEST_CHUNK
   /** Since when the chunk at the offset is refused although it is small. */
   let refusedSince: number | undefined
