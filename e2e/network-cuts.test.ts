@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -9,7 +8,7 @@ import { startPostgres } from '../server/src/postgres/postgres.ts'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { bootAgent } from './agent.ts'
 import { createGate, gatedPlan } from './gate.ts'
-import { createNetwork, type Network } from './network.ts'
+import { createNetwork, freePort, type Network } from './network.ts'
 import { agentPool, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { type BootedServer, bootServer, endOf } from './server.ts'
 import { hasTerraform } from './terraform.ts'
@@ -105,15 +104,6 @@ async function balance(place: Place, port: number, backends: string[]): Promise<
   return new Promise((resolve, reject) => {
     child.stdout?.once('data', () => resolve(port))
     child.once('exit', (code) => reject(new Error(`the balancer ended with ${code}`)))
-  })
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
   })
 }
 

@@ -164,3 +164,13 @@ function createProxies<Place extends string>(): Network<Place> {
     },
   }
 }
+
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

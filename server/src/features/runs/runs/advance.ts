@@ -1,7 +1,7 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events/reaction.ts'
-import { promoteIntermediate } from '../../states/state-versions/promote.ts'
+import { discardPending, settleStates } from '../../states/state-versions/settle.ts'
 import { runEventRow } from '../run-events/run-event.ts'
 import { runEventsInsert } from '../run-events/store.ts'
 import { cancelStages } from '../task-stages/cancel.ts'
@@ -92,8 +92,9 @@ async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved
     if (settled) return { locked: settled, change }
   }
   if (effects.cancelsStages && run.stages.length > 0) await cancelStages(ctx, { id: run.id, status })
-  // Intermediate states of the engine become current once the run leaves the workspace.
-  if (effects.releases) await promoteIntermediate(ctx, locked.workspace)
+  // The engine's states depend on the lock of its run.
+  if (effects.releases) await settleStates(ctx, locked.workspace)
+  if (effects.occupies && !run.occupies) await discardPending(ctx, locked.workspace)
   if (effects.applied) await raise(ctx, runApplied, run)
   const next = await findNext(ctx, workspace)
   return next && { locked: next, change: {} }

@@ -56,7 +56,7 @@ export async function findNamedLocations(db: Db, ids: readonly string[]) {
   return new Set(rows.map((row) => row.location))
 }
 
-/** Deletes what superseded versions had been given before they were superseded. */
+/** Deletes what versions had been given before they were discarded. */
 export async function deleteDiscardedContents(db: Db) {
   await sql`
     delete from state_contents c using state_versions sv

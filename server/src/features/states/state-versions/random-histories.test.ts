@@ -37,8 +37,6 @@ type Version = {
   status: Status
   intermediate: boolean
   uploadUrl: string | null
-  /** Who held the lock when the version was created. */
-  creator: number
 }
 
 /** All that the interface promises about one workspace, in a few lines. */
@@ -75,13 +73,14 @@ function finalized(model: Model, version: Version) {
 
 function released(model: Model) {
   model.lock = undefined
+  discarded(model)
   if (model.latest) {
     model.current = model.latest
     model.latest.intermediate = false
   }
 }
 
-function superseded(model: Model) {
+function discarded(model: Model) {
   if (model.pending) Object.assign(model.pending, { status: 'discarded', uploadUrl: null })
   delete model.pending
 }
@@ -115,7 +114,7 @@ const create = fc
       equal(answer.status, 201)
       const { id, attributes } = answer.json().data
       if (latest && isSame && input.inline) return equal(id, latest.id)
-      superseded(model)
+      discarded(model)
       const version: Version = {
         id,
         serial,
@@ -123,7 +122,6 @@ const create = fc
         status: 'pending',
         intermediate: input.intermediate,
         uploadUrl: attributes['hosted-state-upload-url'],
-        creator: input.user,
       }
       model.versions.push(version)
       if (input.inline) finalized(model, version)
@@ -140,12 +138,10 @@ const uploadIt = fc.record({ target, right: fc.boolean() }).map((input) =>
 
     const answer = await upload(app, version.uploadUrl, content)
 
-    const isTaken = model.lock !== undefined && model.lock !== version.creator
-    if (version.status !== 'pending' || isTaken) return equal(answer.status, 409)
+    if (version.status !== 'pending') return equal(answer.status, 409)
     if (!input.right) return equal(answer.status, 422)
     equal(answer.status, 200)
     delete model.pending
-    version.intermediate &&= model.lock !== undefined
     finalized(model, version)
   }),
 )
@@ -189,7 +185,7 @@ const rollBack = fc.record({ user, target }).map((input) =>
     if (model.lock !== input.user) return equal(answer.status, 409)
     equal(answer.status, 201)
     const serial = Math.max(...model.versions.map((one) => one.serial)) + 1
-    superseded(model)
+    discarded(model)
     const { id, attributes } = answer.json().data
     equal(attributes.serial, serial)
     const raw = Buffer.from(version.raw.toString().replace(`"serial": ${version.serial},`, `"serial": ${serial},`))
@@ -200,7 +196,6 @@ const rollBack = fc.record({ user, target }).map((input) =>
       status: 'pending',
       intermediate: false,
       uploadUrl: null,
-      creator: input.user,
     }
     model.versions.push(copy)
     finalized(model, copy)

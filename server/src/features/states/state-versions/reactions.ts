@@ -1,5 +1,8 @@
 import { reaction } from '../../../events/reaction.ts'
-import { workspaceUnlocked } from '../../workspaces/workspaces/events.ts'
-import { promoteIntermediate } from './promote.ts'
+import { workspaceLocking, workspaceUnlocked } from '../../workspaces/workspaces/events.ts'
+import { discardPending, settleStates } from './settle.ts'
 
-export const stateVersionReactions = [reaction(workspaceUnlocked, promoteIntermediate)]
+export const stateVersionReactions = [
+  reaction(workspaceUnlocked, settleStates),
+  reaction(workspaceLocking, discardPending),
+]

@@ -97,10 +97,9 @@ export const findUpload = lookup(
       state_revision: number
       pending_state_version_id: string | null
       locked_by_id: string | null
-      locked_by_type: string | null
     }
   >`
-    select ${COLUMNS}, w.state_revision, w.pending_state_version_id, w.locked_by_id, w.locked_by_type
+    select ${COLUMNS}, w.state_revision, w.pending_state_version_id, w.locked_by_id
       from state_versions sv join workspaces w on w.id = sv.workspace_id
      where sv.id = ${id}`,
 )
@@ -147,6 +146,20 @@ export async function promoteLatest(db: Db, workspaceId: string) {
       returning w.current_state_version_id as id
     )
     update state_versions sv set intermediate = false from w where sv.id = w.id`.execute(db)
+}
+
+/** Discards the version whose content a workspace awaits, unless the holder of its lock created it. */
+export async function discardPendingVersion(db: Db, workspaceId: string) {
+  await sql`
+    with abandoned as (
+      select w.id as workspace_id, sv.id
+        from workspaces w join state_versions sv on sv.id = w.pending_state_version_id
+       where w.id = ${workspaceId} and w.locked_by_id is distinct from sv.lock_holder_id
+    ), w as (
+      update workspaces w set state_revision = state_revision + 1, pending_state_version_id = null
+        from abandoned where w.id = abandoned.workspace_id
+    )
+    update state_versions sv set status = 'discarded' from abandoned where sv.id = abandoned.id`.execute(db)
 }
 
 /** Takes the row lock of a version's workspace. */

@@ -39,7 +39,7 @@ export type Upload = { body: Readable; declaredBytes: number | undefined }
  * this resolves. Refused content leaves the version pending and its URL usable. The JSON state may come before or after the raw
  * one, and does not finalize the version.
  *
- * Throws `not-found` for a URL with a wrong signature or one that has expired, `conflict` for a second upload or a superseded
+ * Throws `not-found` for a URL with a wrong signature or one that has expired, `conflict` for a second upload or a discarded
  * version, `invalid` for content that is not what was declared.
  */
 export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) {
@@ -68,6 +68,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       md5: version.md5,
       lineage: version.lineage || state.lineage || null,
       size: stored.size,
+      intermediate: version.intermediate,
       rawLocation: stored.location,
       rawSealed: stored.sealed,
       extracted,
@@ -78,25 +79,18 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       ),
     }
     const checked = { ...version, id: version.workspace_id }
-    if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, { ...finalized, ...snapshot(version) })))
-      return
+    if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, finalized))) return
     await transact(ctx, async (ctx) => {
       await store.lockWorkspaceOf(ctx.db, id)
       const fresh = await requireAwaiting(ctx, id, 'raw')
       const checked = { ...fresh, id: fresh.workspace_id }
-      if (!(await finalizeStateVersion(ctx.db, checked, { ...finalized, ...snapshot(fresh) })))
-        throw new Error(`${id} changed under its lock`)
+      if (!(await finalizeStateVersion(ctx.db, checked, finalized))) throw new Error(`${id} changed under its lock`)
       if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id })
     })
   } catch (error) {
     await dropRefused(ctx, [stored], error)
     throw error
   }
-}
-
-/** A snapshot becomes current when the lock is released. Without a lock it is current at once. */
-function snapshot(version: { intermediate: boolean; locked_by_id: string | null }) {
-  return { intermediate: version.intermediate && version.locked_by_id !== null }
 }
 
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
@@ -106,6 +100,7 @@ async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
+  await requireAwaiting(ctx, id, 'json')
   throw conflict(`the JSON state of ${id} was uploaded already`)
 }
 
@@ -117,15 +112,13 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
   if (version.status !== 'pending' || (kind === 'json' && !version.awaits_json)) {
     throw conflict(
       version.status === 'discarded'
-        ? `${id} was superseded by a newer state version before its content was uploaded`
+        ? `${id} was discarded before its content was uploaded: create a new state version`
         : `the content of ${id} was uploaded already`,
     )
   }
-  // A new holder of the lock may have read the state already, and a late upload would change it.
-  if (version.locked_by_id !== null && version.locked_by_id !== version.lock_holder_id) {
-    throw conflict(
-      `the workspace is locked by ${version.locked_by_type} ${version.locked_by_id} since ${id} was created`,
-    )
+  // What is written without the lock may replace a state that others have read and go by.
+  if (version.locked_by_id !== version.lock_holder_id) {
+    throw conflict(`the lock under which ${id} was created was released before its content was uploaded`)
   }
   return version
 }

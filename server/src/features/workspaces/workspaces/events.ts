@@ -10,5 +10,11 @@ export const workspaceCreating = domainEvent<{ organization: Pick<OrganizationRo
   'workspace.creating',
 )
 
+/**
+ * A user or a team is about to lock a workspace in which an earlier holder of the lock has left something. The payload is its
+ * row, which is locked.
+ */
+export const workspaceLocking = domainEvent<WorkspaceRow>('workspace.locking')
+
 /** A workspace's lock was released. The payload is its row as it was under the lock. */
 export const workspaceUnlocked = domainEvent<WorkspaceRow>('workspace.unlocked')

@@ -6,7 +6,7 @@ import { raise } from '../../../events/reaction.ts'
 import { findOwnersTeamId } from '../../organizations/teams/access.ts'
 import { requireWorkspace } from './access.ts'
 import { lockAudit, type LockAction } from './audit.ts'
-import { workspaceUnlocked } from './events.ts'
+import { workspaceLocking, workspaceUnlocked } from './events.ts'
 import { type LockHolder, lockHolder, UNLOCKED } from './lock-holder.ts'
 import { checkNoPendingStateVersion } from './pending-state.ts'
 import * as store from './store.ts'
@@ -22,16 +22,23 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
     locked_reason: reason,
     locked_at: ctx.now(),
   }
-  const [locked] = await auditedStatement(
-    ctx.db,
-    auditRow(ctx, lockAudit(workspace, 'lock')),
-    store.insertLock(ctx.db, id, lock),
-  )
-  if (!locked) {
-    const now = await requireWorkspace(ctx, id, 'lock')
-    throw conflict(`the workspace ${now.name} ${await describeLock(ctx, now)}`)
-  }
+  const event = auditRow(ctx, lockAudit(workspace, 'lock'))
+  const [locked] = await auditedStatement(ctx.db, event, store.insertIdleLock(ctx.db, id, lock))
+  if (!locked) await takeLock(ctx, { workspace, lock })
   return { ...workspace, ...lock }
+}
+
+async function takeLock(ctx: Ctx, { workspace, lock }: { workspace: Workspace; lock: store.Lock }) {
+  await transact(ctx, async (ctx) => {
+    const found = await store.lockWorkspaceRow(ctx.db, workspace.id)
+    if (!found) throw notFound('workspace')
+    if (found.locked_by_type !== null) {
+      throw conflict(`the workspace ${found.name} ${await describeLock(ctx, found)}`)
+    }
+    await raise(ctx, workspaceLocking, found)
+    await store.updateWorkspace(ctx.db, workspace.id, lock)
+    await recordAudit(ctx, lockAudit(workspace, 'lock'))
+  })
 }
 
 /**
@@ -52,7 +59,7 @@ export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> 
   })
 }
 
-/** Releases the lock of any holder but a run, also while a state version is pending. */
+/** Releases the lock of any holder but a run. A state version that is pending is discarded. */
 export async function forceUnlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'force-unlock')
   return releaseLock(ctx, { workspace, action: 'force_unlock' }, async (ctx, locked) => {

@@ -124,9 +124,18 @@ export async function deleteWorkspace(db: Db, id: string) {
 /** The columns that describe the lock of a workspace. The holder is null while nobody locks it. */
 export type Lock = Pick<WorkspaceRow, 'locked_by_type' | 'locked_by_id' | 'locked_reason' | 'locked_at'>
 
-/** The statement that locks an unlocked workspace. It returns no row when somebody holds the lock. */
-export function insertLock(db: Db, id: string, lock: Lock) {
-  return db.updateTable('workspaces').set(lock).where('id', '=', id).where('locked_by_type', 'is', null).returning('id')
+/**
+ * The statement that locks an unlocked workspace when nothing else has to be done: an earlier holder has left no state version
+ * that awaits its upload. It returns no row otherwise, nor when somebody holds the lock.
+ */
+export function insertIdleLock(db: Db, id: string, lock: Lock) {
+  return db
+    .updateTable('workspaces')
+    .set(lock)
+    .where('id', '=', id)
+    .where('locked_by_type', 'is', null)
+    .where('pending_state_version_id', 'is', null)
+    .returning('id')
 }
 
 /**

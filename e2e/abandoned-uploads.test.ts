@@ -1,0 +1,83 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { beforeAll, expect, test } from 'vitest'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { freePort } from './network.ts'
+import { type BootedServer, bootServer } from './server.ts'
+import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+
+/** A way to the server that stands still in the middle of the first upload of a state. */
+async function stickyWay() {
+  const upload = Promise.withResolvers<void>()
+  const port = await freePort()
+  let isStuck = false
+  const sockets = new Set<Socket>()
+  const way = createServer((client) => {
+    const target = connect(port, '127.0.0.1')
+    for (const [socket, other] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy()).on('close', () => other.destroy())
+    }
+    target.pipe(client)
+    client.on('data', (data: Buffer) => {
+      const begin = isStuck ? -1 : data.indexOf('PUT /_objects/')
+      const bodyAt = begin === -1 ? -1 : data.indexOf('\r\n\r\n', begin)
+      if (bodyAt === -1) return void target.write(data)
+      isStuck = true
+      client.pause()
+      target.write(data.subarray(0, bodyAt + 20), () => upload.resolve())
+      return undefined
+    })
+  }).listen(0, '127.0.0.1')
+  whenFileEnds(() => {
+    way.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  await new Promise((resolve) => way.once('listening', resolve))
+  const address = way.address()
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    /** Where the server has to listen. */
+    port,
+    upload: upload.promise,
+  }
+}
+
+let server: BootedServer
+let way: Awaited<ReturnType<typeof stickyWay>>
+
+beforeAll(async () => {
+  if (!hasTerraform) return
+  way = await stickyWay()
+  server = await bootServer({ GROUNDSTATE_BASE_URL: way.url }, { port: way.port })
+})
+
+test.skipIf(!hasTerraform)(
+  'a workspace whose client was killed in the middle of an upload is free after a forced unlock',
+  async () => {
+    const name = 'abandoned'
+    const { data } = await server.api('POST', '/organizations/main/workspaces', {
+      data: { type: 'workspaces', attributes: { name, 'execution-mode': 'local' } },
+    })
+    const configuration = 'resource "terraform_data" "one" { input = "kept" }\n'
+    const folder = await terraformFolder(server, { 'main.tf': cloudBlock(name) + configuration })
+    await folder.ok(['init', '-input=false'])
+
+    const killed = folder.start(['apply', '-auto-approve', '-input=false'])
+    await way.upload
+    killed.child.kill('SIGKILL')
+    await killed.done
+    const refused = await server.api('POST', `/workspaces/${data.id}/actions/unlock`, {}, { expect: 422 })
+    await folder.ok(['force-unlock', '-force', `main/${name}`])
+    await folder.ok(['apply', '-auto-approve', '-input=false'])
+
+    expect(refused.errors[0].detail).toContain('latest state version is still pending')
+    const query = `filter%5Borganization%5D%5Bname%5D=main&filter%5Bworkspace%5D%5Bname%5D=${name}`
+    const versions = (await server.api('GET', `/state-versions?${query}`)).data
+    expect(versions.map((version: any) => version.attributes.status)).toEqual(['finalized', 'discarded'])
+    const { attributes } = (await server.api('GET', `/workspaces/${data.id}`)).data
+    expect(attributes).toMatchObject({ locked: false, 'resource-count': 1 })
+  },
+)
