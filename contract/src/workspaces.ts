@@ -119,6 +119,7 @@ export const lockBody = z
 
 const KEPT = 'stored for clients, without effect on this server'
 const ABSENT = 'always null: not supported by this server'
+const AVERAGE = 'on average of the runs that `workspace-kpis-runs-count` counts; null where none had this phase'
 const nothing = z.strictObject({ data: z.null() })
 
 const permissions = z.strictObject({
@@ -154,7 +155,7 @@ export const workspaceSchema = resource(
       description: z.string().nullable(),
       'created-at': timestamp,
       'updated-at': timestamp,
-      'latest-change-at': timestamp,
+      'latest-change-at': timestamp.describe('when the current state was created, or the workspace if it has none'),
       environment: z.literal('default'),
       'execution-mode': executionMode.describe(
         'where runs execute: `remote` on the server, `agent` on an agent pool, `local` on the client',
@@ -211,11 +212,14 @@ export const workspaceSchema = resource(
       locked: z.boolean(),
       'locked-reason': z.string().nullable().describe('also null when the lock has no reason'),
       'resource-count': z.int().describe('instances of managed resources in the current state'),
-      'apply-duration-average': z.null().describe(ABSENT),
-      'plan-duration-average': z.null().describe(ABSENT),
-      'policy-check-failures': z.null().describe(ABSENT),
-      'run-failures': z.null().describe(ABSENT),
-      'workspace-kpis-runs-count': z.null().describe(ABSENT),
+      'apply-duration-average': z.int().nullable().describe(`ms in the apply phase, ${AVERAGE}`),
+      'plan-duration-average': z.int().nullable().describe(`ms in the plan phase, ${AVERAGE}`),
+      'policy-check-failures': z.literal(0).nullable().describe('0, since this server evaluates no policies'),
+      'run-failures': z.int().nullable().describe('how many of these runs have failed'),
+      'workspace-kpis-runs-count': z
+        .int()
+        .nullable()
+        .describe('how many runs these figures are of: the last 30 that were applied or have failed; null without any'),
       'last-assessment-result-at': z.null().describe(ABSENT),
       'hyok-enabled': z.literal(false),
       'tag-names': z.array(z.string()).describe('keys of the tags that have no value'),

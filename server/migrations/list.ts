@@ -25,11 +25,9 @@ import * as taskRequests from './0074-task-requests.ts'
 import * as receipts from './0075-receipts.ts'
 import * as uploads from './0076-uploads.ts'
 import * as keyBindings from './0081-key-bindings.ts'
-<<<<<<< HEAD
 import * as engineNames from './0077-engine-names.ts'
-=======
 import * as abandonedStateVersions from './0080-abandoned-state-versions.ts'
->>>>>>> 5551557 (Discard a state version whose client has lost the lock, so that nobody has to wait for its upload)
+import * as workspaceFacts from './0080-workspace-facts.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -60,9 +58,7 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0075-receipts', up: receipts.up },
   { name: '0076-uploads', up: uploads.up },
   { name: '0081-key-bindings', up: keyBindings.up },
-<<<<<<< HEAD
   { name: '0077-engine-names', up: engineNames.up },
-=======
   { name: '0080-abandoned-state-versions', up: abandonedStateVersions.up },
->>>>>>> 5551557 (Discard a state version whose client has lost the lock, so that nobody has to wait for its upload)
+  { name: '0080-workspace-facts', up: workspaceFacts.up },
 ]

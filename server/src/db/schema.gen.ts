@@ -677,6 +677,10 @@ export type Schema = {
     global_remote_state: Generated<boolean>
     id: string
     inherits_project_auto_destroy: Generated<boolean>
+    kpi_apply_duration: number | null
+    kpi_failure_count: number | null
+    kpi_plan_duration: number | null
+    kpi_run_count: number | null
     latest_change_at: Timestamp
     latest_run_id: string | null
     latest_state_lineage: string | null

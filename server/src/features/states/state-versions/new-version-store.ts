@@ -101,6 +101,7 @@ export async function finalizeStateVersion(
     lineage: string | null
     size: number
     intermediate: boolean
+    createdAt: Date
     rawLocation: string
     rawSealed: Buffer | undefined
     extracted: ExtractionColumns
@@ -148,11 +149,13 @@ function superseded(pendingId: string | null) {
 }
 
 function becomesLatest(
-  version: { id: string; serial: number; md5: string; lineage: string | null; intermediate: boolean },
+  version: Pick<NewVersion, 'id' | 'serial' | 'md5' | 'lineage' | 'intermediate' | 'createdAt'>,
   resourceCount: number,
 ) {
+  const becomesCurrent = sql`current_state_version_id = ${version.id}, resource_count = ${resourceCount}::integer,
+    latest_change_at = ${version.createdAt}::timestamptz,`
   return sql`,
-    ${version.intermediate ? sql`` : sql`current_state_version_id = ${version.id}, resource_count = ${resourceCount}::integer,`}
+    ${version.intermediate ? sql`` : becomesCurrent}
     latest_state_version_id = ${version.id},
     latest_state_serial = ${version.serial}::bigint,
     latest_state_md5 = ${version.md5},

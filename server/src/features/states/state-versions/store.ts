@@ -139,7 +139,8 @@ export async function promoteLatest(db: Db, workspaceId: string) {
       update workspaces w set
         state_revision = state_revision + 1,
         current_state_version_id = latest_state_version_id,
-        resource_count = sv.resource_count
+        resource_count = sv.resource_count,
+        latest_change_at = sv.created_at
       from state_versions sv
       where w.id = ${workspaceId} and sv.id = w.latest_state_version_id
         and w.latest_state_version_id is distinct from w.current_state_version_id

@@ -69,6 +69,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       lineage: version.lineage || state.lineage || null,
       size: stored.size,
       intermediate: version.intermediate,
+      createdAt: version.created_at,
       rawLocation: stored.location,
       rawSealed: stored.sealed,
       extracted,
