@@ -6,11 +6,11 @@ export const workspaceResourceSchema = resource(
   'resources',
   {
     attributes: {
-      address: z.string().describe('such as `module.net.aws_subnet.a[0]`'),
+      address: z.string().describe('such as `net.aws_subnet.a[0]`, without the keyword `module` of the engine'),
       name: z.string(),
       'created-at': timestamp.describe('of the current state version'),
       'updated-at': timestamp.describe('of the current state version'),
-      module: z.string().describe('`root`, or the address of the module'),
+      module: z.string().describe('`root`, or the names of the modules, such as `net.deep`'),
       provider: z.string().describe('such as `hashicorp/random`'),
       'provider-type': z.string().describe('type of the resource, such as `random_pet`'),
       'modified-by-state-version-id': z.string().describe('the current state version'),

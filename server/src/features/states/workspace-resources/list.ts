@@ -32,7 +32,7 @@ export async function listWorkspaceResources(
   await extractVersion(ctx, id)
   const version = await findInstances(ctx.db, id)
   if (!version?.instances) return { rows: [], total: 0 }
-  const all = unpackInstances(version.instances)
+  const all = unpackInstances(version.instances).map(placed)
   const wanted = typeof filter.q === 'string' ? filter.q.toLowerCase() : ''
   const matching = wanted === '' ? all : all.filter((instance) => instance.address.toLowerCase().includes(wanted))
   matching.sort((a, b) => sort.direction * compare(sort.by(a), sort.by(b)) || compare(a.address, b.address))
@@ -40,13 +40,28 @@ export async function listWorkspaceResources(
   return {
     rows: rows.map((instance) => ({
       ...instance,
-      id: resourceId(workspaceId, instance.address),
+      id: resourceId(workspaceId, instance.engineAddress),
       stateVersionId: id,
       since: version.created_at,
     })),
     total: matching.length,
   }
 }
+
+/**
+ * An instance in the words of clients of the public API: modules and addresses without the keyword `module`, such as
+ * `net["a"].aws_subnet.b`. These can be ambiguous, so the engine's own address is kept.
+ */
+function placed(instance: ExtractedInstance) {
+  const engineAddress = instance.address
+  if (instance.module === ROOT) return { ...instance, engineAddress }
+  const module = instance.module.replaceAll(MODULE_STEP, '$1')
+  return { ...instance, engineAddress, module, address: `${module}${engineAddress.slice(instance.module.length)}` }
+}
+
+const ROOT = 'root'
+/** `module.net` or `module.net["a"]`. A key may have any characters. */
+const MODULE_STEP = /module\.([^.[]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?)/g
 
 /** An id that stays the same while the instance keeps its address. */
 function resourceId(workspaceId: string, address: string) {

@@ -18,9 +18,51 @@ describe('the resources of a workspace', () => {
     expect(found.meta.pagination['total-count']).toBe(1)
   })
 
+  test.each([
+    ['module.media_bucket', 0, 'media_bucket', 'media_bucket.aws_s3_bucket.this[0]', '0'],
+    ['module.net.module.deep', undefined, 'net.deep', 'net.deep.aws_s3_bucket.this', null],
+    ['module.net[1].module.deep', 'b', 'net[1].deep', 'net[1].deep.aws_s3_bucket.this["b"]', 'b'],
+    [
+      'module.net["a\\"].module.b"]',
+      'module.c',
+      'net["a\\"].module.b"]',
+      'net["a\\"].module.b"].aws_s3_bucket.this["module.c"]',
+      'module.c',
+    ],
+  ])('are named without the keyword of modules: %s', async (module, key, shown, address, index) => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    await workspace.create(
+      stateWith({
+        module,
+        mode: 'managed',
+        type: 'aws_s3_bucket',
+        name: 'this',
+        provider: `${module}.provider["registry.terraform.io/hashicorp/aws"]`,
+        instances: [{ index_key: key, schema_version: 0, attributes: {} }],
+      }),
+    )
+
+    const list = (await workspace.request('GET', `/workspaces/${workspace.id}/resources`)).json()
+    const found = await workspace.request(
+      'GET',
+      `/workspaces/${workspace.id}/resources?q=${encodeURIComponent(address)}`,
+    )
+
+    expect(list.data).toMatchObject([
+      { attributes: { address, module: shown, name: 'this', provider: 'hashicorp/aws', 'name-index': index } },
+    ])
+    expect(found.json().data).toEqual(list.data)
+  })
+
   test('are none without a state', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
     expect((await workspace.request('GET', `/workspaces/${workspace.id}/resources`)).json().data).toEqual([])
   })
 })
+
+/** A raw state with one resource. */
+function stateWith(resource: object) {
+  const state = JSON.parse(rawState().toString())
+  return Buffer.from(JSON.stringify({ ...state, resources: [resource] }))
+}
