@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isWideNumber } from './exact-json.ts'
 import { isJsonObject } from './json-fields.ts'
 import { joined, part, type Sensitivity } from './sensitivity.ts'
 
@@ -102,7 +103,7 @@ function haveParts(old: unknown, now: unknown) {
 }
 
 function isContainer(value: unknown) {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !isWideNumber(value)
 }
 
 function keysOf(value: unknown) {

@@ -1,3 +1,4 @@
+import { isWideNumber } from './exact-json.ts'
 import { isJsonObject } from './json-fields.ts'
 
 /** A type as the engine writes it in JSON: `"string"`, `["list", "string"]`, `["object", {"a": "number"}]` … */
@@ -21,7 +22,7 @@ export function isCtyType(value: unknown): value is CtyType {
 /** The type that the engine would give a literal of this value. */
 export function inferredType(value: unknown): CtyType {
   if (typeof value === 'string') return 'string'
-  if (typeof value === 'number') return 'number'
+  if (typeof value === 'number' || isWideNumber(value)) return 'number'
   if (typeof value === 'boolean') return 'bool'
   if (Array.isArray(value)) return ['tuple', value.map(inferredType)]
   if (isJsonObject(value)) {

@@ -72,7 +72,7 @@ describe('extractState of format 4', () => {
     })
     expect(outputs.find(({ name }) => name === 'secret')).toMatchObject({
       sensitive: true,
-      value: 'first-secret-value',
+      json: '"first-secret-value"',
     })
   })
 
@@ -227,15 +227,15 @@ describe('outputsFromJson', () => {
     })
 
     expect(outputs).toEqual([
-      { name: 'given', sensitive: true, value: ['a'], type: 'array', detailedType: ['set', 'string'] },
+      { name: 'given', sensitive: true, json: '["a"]', type: 'array', detailedType: ['set', 'string'] },
       {
         name: 'missing',
         sensitive: false,
-        value: { a: [1, true, null] },
+        json: '{"a":[1,true,null]}',
         type: 'object',
         detailedType: ['object', { a: ['tuple', ['number', 'bool', 'dynamic']] }],
       },
-      { name: 'nothing', sensitive: false, value: null, type: 'dynamic', detailedType: 'dynamic' },
+      { name: 'nothing', sensitive: false, json: 'null', type: 'dynamic', detailedType: 'dynamic' },
     ])
   })
 

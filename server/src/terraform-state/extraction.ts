@@ -28,7 +28,8 @@ export type ExtractedInstance = {
 export type ExtractedOutput = {
   name: string
   sensitive: boolean
-  value: unknown
+  /** The value as JSON, with every digit of its numbers. */
+  json: string
   /** In terms of JSON: `string`, `number`, `bool`, `array`, `object`, or `dynamic` for a null. */
   type: string
   detailedType: CtyType
@@ -123,7 +124,7 @@ function extractedOutput({ name, sensitive, value, type }: StateOutput): Extract
   if (isDeeper(value, MAX_LEVELS) || isDeeper(type, 2 * MAX_LEVELS)) {
     throw invalid(`the output ${JSON.stringify(name)} is nested deeper than ${MAX_LEVELS} levels`)
   }
-  return { name, sensitive, value, type: outputType(type), detailedType: type }
+  return { name, sensitive, json: JSON.stringify(value ?? null), type: outputType(type), detailedType: type }
 }
 
 /** Bytes of a name that fit into an index of the database. */

@@ -1,10 +1,11 @@
 import { invalid } from '../errors.ts'
+import { isWideNumber } from './exact-json.ts'
 
 /** A JSON object whose fields are not known yet. */
 export type JsonObject = Record<string, unknown>
 
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isWideNumber(value)
 }
 
 /** A list of objects; empty when absent. `name` is the field's, for the error. */

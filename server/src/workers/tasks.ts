@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { AppError } from '../errors.ts'
+import { parseExact } from '../terraform-state/exact-json.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
@@ -10,10 +11,13 @@ export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
 /** What can be done to content off the loop. Contents come as bytes of JSON; the rest must survive a structured clone. */
 export const tasks = {
-  extract: ([raw]: Uint8Array[]) => extractState(parsed(raw, 'the state')),
-  extractJson: ([json]: Uint8Array[]) => extractJsonState(parsed(json, 'the JSON state')),
-  diff: ([from, to]: Uint8Array[], limits: DiffLimits) =>
-    diffStates(parsed(from, 'the earlier state'), parsed(to, 'the later state'), limits),
+  extract: ([raw]: Uint8Array[]) => extractState(parsed(raw, 'the state', parseExact)),
+  extractJson: ([json]: Uint8Array[]) => extractJsonState(parsed(json, 'the JSON state', parseExact)),
+  diff: ([from, to]: Uint8Array[], limits: DiffLimits) => {
+    const before = parsed(from, 'the earlier state', parseExact)
+    const after = parsed(to, 'the later state', parseExact)
+    return Buffer.from(JSON.stringify(diffStates(before, after, limits)))
+  },
   redactPlan: ([plan, schemas]: Uint8Array[]) =>
     Buffer.from(JSON.stringify(redactedPlan(parsed(plan, 'the plan'), parsed(schemas, 'the provider schemas')))),
   remoteReads: ([plan, archive]: Uint8Array[]) => remoteReads(parsed(plan, 'the plan'), unpacked(archive)),
@@ -44,10 +48,10 @@ export function tooDeep(error: unknown): { ok: false; reason: string } {
 
 class Unreadable extends Error {}
 
-function parsed(content: Uint8Array | undefined, noun: string): unknown {
+function parsed(content: Uint8Array | undefined, noun: string, parse: (text: string) => unknown = JSON.parse): unknown {
   const { buffer, byteOffset, byteLength } = content ?? new Uint8Array()
   try {
-    return JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+    return parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new Unreadable(`${noun} is not valid JSON: ${why}`, { cause: error })

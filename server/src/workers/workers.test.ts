@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { Outcome } from './tasks.ts'
 import { createWorkers } from './workers.ts'
 
 const workers = createWorkers({ maxThreads: 1 })
@@ -11,6 +12,8 @@ const state = (name: string) => file(`../terraform-state/testdata/${name}.json`)
 const plan = (name: string) => file(`../../../contract/src/testdata/${name}.json`)
 /** The same document with so much white space that it goes to a thread. */
 const padded = (content: Uint8Array) => Buffer.concat([content, Buffer.alloc(200_000, ' ')])
+
+const diffOf = (outcome: Outcome<Uint8Array>) => JSON.parse(outcome.ok ? Buffer.from(outcome.value).toString() : 'null')
 
 describe.each([
   ['at once', (content: Uint8Array) => content],
@@ -31,7 +34,7 @@ describe.each([
   test('two states are compared within limits', async () => {
     const outcome = await workers.diff(sized(state('state-1')), sized(state('state-2')), { entries: 1 })
 
-    expect(outcome).toMatchObject({ ok: true, value: { truncated: true, counts: { resources: { added: 3 } } } })
+    expect(diffOf(outcome)).toMatchObject({ truncated: true, counts: { resources: { added: 3 } } })
   })
 
   test('a plan is redacted', async () => {
@@ -101,14 +104,14 @@ test('a view of a larger buffer stays whole, and so does one given twice', async
 
   const outcome = await workers.diff(view, view)
 
-  expect(outcome).toMatchObject({ ok: true, value: { resources: [] } })
+  expect(diffOf(outcome)).toMatchObject({ resources: [] })
   expect(view.byteLength).toBeGreaterThan(200_000)
 })
 
 test('the same buffer may be given as both sides', async () => {
   const content = padded(state('state-1'))
 
-  expect(await workers.diff(content, content)).toMatchObject({ ok: true, value: { resources: [] } })
+  expect(diffOf(await workers.diff(content, content))).toMatchObject({ resources: [] })
 })
 
 test('shared memory is read where it is', async () => {

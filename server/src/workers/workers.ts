@@ -4,7 +4,7 @@ import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type { Extraction } from '../terraform-state/extraction.ts'
 import type { RemoteRead } from '../terraform-state/remote-reads.ts'
-import type { DiffLimits, StateDiff } from '../terraform-state/state-diff.ts'
+import type { DiffLimits } from '../terraform-state/state-diff.ts'
 import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
 
@@ -28,8 +28,8 @@ export type Workers = {
   extract(raw: Uint8Array): Promise<Outcome<Extraction>>
   /** Of a `terraform show -json` state, for states whose raw content is encrypted. */
   extractJson(json: Uint8Array): Promise<Outcome<Extraction>>
-  /** Of two states, each raw or JSON. */
-  diff(from: Uint8Array, to: Uint8Array, limits?: DiffLimits): Promise<Outcome<StateDiff>>
+  /** The bytes of a `StateDiff` of two states, each raw or JSON. */
+  diff(from: Uint8Array, to: Uint8Array, limits?: DiffLimits): Promise<Outcome<Uint8Array>>
   /** The bytes of the redacted plan, from those of the plan and of the provider schemas. */
   redactPlan(plan: Uint8Array, schemas: Uint8Array): Promise<Outcome<Uint8Array>>
   /** Which outputs of other workspaces a configuration reads, from the JSON of a plan and the archive; see `remoteReads`. */

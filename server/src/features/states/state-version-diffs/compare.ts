@@ -1,5 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
+import { parseExact } from '../../../terraform-state/exact-json.ts'
+import type { StateDiff } from '../../../terraform-state/state-diff.ts'
 import { readStateHeader } from '../../../terraform-state/state-header.ts'
 import { requireStateVersion } from '../state-versions/access.ts'
 import type { ContentLocations } from '../state-versions/content-store.ts'
@@ -9,7 +11,7 @@ import type { ComparedVersions } from './resource.ts'
 import { findDiff, insertDiff } from './store.ts'
 
 /** Raised when the form of a comparison changes: older cached ones are then computed again. */
-const REVISION = 1
+const REVISION = 2
 
 /**
  * What changed from one version of a workspace to another, without sensitive values; from the version before it unless `fromId`
@@ -26,7 +28,7 @@ export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string
   const key = { fromId: from?.id ?? null, toId: to.id }
   const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
   const known = await findDiff(ctx.db, { ...key, revision: REVISION })
-  if (known) return { ...key, diff: JSON.parse(ctx.blobs.unsealBuffer(sealKey, known).toString('utf8')) }
+  if (known) return { ...key, diff: readDiff(ctx.blobs.unsealBuffer(sealKey, known)) }
 
   const [before, after] = await Promise.all([
     from ? comparable(ctx, from) : Buffer.from(EMPTY_STATE),
@@ -34,9 +36,13 @@ export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string
   ])
   const outcome = await ctx.workers.diff(before, after)
   if (!outcome.ok) throw invalid(outcome.reason)
-  const sealed = ctx.blobs.sealBuffer(sealKey, Buffer.from(JSON.stringify(outcome.value)))
-  await insertDiff(ctx.db, { ...key, revision: REVISION, sealed, now: ctx.now() })
-  return { ...key, diff: outcome.value }
+  const bytes = Buffer.from(outcome.value)
+  await insertDiff(ctx.db, { ...key, revision: REVISION, sealed: ctx.blobs.sealBuffer(sealKey, bytes), now: ctx.now() })
+  return { ...key, diff: readDiff(bytes) }
+}
+
+function readDiff(bytes: Buffer) {
+  return parseExact(bytes.toString('utf8')) as StateDiff
 }
 
 /** What the first version of a workspace is compared with. */

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createStateSetting, lockedWorkspace, rawState, type StateClient } from '../../../testing/state-versions.ts'
+import {
+  createStateSetting,
+  lockedWorkspace,
+  md5,
+  rawState,
+  type StateClient,
+} from '../../../testing/state-versions.ts'
 
 const { app, ada, organization } = await createStateSetting()
 let workspace: StateClient
@@ -28,6 +34,24 @@ describe('the diff of two versions', () => {
     expect(cached.json()).toEqual(sinceFirst.json())
     const beginning = await workspace.request('GET', `/state-versions/${first.id}/diff`)
     expect(beginning.json().data.attributes.counts.resources).toEqual({ added: 1, changed: 0, removed: 0 })
+  })
+
+  test('tells numbers apart that no double does, with all their digits', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const stateWith = (serial: number, digits: string) => {
+      const raw = rawState({ serial, outputs: { wide: { value: '@', type: 'number' } } })
+      return Buffer.from(raw.toString().replace('"@"', digits))
+    }
+    const post = async (raw: Buffer, serial: number) =>
+      workspace.create(rawState({ serial }), { state: raw.toString('base64'), md5: md5(raw) })
+    await post(stateWith(1, '12345678901234567890'), 1)
+    const last = await post(stateWith(2, '12345678901234567891'), 2)
+
+    const computed = await workspace.request('GET', `/state-versions/${last.id}/diff`)
+    const cached = await workspace.request('GET', `/state-versions/${last.id}/diff`)
+
+    expect(computed.text).toContain('"before":12345678901234567890,"after":12345678901234567891')
+    expect(cached.text).toBe(computed.text)
   })
 
   test('with a version of another workspace is not found', async () => {

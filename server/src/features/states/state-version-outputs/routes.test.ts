@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { createUser } from '../../../testing/factories.ts'
-import { createStateSetting, lockedWorkspace, rawState, stateClient, upload } from '../../../testing/state-versions.ts'
+import {
+  createStateSetting,
+  lockedWorkspace,
+  md5,
+  rawState,
+  type StateClient,
+  stateClient,
+  upload,
+} from '../../../testing/state-versions.ts'
 
 const { app, ada, organization } = await createStateSetting()
 
@@ -102,5 +110,56 @@ describe('outputs', () => {
     for (const bytes of [...rows.map((row) => row.value), ...contents.map((row) => row.sealed)]) {
       expect(bytes.includes('hunter2')).toBe(false)
     }
+  })
+})
+
+describe('numbers that no double holds keep their digits', () => {
+  const WIDE = '12345678901234567890'
+  const FINE = '0.12345678901234567890'
+
+  /** The raw state with an output of these numbers; `padding` makes it too large to be extracted at once. */
+  function wideState(padding = 0) {
+    const outputs = { wide: { value: ['@'], type: ['list', 'number'] } }
+    const raw = rawState({ outputs, resources: ['one'], padding })
+    return Buffer.from(raw.toString().replace('"@"', `${WIDE},${FINE}`))
+  }
+
+  async function currentOutputs(workspace: StateClient) {
+    return (await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)).text
+  }
+
+  test.each([
+    ['small', 0],
+    ['large', 400_000],
+  ])('in a %s state', async (_, padding) => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const raw = wideState(padding)
+    await workspace.create(rawState(), { state: raw.toString('base64'), md5: md5(raw) })
+
+    const listed = await currentOutputs(workspace)
+    const included = await workspace.request('GET', `/workspaces/${workspace.id}?include=outputs`)
+
+    expect(listed).toContain(`"value":[${WIDE},${FINE}]`)
+    expect(included.text).toContain(`"value":[${WIDE},${FINE}]`)
+  })
+
+  test('in json-state-outputs, whose missing types are inferred', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const given = Buffer.from(`{"wide":{"value":${WIDE}}}`).toString('base64')
+
+    await workspace.create(rawState(), { 'json-state-outputs': given })
+
+    expect(await currentOutputs(workspace)).toContain(`"type":"number","value":${WIDE},"detailed-type":"number"`)
+  })
+
+  test('in a copy that a rollback makes', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const raw = wideState()
+    const { id } = await workspace.create(rawState(), { state: raw.toString('base64'), md5: md5(raw) })
+    await workspace.create(rawState({ serial: 2 }))
+
+    await workspace.rollBack(id)
+
+    expect(await currentOutputs(workspace)).toContain(`"value":[${WIDE},${FINE}]`)
   })
 })

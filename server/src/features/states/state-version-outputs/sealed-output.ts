@@ -1,4 +1,5 @@
 import type { App } from '../../../app.ts'
+import { parseExact } from '../../../terraform-state/exact-json.ts'
 import type { ExtractedOutput } from '../../../terraform-state/extraction.ts'
 import { storableJson, storableText } from '../state-versions/storable-text.ts'
 import type { OutputRow } from './store.ts'
@@ -30,9 +31,9 @@ function sealContext(id: string) {
 }
 
 export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): SealedOutput[] {
-  return outputs.map(({ name, type, detailedType, sensitive, value }) => {
+  return outputs.map(({ name, type, detailedType, sensitive, json }) => {
     const id = app.newId('wsout')
-    const sealed = app.secrets.seal(JSON.stringify(value ?? null), sealContext(id))
+    const sealed = app.secrets.seal(json, sealContext(id))
     return { id, name: storableText(name), type, detailedType: storableJson(detailedType), sensitive, value: sealed }
   })
 }
@@ -54,7 +55,7 @@ export function openOutput(app: Pick<App, 'secrets'>, row: OutputRow): Output {
     sensitive: row.sensitive,
     type: row.type,
     detailedType: row.detailed_type,
-    value: JSON.parse(app.secrets.openText(row.value, sealContext(row.id))),
+    value: parseExact(app.secrets.openText(row.value, sealContext(row.id))),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { App } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
+import { parseExact } from '../../../terraform-state/exact-json.ts'
 import { type Extraction, extractState } from '../../../terraform-state/extraction.ts'
 import type { StateHeader } from '../../../terraform-state/state-header.ts'
 import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
@@ -60,7 +61,7 @@ export function extractSmallState(
   if (header.kind === 'encrypted') return { ...unprocessedColumns(header, given), processed: true }
   if (raw.length > INLINE_BYTES) return unprocessedColumns(header, given)
   try {
-    return extractionColumns(app, extractState(JSON.parse(raw.toString('utf8'))), given)
+    return extractionColumns(app, extractState(parseExact(raw.toString('utf8'))), given)
   } catch (error) {
     // A state that can't be read is kept all the same, and shows nothing of its content.
     if (error instanceof AppError || error instanceof RangeError)

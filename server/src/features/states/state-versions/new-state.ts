@@ -1,6 +1,7 @@
 import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, invalid } from '../../../errors.ts'
+import { parseExact } from '../../../terraform-state/exact-json.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
 import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
 import { checkContent, checkJsonState, type ReadableHeader } from './content-rules.ts'
@@ -75,7 +76,7 @@ function readOutputs(ctx: Ctx, content: Buffer) {
   const pointer = `${ATTRIBUTES}/json-state-outputs`
   let parsed: unknown
   try {
-    parsed = JSON.parse(content.toString('utf8'))
+    parsed = parseExact(content.toString('utf8'))
   } catch (error) {
     throw invalid(`json-state-outputs is not valid JSON: ${error instanceof Error ? error.message : ''}`, pointer)
   }
