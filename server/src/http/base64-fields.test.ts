@@ -4,9 +4,9 @@ import { parseBase64Fields } from './base64-fields.ts'
 
 const content = randomBytes(100_000)
 const text = content.toString('base64')
-const parse = (json: string) => parseBase64Fields(Buffer.from(json), ['state', 'other'])
+const parse = async (json: string) => parseBase64Fields(Buffer.from(json), ['state', 'other'])
 
-test('long base64 under one of the names comes as bytes, all else as it is', () => {
+test('long base64 under one of the names comes as bytes, all else as it is', async () => {
   const body = {
     data: { attributes: { serial: 1, note: 'é "quoted" \\', state: text, md5: 'x', more: text } },
     state: 'AAAA',
@@ -14,21 +14,21 @@ test('long base64 under one of the names comes as bytes, all else as it is', () 
 
   const { state, ...rest } = body.data.attributes
 
-  expect(parse(JSON.stringify(body, null, 2))).toEqual({
+  expect(await parse(JSON.stringify(body, null, 2))).toEqual({
     data: { attributes: { ...rest, state: Buffer.from(state, 'base64') } },
     state: 'AAAA',
   })
 })
 
-test.each([0, 1, 2])('any length is taken, padded or not: %i more bytes', (more) => {
+test.each([0, 1, 2])('any length is taken, padded or not: %i more bytes', async (more) => {
   const long = randomBytes(60_000 + more)
   const padded = long.toString('base64')
 
-  expect(parse(JSON.stringify({ state: padded, other: padded.replace(/=+$/, '') }))).toEqual({
+  expect(await parse(JSON.stringify({ state: padded, other: padded.replace(/=+$/, '') }))).toEqual({
     state: long,
     other: long,
   })
-  expect(parse(JSON.stringify({ state: long.toString('base64url') }))).toEqual({ state: long })
+  expect(await parse(JSON.stringify({ state: long.toString('base64url') }))).toEqual({ state: long })
 })
 
 test.each([
@@ -39,11 +39,11 @@ test.each([
   ['a length that none has', text.slice(0, 50_001)],
   ['an escape', `${text}\n`],
   ['letters of other alphabets', 'ж'.repeat(50_000)],
-])('a text with %s stays a text', (_, odd) => {
-  expect(parse(JSON.stringify({ state: odd }))).toEqual({ state: odd })
+])('a text with %s stays a text', async (_, odd) => {
+  expect(await parse(JSON.stringify({ state: odd }))).toEqual({ state: odd })
 })
 
-test('a long text is a field only where its name stands before it', () => {
+test('a long text is a field only where its name stands before it', async () => {
   const bodies = [
     { [text]: 1 },
     { state: 1, [text]: text },
@@ -53,7 +53,7 @@ test('a long text is a field only where its name stands before it', () => {
     text,
   ]
 
-  for (const body of bodies) expect(parse(JSON.stringify(body))).toEqual(body)
+  for (const body of bodies) expect(await parse(JSON.stringify(body))).toEqual(body)
 })
 
 test.each([
@@ -61,14 +61,14 @@ test.each([
   ['an unclosed text', `{"state":"${text}`],
   ['a line break within a text', `{"state":"${text}","other":"\n"}`],
   ['two values', `{"state":"${text}"} 1`],
-])('%s is told as JSON.parse tells it', (_, json) => {
-  const told = (work: () => unknown) => {
+])('%s is told as JSON.parse tells it', async (_, json) => {
+  const told = async (work: () => unknown) => {
     try {
-      return work()
+      return await work()
     } catch (error) {
       return String(error)
     }
   }
 
-  expect(told(() => parse(json))).toBe(told(() => JSON.parse(json)))
+  expect(await told(async () => parse(json))).toBe(await told(() => JSON.parse(json)))
 })

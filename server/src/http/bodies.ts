@@ -51,18 +51,18 @@ async function* limited(payload: Readable, limit: number) {
   }
 }
 
-function parseJson(request: FastifyRequest, body: Buffer): unknown {
+async function parseJson(request: FastifyRequest, body: Buffer): Promise<unknown> {
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw invalid('the body is not valid UTF-8', '')
-  const value = readJson(body, request.routeOptions.config.base64Fields)
+  const value = await readJson(body, request.routeOptions.config.base64Fields)
   // In JSON both can occur only as escapes, so most bodies need no check of each string.
   checkValue(value, body.includes('\\u') && /\\u(?:0000|d[89a-f])/i.test(body.toString('latin1')))
   return value
 }
 
-function readJson(body: Buffer, base64Fields: readonly string[] | undefined): unknown {
+async function readJson(body: Buffer, base64Fields: readonly string[] | undefined): Promise<unknown> {
   try {
-    return base64Fields ? parseBase64Fields(body, base64Fields) : JSON.parse(body.toString())
+    return base64Fields ? await parseBase64Fields(body, base64Fields) : JSON.parse(body.toString())
   } catch (error) {
     throw invalid(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, '')
   }

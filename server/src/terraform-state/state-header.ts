@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type Span, topLevelFields } from './top-level-fields.ts'
 
 /** Up to this size (bytes) a state is parsed as a whole. */
@@ -20,6 +21,13 @@ export type StateHeader =
     }
   | { kind: 'encrypted'; serial: number; lineage: string | undefined }
   | { kind: 'invalid'; reason: string }
+
+/** What is checked of a raw state when it arrives. */
+export type InspectedState = { md5: string; header: StateHeader }
+
+export function inspectState(raw: Buffer): InspectedState {
+  return { md5: createHash('md5').update(raw).digest('hex'), header: readStateHeader(raw) }
+}
 
 class Unreadable extends Error {}
 

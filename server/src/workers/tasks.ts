@@ -5,12 +5,14 @@ import { parseExact } from '../terraform-state/exact-json.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
+import { inspectState } from '../terraform-state/state-header.ts'
 
 /** What came of reading content: unreadable content is an answer, since nobody here can do anything about it. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
 /** What can be done to content off the loop. Contents come as bytes of JSON; the rest must survive a structured clone. */
 export const tasks = {
+  inspect: ([raw]: Uint8Array[]) => inspectState(bufferOf(raw)),
   extract: ([raw]: Uint8Array[]) => extractState(parsed(raw, 'the state', parseExact)),
   extractJson: ([json]: Uint8Array[]) => extractJsonState(parsed(json, 'the JSON state', parseExact)),
   diff: ([from, to]: Uint8Array[], limits: DiffLimits) => {
@@ -49,13 +51,17 @@ export function tooDeep(error: unknown): { ok: false; reason: string } {
 class Unreadable extends Error {}
 
 function parsed(content: Uint8Array | undefined, noun: string, parse: (text: string) => unknown = JSON.parse): unknown {
-  const { buffer, byteOffset, byteLength } = content ?? new Uint8Array()
   try {
-    return parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'))
+    return parse(bufferOf(content).toString('utf8'))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new Unreadable(`${noun} is not valid JSON: ${why}`, { cause: error })
   }
+}
+
+function bufferOf(content: Uint8Array | undefined) {
+  const { buffer, byteOffset, byteLength } = content ?? new Uint8Array()
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** A larger archive (bytes, unpacked) is unreadable. */

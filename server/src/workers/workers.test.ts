@@ -114,6 +114,18 @@ test('the same buffer may be given as both sides', async () => {
   expect(diffOf(await workers.diff(content, content))).toMatchObject({ resources: [] })
 })
 
+test('an inspected state stays with its owner', async () => {
+  const content = padded(state('state-1'))
+
+  const outcome = await workers.inspect(content)
+
+  expect(outcome).toMatchObject({
+    ok: true,
+    value: { md5: expect.stringMatching(/^[0-9a-f]{32}$/), header: { version: 4 } },
+  })
+  expect(content.byteLength).toBeGreaterThan(200_000)
+})
+
 test('shared memory is read where it is', async () => {
   const content = padded(state('state-1'))
   const shared = new Uint8Array(new SharedArrayBuffer(content.byteLength))

@@ -5,6 +5,7 @@ import { Piscina } from 'piscina'
 import type { Extraction } from '../terraform-state/extraction.ts'
 import type { RemoteRead } from '../terraform-state/remote-reads.ts'
 import type { DiffLimits } from '../terraform-state/state-diff.ts'
+import type { InspectedState } from '../terraform-state/state-header.ts'
 import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
 
@@ -24,6 +25,8 @@ const IDLE_MS = 5000
  * Content that can't be read is an outcome with a reason (a detail for its reader); what else goes wrong is thrown.
  */
 export type Workers = {
+  /** The MD5 and the header of a raw state, which is not given away. */
+  inspect(raw: Uint8Array): Promise<Outcome<InspectedState>>
   /** Of a raw state, format 3 or 4. */
   extract(raw: Uint8Array): Promise<Outcome<Extraction>>
   /** Of a `terraform show -json` state, for states whose raw content is encrypted. */
@@ -65,6 +68,7 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
   }
 
   return {
+    inspect: (raw) => run('inspect', [raw.buffer instanceof SharedArrayBuffer ? raw : Uint8Array.from(raw)]),
     extract: (raw) => run('extract', [raw]),
     extractJson: (json) => run('extractJson', [json]),
     diff: (from, to, limits) => run('diff', [from, to], limits),

@@ -1,6 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
-import { jsonObjectFault, readStateHeader, type StateHeader } from '../../../terraform-state/state-header.ts'
+import {
+  type InspectedState,
+  inspectState,
+  jsonObjectFault,
+  type StateHeader,
+} from '../../../terraform-state/state-header.ts'
 
 /** The JSON pointer to all of a body. */
 const WHOLE_BODY = ''
@@ -8,14 +13,23 @@ const WHOLE_BODY = ''
 /** The header of a state, or of OpenTofu's encrypted envelope around one. */
 export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
 
+/** From this size on (bytes) a state is read by a worker: 20 ms of the event loop. */
+const WORKER_FROM = 4 * 1024 * 1024
+
+/** The MD5 and the header of a raw state. */
+export async function inspectContent(ctx: Ctx, content: Buffer): Promise<InspectedState> {
+  if (content.length < WORKER_FROM) return inspectState(content)
+  const outcome = await ctx.workers.inspect(content)
+  return outcome.ok ? outcome.value : { md5: '', header: { kind: 'invalid', reason: outcome.reason } }
+}
+
 /**
  * Checks a raw state against what was declared for it, and throws `invalid`. `pointer` says where the declaration stands; for an
  * upload, which has none, the error points to the whole body. The serial and lineage of an encrypted state are not checked.
  */
 export function checkContent(
   ctx: Ctx,
-  content: Buffer,
-  md5: string,
+  { md5, header }: InspectedState,
   declared: { serial: number; md5: string; lineage: string | null },
   pointer?: string,
 ): ReadableHeader {
@@ -23,7 +37,6 @@ export function checkContent(
   if (md5 !== declared.md5) {
     throw invalid(`md5 is ${declared.md5}, but the content of state has ${md5}`, at('md5'))
   }
-  const header = readStateHeader(content)
   if (header.kind === 'invalid') throw invalid(`the state ${header.reason}`, at('state'))
   if (header.kind === 'state' && ctx.config.stateCheck === 'strict') {
     if (header.serial !== declared.serial) {

@@ -45,7 +45,7 @@ export async function createStateVersion(
   workspace: Workspace,
   input: NewVersionInput,
 ): Promise<store.PresentedRow> {
-  const state = readNewState(ctx, input)
+  const state = await readNewState(ctx, input)
   const known = await checkNewState(ctx, workspace, state)
   if (known) return known
   const runId = await checkRun(ctx, workspace.id, input.relationships.run?.data?.id)

@@ -4,8 +4,7 @@ import { AppError, invalid } from '../../../errors.ts'
 import { parseExact } from '../../../terraform-state/exact-json.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
 import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
-import { checkContent, checkJsonState, type ReadableHeader } from './content-rules.ts'
-import { md5Of } from './content.ts'
+import { checkContent, checkJsonState, inspectContent, type ReadableHeader } from './content-rules.ts'
 
 const ATTRIBUTES = '/data/attributes'
 
@@ -29,7 +28,7 @@ export type NewState = {
 }
 
 /** Throws `invalid`, with a pointer, where the request contradicts itself or its content. */
-export function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput): NewState {
+export async function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput): Promise<NewState> {
   const state = { serial: attributes.serial, md5: attributes.md5, lineage: attributes.lineage ?? null }
   if (attributes.state === '') throw invalid('state is empty', `${ATTRIBUTES}/state`)
   const given = (name: ContentField, text: string) => contents[name] ?? decoded(text, name)
@@ -40,7 +39,10 @@ export function readNewState(ctx: Ctx, { attributes, contents }: NewVersionInput
     ? given('json-state-outputs', attributes['json-state-outputs'])
     : undefined
   if (json) checkJsonState(json, `${ATTRIBUTES}/json-state`)
-  const raw = content && { content, header: checkContent(ctx, content, md5Of(content), state, ATTRIBUTES) }
+  const raw = content && {
+    content,
+    header: checkContent(ctx, await inspectContent(ctx, content), state, ATTRIBUTES),
+  }
   return {
     ...state,
     lineage: raw ? state.lineage || raw.header.lineage || null : state.lineage,

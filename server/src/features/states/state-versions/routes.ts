@@ -24,10 +24,7 @@ import { displayContextOf, displayOptions } from './resource.ts'
 import { rollbackStateVersion } from './roll-back.ts'
 import { SNAPSHOT_INTERVAL } from './snapshot-interval.ts'
 
-/**
- * The largest body with the content in it. It is parsed on the event loop, which takes half a second for 64 MB. Larger content is
- * uploaded.
- */
+/** The largest body with the content in it. It is put together on the event loop and in memory. Larger content is uploaded. */
 const MAX_INLINE_BYTES = 128 * 1024 * 1024
 
 const create = {

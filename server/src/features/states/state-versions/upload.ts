@@ -4,6 +4,7 @@ import { auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
+import { readStateHeader } from '../../../terraform-state/state-header.ts'
 import { stateVersionAudit } from './audit.ts'
 import { checkContent, checkJsonState } from './content-rules.ts'
 import { addJsonContent } from './content-store.ts'
@@ -57,7 +58,7 @@ export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) 
 async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const version = await requireAwaiting(ctx, id, 'raw')
   const { stored, checked: state } = await receive(ctx, { id, kind: 'raw' }, upload, (content, md5) => {
-    const header = checkContent(ctx, content, md5, version)
+    const header = checkContent(ctx, { md5, header: readStateHeader(content) }, version)
     return { lineage: header.lineage, extracted: extractSmallState(ctx, content, header, []) }
   })
   const { extracted } = state
