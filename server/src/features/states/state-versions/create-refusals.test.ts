@@ -2,14 +2,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import {
   createStateSetting,
-  download,
   lockedWorkspace,
   md5,
   rawState,
   type StateClient,
   stateClient,
   stateVersionBody,
-  upload,
 } from '../../../testing/state-versions.ts'
 import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 
@@ -266,40 +264,4 @@ test.each([
 
   expect(answer.status).toBe(status)
   expect(answer.json().errors[0].source).toEqual({ pointer: `/data/attributes/${name}` })
-})
-
-describe('a state of several MB, which a worker reads', () => {
-  const large = rawState({
-    serial: 2,
-    resources: Array.from({ length: 50 }, (_, index) => `r${index}`),
-    padding: 100_000,
-  })
-  const pending = { state: undefined }
-
-  test('is taken inline and by upload, byte for byte', async () => {
-    const inline = await workspace.create(large)
-    const next = Buffer.from(large.toString().replace('"serial": 2', '"serial": 3'))
-    const { id, attributes } = await workspace.create(rawState({ serial: 3 }), { ...pending, md5: md5(next) })
-
-    expect((await upload(app, attributes['hosted-state-upload-url'], next)).status).toBe(200)
-
-    for (const [version, raw] of [
-      [inline.id, large],
-      [id, next],
-    ] as const) {
-      const shown = await workspace.show(version)
-      expect((await download(app, shown.attributes['hosted-state-download-url'])).bytes.equals(raw)).toBe(true)
-    }
-  })
-
-  test.each([
-    ['another MD5', large, { md5: '0'.repeat(32) }, 'md5'],
-    ['another serial', large, { serial: 9 }, 'serial'],
-    ['no end', large.subarray(0, -2), { md5: md5(large.subarray(0, -2)) }, 'state'],
-  ])('with %s is refused', async (_, content, attributes, name) => {
-    const refused = await workspace.post(large, { state: content.toString('base64'), ...attributes })
-
-    expect(refused.status).toBe(422)
-    expect(refused.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
-  })
 })

@@ -1,0 +1,53 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  createStateSetting,
+  download,
+  lockedWorkspace,
+  md5,
+  rawState,
+  type StateClient,
+  upload,
+} from '../../../testing/state-versions.ts'
+
+const { app, ada, organization } = await createStateSetting()
+let workspace: StateClient
+
+beforeEach(async () => {
+  workspace = await lockedWorkspace(app, organization, ada)
+})
+
+describe('a state of several MB, which a worker reads', () => {
+  const large = rawState({
+    serial: 2,
+    resources: Array.from({ length: 50 }, (_, index) => `r${index}`),
+    padding: 100_000,
+  })
+  const PENDING = { state: undefined }
+
+  test('is taken inline and by upload, byte for byte', async () => {
+    const inline = await workspace.create(large)
+    const next = Buffer.from(large.toString().replace('"serial": 2', '"serial": 3'))
+    const { id, attributes } = await workspace.create(rawState({ serial: 3 }), { ...PENDING, md5: md5(next) })
+
+    expect((await upload(app, attributes['hosted-state-upload-url'], next)).status).toBe(200)
+
+    for (const [version, raw] of [
+      [inline.id, large],
+      [id, next],
+    ] as const) {
+      const shown = await workspace.show(version)
+      expect((await download(app, shown.attributes['hosted-state-download-url'])).bytes.equals(raw)).toBe(true)
+    }
+  })
+
+  test.each([
+    ['another MD5', large, { md5: '0'.repeat(32) }, 'md5'],
+    ['another serial', large, { serial: 9 }, 'serial'],
+    ['no end', large.subarray(0, -2), { md5: md5(large.subarray(0, -2)) }, 'state'],
+  ])('with %s is refused', async (_, content, attributes, name) => {
+    const refused = await workspace.post(large, { state: content.toString('base64'), ...attributes })
+
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
+  })
+})
