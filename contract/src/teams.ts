@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { hasMany, hasOne, linksToMany, linksToOne, resource, type Written } from './answers.ts'
 import { identifiersBody, requestBody, toOne } from './json-api.ts'
-import { resourceName } from './organizations.ts'
 
 const flag = z.boolean().optional()
 
@@ -28,8 +27,19 @@ export type OrganizationAccessInput = z.infer<typeof organizationAccess>
 
 const visibility = z.enum(['secret', 'organization'])
 
+/** No commas, since `filter[names]` separates names by them; and nothing invisible, since people tell teams apart by them. */
+const name = z
+  .string()
+  .trim()
+  .min(1, { error: "Name can't be blank", abort: true })
+  .max(90, { error: 'Name is too long (maximum is 90 characters)', abort: true })
+  .refine((text) => /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(text) && !text.includes(','), {
+    error: ({ input }) =>
+      `Name may only contain letters, numbers, spaces and signs other than the comma: it is ${JSON.stringify(input)}`,
+  })
+
 const attributes = z.object({
-  name: resourceName('Name'),
+  name,
   description: z.string().max(1000).nullish(),
   'sso-team-id': z.string().max(1000).nullish(),
   visibility: visibility.optional(),

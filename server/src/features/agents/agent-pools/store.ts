@@ -69,7 +69,7 @@ export async function listAgentPools(
   if (filter.allowedProject !== undefined) {
     conditions.push(sql`(pool.organization_scoped or exists (
       select from agent_pool_projects s join projects j on j.id = s.project_id
-       where s.agent_pool_id = pool.id and lower(j.name) = ${filter.allowedProject.toLowerCase()}))`)
+       where s.agent_pool_id = pool.id and lower(j.name) = lower(${filter.allowedProject})))`)
   }
   const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
   const direction = filter.sort.descending ? 'desc' : 'asc'

@@ -4,6 +4,7 @@ import { factsColumn } from '../../../auth/facts-sql.ts'
 import { visibleProject } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
+import { lowered } from '../../../db/lowered.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type ProjectRow = Selectable<Schema['projects']>
@@ -71,7 +72,7 @@ export async function listProjects(
       filter.granted.map(({ userId, permission }) => sql`and ${grants(userId, permission)}`),
       sql` `,
     )}
-    ${filter.names === undefined ? sql`` : sql`and lower(p.name) = any(${filter.names.map((name) => name.toLowerCase())})`}
+    ${filter.names === undefined ? sql`` : sql`and lower(p.name) in ${lowered(filter.names)}`}
     ${filter.q === undefined ? sql`` : sql`and p.name ilike ${containing(filter.q)}`}`
   const direction = descending ? 'desc' : 'asc'
   const [rows, count] = await Promise.all([

@@ -229,6 +229,15 @@ describe('groups', () => {
     expect(await teamsOf(user.id)).toEqual(['granted'])
   })
 
+  test('stand for teams whose names have spaces, slashes and letters of any script', async () => {
+    const names = ['Finance/Admins', 'Site Reliability', 'ÄRZTE', 'ΟΔΟΣ']
+    for (const name of names) await createTeam(app, organization.id, { name })
+
+    const ada = await signIn(person('many-groups', { groups: ['finance/admins', 'Site Reliability', 'ärzte', 'ΟΔΟΣ'] }))
+
+    expect(new Set(await teamsOf(ada.id))).toEqual(new Set(names))
+  })
+
   test('make owners by an id only, and never take the last one away', async () => {
     const own = await createOrganization(app, await createUser(app))
     await app.db

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { lowered } from '../../../db/lowered.ts'
 
 export type Identity = { issuer: string; subject: string }
 
@@ -53,12 +54,11 @@ export async function listTeamsOfGroups(
   db: Db,
   { userId, groups, everywhere }: { userId: string; groups: readonly string[]; everywhere: boolean },
 ) {
-  const names = groups.map((group) => group.toLowerCase())
   const { rows } = await sql<SsoTeam>`
     select t.id, t.organization_id, t.name, t.is_owners from teams t join organizations o on o.id = t.organization_id
      where (t.sso_team_id = any(${groups})
             or (t.is_owners and o.owners_team_saml_role_id = any(${groups}))
-            or (t.sso_team_id is null and not t.is_owners and lower(t.name) = any(${names})))
+            or (t.sso_team_id is null and not t.is_owners and lower(t.name) in ${lowered(groups)}))
        and (${everywhere} or exists (
              select from organization_memberships m where m.organization_id = t.organization_id and m.user_id = ${userId}))
      order by t.id`.execute(db)

@@ -59,13 +59,36 @@ describe('a team', () => {
     })
   })
 
-  test('has a name of its own within its organization, fit for URLs', async () => {
+  test('has a name of its own within its organization', async () => {
     await create({ name: 'taken' })
 
     const double = await create({ name: 'Taken' })
     expect([double.status, double.json().errors[0].detail]).toEqual([422, 'Name has already been taken'])
-    expect((await create({ name: 'not a name' })).status).toBe(422)
     expect((await create({})).status).toBe(422)
+  })
+
+  test.each(['Site Reliability / On-call', 'R&D (Zürich): #1', 'ΟΔΟΣ', "a'b%c_d?e=f"])(
+    'may be called %s, and is found by that name in any case',
+    async (name) => {
+      const created = await create({ name: ` ${name} ` })
+      const id = created.json().data.id
+
+      const found = await list(`?filter[names]=${encodeURIComponent(name.toUpperCase())}`)
+      const searched = await list(`?q=${encodeURIComponent(name)}`)
+      const renamed = await update(id, { name: `${name} 2` })
+
+      expect([created.status, created.json().data.attributes.name]).toEqual([201, name])
+      expect(found.json().data.map((team: any) => team.id)).toEqual([id])
+      expect(searched.json().data.map((team: any) => team.id)).toEqual([id])
+      expect(renamed.json().data.attributes.name).toBe(`${name} 2`)
+    },
+  )
+
+  test.each(['a,b', 'two\nlines', 'left-\u202eright', ' ', 'x'.repeat(91)])('may not be called %j', async (name) => {
+    const refused = await create({ name })
+
+    expect([refused.status, refused.json().errors[0].source.pointer]).toEqual([422, '/data/attributes/name'])
+    expect(refused.json().errors[0].detail).toMatch(/name (may only contain|is too long|can't be blank)/i)
   })
 
   test('that manages projects manages workspaces too, and is told so when asked for less', async () => {

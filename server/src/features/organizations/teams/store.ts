@@ -3,6 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
+import { lowered } from '../../../db/lowered.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -58,7 +59,7 @@ export type TeamFilter = {
 export async function listTeams(db: Db, actor: Actor, filter: TeamFilter, page: Page) {
   const matches = sql<boolean>`t.organization_id = ${filter.organizationId}
     ${filter.all ? sql`` : sql`and (t.visibility = 'organization' or ${isMember(actor)})`}
-    ${filter.names === undefined ? sql`` : sql`and lower(t.name) = any(${filter.names.map((name) => name.toLowerCase())})`}
+    ${filter.names === undefined ? sql`` : sql`and lower(t.name) in ${lowered(filter.names)}`}
     ${filter.q === undefined ? sql`` : sql`and t.name ilike ${containing(filter.q)}`}`
   const [rows, count] = await Promise.all([
     selectTeams(db, actor)
