@@ -144,6 +144,10 @@ export const SETTINGS = {
     doc: 'fixed API token of the first administrator; without it one is generated and printed once',
     secret: true,
   },
+  ADMIN_EMAIL: {
+    schema: z.email({ error: 'it must be an e-mail address' }).max(254).default('admin@localhost.localdomain'),
+    doc: 'e-mail address of the first administrator, and of the first organization; an account that has one keeps it',
+  },
   SECRET: {
     schema: z
       .string()

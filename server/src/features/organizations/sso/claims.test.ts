@@ -8,6 +8,11 @@ describe('the address', () => {
     ['verified by Entra', { email: 'a@example.com', xms_edov: true }, 'a@example.com'],
     ['not verified', { email: 'a@example.com', email_verified: false }, undefined],
     ['not said to be verified', { email: 'a@example.com' }, undefined],
+    [
+      'the placeholder of the first administrator',
+      { email: 'Admin@Localhost.localdomain', email_verified: true },
+      undefined,
+    ],
     ['no address', { email: 'a b', email_verified: true }, undefined],
   ])('%s', (_, claims, expected) => {
     expect(verifiedEmail(claims)).toBe(expected)

@@ -8,7 +8,9 @@ export function verifiedEmail(claims: Claims): string | undefined {
   const isVerified = [verified, verifiedByEntra].some(
     (value) => value === true || value === 'true' || value === 1 || value === '1',
   )
-  return typeof email === 'string' && isVerified && /^[^@\s]+@[^@\s]+$/.test(email) ? email : undefined
+  if (typeof email !== 'string' || !isVerified || !/^[^@\s]+@[^@\s]+$/.test(email)) return undefined
+  // The first administrator has such an address unless a setting gives another one. Nobody receives mail there.
+  return email.toLowerCase().endsWith('@localhost.localdomain') ? undefined : email
 }
 
 /** A username of ours made from what the provider calls the person. Somebody else may have it. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
 import { ensureAdmin } from './ensure-admin.ts'
 
 const FIXED = 'a-fixed-token-of-the-first-admin'
@@ -13,7 +14,11 @@ test('two processes that start side by side make one administrator, whose token 
   expect(results.filter((result) => result.created)).toHaveLength(1)
   const details = await app.request({ url: '/api/v2/account/details', token: made?.token })
   expect(details.status).toBe(200)
-  expect(details.json().data.attributes).toMatchObject({ username: 'admin', 'is-site-admin': true })
+  expect(details.json().data.attributes).toMatchObject({
+    username: 'admin',
+    email: 'admin@localhost.localdomain',
+    'is-site-admin': true,
+  })
   const session = await app.request({
     method: 'POST',
     url: '/api/v2/sessions',
@@ -36,6 +41,46 @@ test('a fixed token is used and not told, and one that is set later is added', a
     [FIXED, `${FIXED}-2`].map(async (token) => (await app.request({ url: '/api/v2/account/details', token })).status),
   )
   expect(statuses).toEqual([200, 200])
+})
+
+test('the first administrator has the address of the setting, in the account and among the members', async () => {
+  const app = await createTestApp({ GROUNDSTATE_ADMIN_EMAIL: 'ops@example.com' })
+
+  const { token } = await ensureAdmin(app)
+
+  const details = await app.request({ url: '/api/v2/account/details', token })
+  const members = await app.request({ url: '/api/v2/organizations/main/organization-memberships', token })
+  const organization = await app.request({ url: '/api/v2/organizations/main', token })
+  expect([details, organization].map((answer) => answer.json().data.attributes.email)).toEqual([
+    'ops@example.com',
+    'ops@example.com',
+  ])
+  expect(members.json().data.map((member: any) => member.attributes.email)).toEqual(['ops@example.com'])
+})
+
+test('an administrator of an earlier version gets the address at the next start, and one with an address keeps it', async () => {
+  const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED })
+  await ensureAdmin(app)
+  await app.db.updateTable('users').set({ email: null }).where('username', '=', 'admin').execute()
+  const start = async (adminEmail: string) => {
+    await ensureAdmin({ ...app, config: { ...app.config, adminEmail } })
+    const details = await app.request({ url: '/api/v2/account/details', token: FIXED })
+    return details.json().data.attributes.email
+  }
+
+  expect(await start('ops@example.com')).toBe('ops@example.com')
+  expect(await start('other@example.com')).toBe('ops@example.com')
+})
+
+test('an address that somebody else has stays theirs', async () => {
+  const app = await createTestApp({ GROUNDSTATE_ADMIN_EMAIL: 'ada@example.com' })
+  await createUser(app, { email: 'Ada@example.com' })
+
+  const { token } = await ensureAdmin(app)
+  const again = await ensureAdmin(app)
+
+  const details = await app.request({ url: '/api/v2/account/details', token })
+  expect([details.json().data.attributes.email, again.created]).toEqual([null, false])
 })
 
 test('who comes while a server makes its administrator is answered once there is one', async () => {

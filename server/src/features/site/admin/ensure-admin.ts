@@ -1,4 +1,4 @@
-import type { App } from '../../../app.ts'
+import type { App, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { SYSTEM, userActor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
@@ -7,13 +7,15 @@ import { hashPassword } from '../../../secrets/passwords.ts'
 import { createUserToken, ensureUserToken } from '../../identity/tokens/create.ts'
 import { userAudit } from '../../identity/users/audit.ts'
 import { createUser } from '../../identity/users/create.ts'
-import { findUserByLogin } from '../../identity/users/store.ts'
+import { findUserByLogin, type UserRow } from '../../identity/users/store.ts'
+import { updateUser } from '../../identity/users/update.ts'
+import { acceptInvitations } from '../../organizations/organization-memberships/accept-invitations.ts'
 import { createOrganization } from '../../organizations/organizations/create.ts'
 import * as store from './store.ts'
 
 const FIRST_ADMIN = 'admin'
 /** The examples use this name. */
-const FIRST_ORGANIZATION = { name: 'main', email: 'admin@localhost.localdomain' }
+const FIRST_ORGANIZATION = 'main'
 
 /** The secrets of a new administrator, to be printed once: they cannot be read again. */
 export type FirstAdmin = { created: boolean; username?: string; password?: string; token?: string }
@@ -22,15 +24,17 @@ export type FirstAdmin = { created: boolean; username?: string; password?: strin
  * Ensures at start that the site has an administrator. Without one it creates an administrator with a generated
  * password and API token, and an organization, so that the first run needs no set-up. It returns both secrets. A token
  * in ADMIN_TOKEN replaces the generated one and is not returned; when it is set or changed later, it is added for the
- * first administrator. Processes that start at the same time take turns.
+ * first administrator, and so is the address in ADMIN_EMAIL when the administrator has none. Processes that start at the
+ * same time take turns.
  */
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   return transact({ ...app, actor: SYSTEM }, async (ctx) => {
     await store.lockSiteAdmins(ctx.db)
-    const fixed = ctx.config.adminToken
+    const { adminToken: fixed, adminEmail: email } = ctx.config
     const existing = await store.findFirstSiteAdmin(ctx.db)
     if (existing) {
       if (fixed !== undefined) await ensureUserToken(ctx, existing.id, { text: fixed, description: 'ADMIN_TOKEN' })
+      await ensureEmail(ctx, existing)
       return { created: false }
     }
 
@@ -39,12 +43,12 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
     const password = randomText(20)
     const user = await createUser(ctx, {
       username,
-      email: null,
+      email: (await findUserByLogin(ctx.db, email)) === undefined ? email : null,
       passwordHash: await hashPassword(password),
       isSiteAdmin: true,
     })
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': true }))
-    await createOrganization({ ...ctx, actor: userActor(user) }, FIRST_ORGANIZATION)
+    await createOrganization({ ...ctx, actor: userActor(user) }, { name: FIRST_ORGANIZATION, email })
     if (fixed !== undefined) {
       await ensureUserToken(ctx, user.id, { text: fixed, description: 'ADMIN_TOKEN' })
       return { created: true, username, password }
@@ -52,4 +56,14 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
     const { text } = await createUserToken(ctx, user.id, { description: 'first start' })
     return { created: true, username, password, token: text }
   })
+}
+
+/** An administrator of an earlier version has no address. One that somebody else has, or waits for, is left alone. */
+async function ensureEmail(ctx: TransactionCtx, admin: UserRow) {
+  const { adminEmail: email } = ctx.config
+  if (admin.email !== null || admin.unconfirmed_email !== null || admin.auth_method !== 'password') return
+  if (await findUserByLogin(ctx.db, email)) return
+  await updateUser(ctx, admin.id, { email })
+  await acceptInvitations(ctx, admin.id)
+  await recordAudit(ctx, userAudit('update', admin, { changes: ['email'] }))
 }
