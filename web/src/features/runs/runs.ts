@@ -3,7 +3,7 @@ import type { applySchema } from '@groundstate/contract/applies'
 import type { phaseAttributes, planSchema } from '@groundstate/contract/plans'
 import type { Stage } from '@groundstate/contract/run-tasks'
 import type { runSchema } from '@groundstate/contract/runs'
-import type { taskResultSchema } from '@groundstate/contract/task-results'
+import type { taskResultOutcomeSchema, taskResultSchema } from '@groundstate/contract/task-results'
 import type { taskStageSchema } from '@groundstate/contract/task-stages'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, request } from '../../api/client.ts'
@@ -19,8 +19,15 @@ export type PhaseOnWire = {
 }
 export type TaskResultAttributes = Pick<
   Wire<typeof taskResultSchema>['attributes'],
-  'status' | 'message' | 'url' | 'task-name' | 'workspace-task-enforcement-level'
+  | 'status'
+  | 'message'
+  | 'url'
+  | 'task-name'
+  | 'workspace-task-enforcement-level'
+  | 'task-result-outcomes-count'
+  | 'updated-at'
 >
+export type TaskOutcome = Pick<Wire<typeof taskResultOutcomeSchema>, 'id' | 'attributes' | 'links'>
 /** A stage of a run with the results of its tasks. */
 export type TaskStage = {
   name: Stage
@@ -65,6 +72,15 @@ async function getStages(runId: string): Promise<TaskStage[]> {
   return data.map(({ attributes, relationships }) => {
     const ids = new Set(relationships['task-results'].data.map((result) => result.id))
     return { name: attributes.stage, status: attributes.status, results: included.filter(({ id }) => ids.has(id)) }
+  })
+}
+
+/** The outcomes of a task result, up to the largest page. `changedAt` is when the result was changed last. */
+export function useTaskOutcomes(resultId: string, changedAt: string) {
+  return useQuery({
+    queryKey: ['task-outcomes', resultId, changedAt],
+    queryFn: async () =>
+      get<PageOnWire<typeof taskResultOutcomeSchema>>(`/task-results/${resultId}/outcomes?page[size]=100`),
   })
 }
 

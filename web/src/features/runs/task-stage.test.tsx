@@ -12,6 +12,8 @@ function html(status: TaskStage['status'], results: readonly Partial<TaskResultA
       url: '',
       'task-name': 'audit',
       'workspace-task-enforcement-level': 'mandatory' as const,
+      'task-result-outcomes-count': 0,
+      'updated-at': '2030-01-31T12:00:00.000Z',
       ...attributes,
     },
   }))

@@ -3,6 +3,8 @@ import { Badge } from '../../components/feedback.tsx'
 import { RunStatus } from './run-status.tsx'
 import type { TaskResultAttributes, TaskStage } from './runs.ts'
 import { Absence, Step } from './step.tsx'
+import { TaskOutcomes } from './task-outcomes.tsx'
+import { isWebAddress } from './web-address.ts'
 
 const TITLES = {
   pre_plan: 'Pre-plan tasks',
@@ -26,14 +28,14 @@ export function TaskStageStep({ stage }: { stage: TaskStage | undefined }) {
     <Step title={title} status={<RunStatus status={stage.status} />}>
       <ul className="divide-y divide-slate-200 rounded-lg border border-slate-200 bg-white text-sm empty:hidden dark:divide-slate-800 dark:border-slate-800 dark:bg-slate-900">
         {stage.results.map(({ id, attributes }) => (
-          <TaskResult key={id} result={attributes} />
+          <TaskResult key={id} id={id} result={attributes} />
         ))}
       </ul>
     </Step>
   )
 }
 
-function TaskResult({ result }: { result: TaskResultAttributes }) {
+function TaskResult({ id, result }: { id: string; result: TaskResultAttributes }) {
   const name = result['task-name']
   return (
     <li className="px-5 py-3">
@@ -57,11 +59,7 @@ function TaskResult({ result }: { result: TaskResultAttributes }) {
           </a>
         </p>
       )}
+      {result['task-result-outcomes-count'] > 0 && <TaskOutcomes resultId={id} changedAt={result['updated-at']} />}
     </li>
   )
-}
-
-/** A receiver may send any text as an address, including `javascript:`. */
-function isWebAddress(url: string) {
-  return ['http:', 'https:'].includes(URL.parse(url)?.protocol ?? '')
 }

@@ -201,7 +201,7 @@ describe('INTERFACE §2.6 the callback', () => {
         description: 'open port 22',
         url: 'https://receiver.example/a',
         tags: [
-          { label: 'severity', value: [{ label: 'High', level: 'error' }] },
+          { label: 'Severity', value: [{ label: 'High', level: 'error' }] },
           { label: 'team', value: [{ label: 'network', level: 'none' }] },
         ],
       },

@@ -15,10 +15,7 @@ export function newOutcomes({ newId }: Pick<App, 'newId'>, outcomes: readonly Ta
   }))
 }
 
-/** Groups of tags as clients read them: a list. Clients show two labels in a special way, whatever their case. */
+/** Groups of tags as clients read them: a list, with the names as the receiver spells them. */
 function tagGroups(tags: NonNullable<TaskOutcome['tags']>) {
-  return Object.entries(tags).map(([label, value]) => ({
-    label: ['severity', 'status'].includes(label.toLowerCase()) ? label.toLowerCase() : label,
-    value,
-  }))
+  return Object.entries(tags).map(([label, value]) => ({ label, value }))
 }
