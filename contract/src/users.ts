@@ -95,7 +95,7 @@ const authMethod = z
   .enum(['password', 'sso', 'token'])
   .describe('how the account signs in: with a password, with another service (sso), or with API tokens only')
 
-/** The permissions of users on their own accounts. */
+/** What the caller may do with the account. */
 export const userPermissions = z.strictObject({
   'can-create-organizations': z.boolean(),
   'can-change-email': z.boolean(),

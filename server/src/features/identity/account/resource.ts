@@ -1,10 +1,10 @@
 import type { AccountResource } from '@groundstate/contract/account'
-import { userPermissions, userResource } from '../users/resource.ts'
+import { userResource, type Viewer } from '../users/resource.ts'
 import type { UserRow } from '../users/store.ts'
 
 /** The actor's own account: the user as others see them, with private attributes. */
-export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: AccountFacts): AccountResource {
-  const resource = userResource(row, baseUrl)
+export function accountResource(row: UserRow, { hasSecondFactor, ...viewer }: AccountFacts): AccountResource {
+  const resource = userResource(row, viewer)
   const isPassword = row.auth_method === 'password'
   return {
     ...resource,
@@ -18,8 +18,8 @@ export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: Acco
       'is-confirmed': true,
       'two-factor': { enabled: hasSecondFactor, verified: hasSecondFactor },
       permissions: {
-        ...userPermissions(row),
-        'can-create-organization': !row.is_service_account,
+        ...resource.attributes.permissions,
+        'can-create-organization': resource.attributes.permissions['can-create-organizations'],
         'can-change-password': isPassword,
         'can-manage-sessions': !row.is_service_account,
         'can-manage-user-tokens': !row.is_service_account,
@@ -30,4 +30,4 @@ export function accountResource(row: UserRow, { baseUrl, hasSecondFactor }: Acco
   }
 }
 
-type AccountFacts = { baseUrl: string; hasSecondFactor: boolean }
+type AccountFacts = Viewer & { hasSecondFactor: boolean }

@@ -51,5 +51,5 @@ export const accountRoutes: Routes = (http) => {
 }
 
 function presented({ ctx }: Pick<Request<string, unknown>, 'ctx'>, { user, hasSecondFactor }: Account) {
-  return ok(accountResource(user, { baseUrl: ctx.baseUrl, hasSecondFactor }))
+  return ok(accountResource(user, { actor: ctx.actor, baseUrl: ctx.baseUrl, hasSecondFactor }))
 }

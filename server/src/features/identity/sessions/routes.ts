@@ -2,6 +2,7 @@ import { documentOf } from '@groundstate/contract/answers'
 import { createSessionBody, sessionSchema, signInMethodsSchema } from '@groundstate/contract/sessions'
 import { userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
+import { userActor } from '../../../auth/actor.ts'
 import { checkOwnPages } from '../../../auth/authenticate.ts'
 import { created, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -37,7 +38,9 @@ export const sessionRoutes: Routes = (http) => {
   http.post('/sessions', CREATE, async (req) => {
     checkOwnPages(req.ctx, req.raw)
     const { session, user, setCookie } = await createSession(req.ctx, req.body.data.attributes)
-    const answer = created(sessionResource(session, session.id), [userResource(user, req.ctx.baseUrl)])
+    const answer = created(sessionResource(session, session.id), [
+      userResource(user, { ...req.ctx, actor: userActor(user, session.id) }),
+    ])
     return { ...answer, headers: { 'set-cookie': setCookie, 'cache-control': 'no-store' } }
   })
 

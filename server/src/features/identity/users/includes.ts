@@ -14,5 +14,5 @@ export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
     ctx.db,
     ids.filter((id) => id !== null),
   )
-  return rows.map((row) => userResource(row, ctx.baseUrl))
+  return rows.map((row) => userResource(row, ctx))
 }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { addMember, createTeam } from '../../../testing/teams.ts'
 import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 import { includedUsers } from './includes.ts'
 
@@ -39,6 +40,30 @@ test('a user is shown with a name, a picture and nothing else that identifies', 
       links: { self: `/api/v2/users/${ada.id}` },
     },
   })
+})
+
+test('the permissions of a user are those of whoever asks', async () => {
+  const organization = await createOrganization(app, ada)
+  const { text } = await createOrganizationToken(app.as(ada.actor), organization.name, { kind: 'organization' })
+  const grace = await createUser(app, { password: 'a good password' })
+  await addMember(app, organization.id, grace)
+  const admin = await createUser(app, { isSiteAdmin: true })
+  const team = await createTeam(app, organization.id, { members: [ada] })
+  const byUrl = async (url: string, token: string) => (await app.request({ url, token })).json()
+  const permissions = async (token: string) =>
+    Object.values((await byUrl(`/api/v2/users/${ada.id}`, token)).data.attributes.permissions)
+
+  const included = await byUrl(`/api/v2/teams/${team}?include=users`, text)
+  const memberships = await byUrl(`/api/v2/organization-memberships?include=user`, ada.token)
+
+  expect(await permissions(ada.token)).toEqual([true, true, true])
+  expect(await permissions(grace.token)).toEqual([false, false, false])
+  expect(await permissions(text)).toEqual([false, false, false])
+  // An administrator changes the account, and makes no organizations in its name.
+  expect(await permissions(admin.token)).toEqual([false, true, true])
+  const seen = included.included.find((user: any) => user.id === ada.id)
+  expect(Object.values(seen.attributes.permissions)).toEqual([false, false, false])
+  expect(Object.values(memberships.included[0].attributes.permissions)).toEqual([true, true, true])
 })
 
 test('without a token, or with a bad one, nobody is shown', async () => {
