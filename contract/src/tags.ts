@@ -39,7 +39,17 @@ export const tagsRelation = z.object({ data: z.array(tagLinkage) }).optional()
 export const tagBindingsBody = z.object({ data: z.array(tagBindingLinkage) })
 export const tagsBody = z.object({ data: z.array(tagLinkage) })
 
-const reservedTagKey = z.object({ key: tagKey, 'disable-overrides': z.boolean().optional() })
+/** Refinements, since their messages are sent as they are: clients look for the words. */
+const reservedKey = z.preprocess(
+  (value) => value ?? '',
+  z
+    .string()
+    .refine((text) => text !== '', { error: "Key can't be blank", abort: true })
+    .refine((text) => tagKey.safeParse(text).success, {
+      error: ({ input }) => `Key is invalid: it ${TEXT_RULE}, and is ${JSON.stringify(input)}`,
+    }),
+)
+const reservedTagKey = z.object({ key: reservedKey, 'disable-overrides': z.boolean().optional() })
 export const createReservedTagKeyBody = requestBody('reserved-tag-keys', reservedTagKey)
 export const updateReservedTagKeyBody = requestBody('reserved-tag-keys', reservedTagKey.partial())
 export type CreateReservedTagKey = z.infer<typeof reservedTagKey>

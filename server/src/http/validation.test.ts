@@ -129,7 +129,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       `${organizationUrl}/projects`,
       data('projects', { name: 'x', 'default-execution-mode': 'agent', 'setting-overwrites': {} }),
     ],
-    ["default-agent-pool-id must be specified when using 'agent' execution mode", attribute('default-agent-pool-id')],
+    ["Default agent pool must be specified when using 'agent' execution mode", attribute('default-agent-pool-id')],
   ],
   [
     'the configuration that a run is without',

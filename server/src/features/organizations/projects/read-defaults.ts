@@ -1,7 +1,7 @@
 import type { UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
-import { requireOrganizationPool } from '../organizations/pool-access.ts'
+import { checkOverwrites, requireOrganizationPool } from '../organizations/pool-access.ts'
 import type { FoundProject } from './project.ts'
 
 type Defaults = { mode: FoundProject['default_execution_mode']; pool: string | null }
@@ -10,6 +10,7 @@ type Defaults = { mode: FoundProject['default_execution_mode']; pool: string | n
 export async function readDefaults(ctx: Ctx, organizationId: string, current: Defaults, input: UpdateProject) {
   const { attributes, relationships } = input
   const overwrites = attributes['setting-overwrites']
+  checkOverwrites(overwrites?.['default-agent-pool'], overwrites?.['default-execution-mode'])
   const asked = attributes['default-execution-mode']
   const mode = overwrites?.['default-execution-mode'] === false ? null : asked === undefined ? current.mode : asked
   const related = relationships['default-agent-pool']
@@ -17,11 +18,11 @@ export async function readDefaults(ctx: Ctx, organizationId: string, current: De
   const named = isRelated ? (related.data?.id ?? null) : attributes['default-agent-pool-id']
   const pointer = isRelated ? '/data/relationships/default-agent-pool' : '/data/attributes/default-agent-pool-id'
   if (named && mode !== 'agent') {
-    throw invalid("default-agent-pool-id must not be specified unless using 'agent' execution mode", pointer)
+    throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
   }
   const pool = mode !== 'agent' ? null : named === undefined ? current.pool : named
   if (mode === 'agent' && !pool) {
-    throw invalid("default-agent-pool-id must be specified when using 'agent' execution mode", pointer)
+    throw invalid("Default agent pool must be specified when using 'agent' execution mode", pointer)
   }
   if (pool && pool !== current.pool) {
     await requireOrganizationPool(ctx, organizationId, pool, pointer)

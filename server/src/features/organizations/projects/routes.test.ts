@@ -57,7 +57,26 @@ test.each([
   [{ name: 'bad/name' }, '/data/attributes/name', 'Name may only contain'],
   [{ name: 'Default Project' }, '/data/attributes/name', 'already been taken'],
   [{ name: 'p', 'auto-destroy-activity-duration': '1y' }, '/data/attributes/auto-destroy-activity-duration', 'format'],
-  [{ name: 'p', 'default-execution-mode': 'agent' }, '/data/attributes/default-agent-pool-id', 'must be specified'],
+  [
+    { name: 'p', 'default-execution-mode': 'agent' },
+    '/data/attributes/default-agent-pool-id',
+    "Default agent pool must be specified when using 'agent' execution mode",
+  ],
+  [
+    { name: 'p', 'default-execution-mode': 'remote', 'default-agent-pool-id': 'apool-1' },
+    '/data/attributes/default-agent-pool-id',
+    "Agent pool must not be specified unless using 'agent' execution mode",
+  ],
+  [
+    { name: 'p', 'default-execution-mode': 'agent', 'default-agent-pool-id': 'apool-1' },
+    '/data/attributes/default-agent-pool-id',
+    'the provided agent pool does not exist or you are not authorized to use it',
+  ],
+  [
+    { name: 'p', 'setting-overwrites': { 'default-execution-mode': true, 'default-agent-pool': false } },
+    '/data/attributes/setting-overwrites',
+    'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.',
+  ],
 ])('attributes %j are refused', async (attributes, pointer, detail) => {
   const res = await create(attributes)
 

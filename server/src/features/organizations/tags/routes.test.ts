@@ -52,3 +52,22 @@ test('a reserved key can keep workspaces from overriding their project', async (
   expect(refused.json().errors[0].source.pointer).toBe('/data/1/attributes/key')
   expect([hidden.status, relaxed.status, accepted.status, deleted.status]).toEqual([404, 200, 200, 204])
 })
+
+test.each([
+  [undefined, "Key can't be blank"],
+  ['', "Key can't be blank"],
+  ['! / nope', 'Key is invalid'],
+  ['x'.repeat(256), 'Key is invalid'],
+])('the reserved key %j is refused in the words that clients look for', async (key, words) => {
+  const body = { data: { type: 'reserved-tag-keys', attributes: { key, 'disable-overrides': true } } }
+  const url = `/api/v2/organizations/${acme.name}/reserved-tag-keys`
+  const refused = await app.request({ method: 'POST', url, token: owner.token, body })
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors).toHaveLength(1)
+  expect(refused.json().errors[0]).toMatchObject({
+    title: 'invalid attribute',
+    detail: expect.stringMatching(new RegExp(`^${words}`)),
+    source: { pointer: '/data/attributes/key' },
+  })
+})

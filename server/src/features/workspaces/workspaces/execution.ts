@@ -65,13 +65,13 @@ export function changeExecution(
   const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
   const { poolId: named, pointer } = namedPool(input)
   if (named && effectiveMode !== 'agent') {
-    throw invalid("agent-pool-id must not be specified unless using 'agent' execution mode", pointer)
+    throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
   }
   const follows = overwrites?.['agent-pool'] === false || inherits
   const pool =
     effectiveMode !== 'agent' || follows ? (named ?? null) : named === undefined ? current.agent_pool_id : named
   if (mode === 'agent' && pool === null) {
-    throw invalid("agent-pool-id must be specified when using 'agent' execution mode", pointer)
+    throw invalid("Agent pool must be specified when using 'agent' execution mode", pointer)
   }
   return { execution_mode: mode, agent_pool_id: pool }
 }
