@@ -39,6 +39,7 @@ const attributes = z.object({
   'aggregated-commit-status-enabled': z.boolean().optional(),
   'speculative-plan-management-enabled': z.boolean().optional(),
   'owners-team-saml-role-id': z.string().nullish(),
+  'user-tokens-enabled': z.boolean().optional(),
   'default-execution-mode': executionMode.optional(),
   plan: setByAdmins('plan'),
   'run-concurrency': setByAdmins('run-concurrency'),
@@ -136,8 +137,12 @@ export const organizationSchema = resource(
       'default-execution-mode': executionMode,
       'is-unified': unsupported,
       'is-in-degraded-mode': z.boolean().describe('always false'),
-      'remaining-testable-count': z.int().describe('always 0'),
-      'user-tokens-enabled': z.boolean().describe('always true'),
+      'remaining-testable-count': z
+        .int()
+        .describe('always 5, the limit of the public API: this server has no registry, whose modules would use it up'),
+      'user-tokens-enabled': z
+        .boolean()
+        .describe('whether the API tokens of members open the organization; those of teams and its own do in any case'),
       'max-ttl-enabled': unsupported,
       'enforce-hyok': unsupported,
       'stacks-enabled': unsupported,

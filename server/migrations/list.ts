@@ -28,6 +28,7 @@ import * as keyBindings from './0081-key-bindings.ts'
 import * as engineNames from './0077-engine-names.ts'
 import * as abandonedStateVersions from './0080-abandoned-state-versions.ts'
 import * as workspaceFacts from './0080-workspace-facts.ts'
+import * as userTokens from './0082-user-tokens.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0077-engine-names', up: engineNames.up },
   { name: '0080-abandoned-state-versions', up: abandonedStateVersions.up },
   { name: '0080-workspace-facts', up: workspaceFacts.up },
+  { name: '0082-user-tokens', up: userTokens.up },
 ]

@@ -70,6 +70,11 @@ export function isSiteAdmin(actor: Actor) {
   return actor.kind === 'system' || (actor.kind === 'user' && actor.isSiteAdmin && actor.teamId === undefined)
 }
 
+/** Whether the actor is a person with an API token: no session, and no token of a team. */
+export function hasOwnToken(actor: Actor) {
+  return actor.kind === 'user' && actor.tokenId !== undefined && actor.teamId === undefined
+}
+
 /** The id of the user behind the actor, for columns such as `created_by`; null when there is none. */
 export function actorUserId(actor: Actor) {
   return actor.kind === 'user' ? actor.userId : null

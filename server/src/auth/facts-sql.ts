@@ -56,6 +56,9 @@ export function factsColumn(actor: ActorInSql, subject: Subject): RawBuilder<Fac
       'access', array_remove(array[${access}], null),
       'projects', ${projects},
       'workspaces', ${workspaces},
+      'refuses_user_tokens', exists (
+        select from organizations my_organization
+         where my_organization.id = ${subject.organizationId} and not my_organization.user_tokens_enabled),
       'session_limits', (
         select jsonb_build_array(my_organization.session_timeout, my_organization.session_remember)
           from organizations my_organization

@@ -1,4 +1,4 @@
-import type { Actor, UserActor } from './actor.ts'
+import { type Actor, hasOwnToken, type UserActor } from './actor.ts'
 import type { Demand } from './demands.ts'
 import type { OrganizationAccess, ProjectGrant, WorkspaceGrant } from './grants.ts'
 
@@ -45,6 +45,8 @@ export type FactsColumn = {
    * The organization demands a second factor, and the actor is a person with a password and without a second factor.
    */
   lacks_second_factor?: boolean | null
+  /** The organization takes no API tokens of its members. */
+  refuses_user_tokens?: boolean | null
   /** The organization's limits for sessions, in minutes: without use, and in all. */
   session_limits?: [number | null, number | null] | null
 } | null
@@ -69,7 +71,7 @@ export function readFacts(
     }
     case 'user':
       // A stranger must not learn what the organization demands of its members.
-      if (!row.facts?.owner && !row.facts?.member) return NO_FACTS
+      if ((!row.facts?.owner && !row.facts?.member) || isTokenRefused(actor, row.facts)) return NO_FACTS
       return {
         role: row.facts.owner ? 'owner' : 'member',
         access: new Set(row.facts?.access ?? []),
@@ -83,6 +85,11 @@ export function readFacts(
     case 'anonymous':
       return NO_FACTS
   }
+}
+
+/** Whether the actor is a member of the organization, with a token of their own, which the organization does not take. */
+export function isTokenRefused(actor: Actor, facts: FactsColumn) {
+  return Boolean((facts?.owner || facts?.member) && facts.refuses_user_tokens) && hasOwnToken(actor)
 }
 
 function demandsOf(actor: UserActor, facts: NonNullable<FactsColumn>): Demand | undefined {

@@ -29,6 +29,8 @@ describe('the table is what', () => {
       if (actor === 'none') toNobody = status
       if (!fits(wanted[actor], status, toNobody)) problems.push(`${actor}: ${status}, expected ${wanted[actor]}`)
     }
+    const refused = await inVain({ ...request, token: everyone.tokens.owner }, refuseUserTokens)
+    if (!fitsRefused(wanted, refused, key)) problems.push(`an owner whose token is not taken: ${refused}`)
 
     expect(problems).toEqual([])
   })
@@ -48,16 +50,21 @@ function requestOf(route: Route, key: string): TestRequest {
 }
 
 /** The status of the answer. The transaction is rolled back, so that the next request finds everything unchanged. */
-async function inVain(request: TestRequest): Promise<number> {
+async function inVain(request: TestRequest, prepare?: () => Promise<unknown>): Promise<number> {
   const { db } = app
   const transaction = await db.startTransaction().execute()
   app.db = transaction
   try {
+    await prepare?.()
     return (await app.request(request)).status
   } finally {
     app.db = db
     await transaction.rollback().execute()
   }
+}
+
+async function refuseUserTokens() {
+  await app.db.updateTable('organizations').set({ user_tokens_enabled: false }).execute()
 }
 
 type Expected = number | 'passes' | 'as all'
@@ -104,4 +111,11 @@ function fits(wanted: Expected, status: number, toNobody: number) {
   if (status >= 500) return false
   if (wanted === 'as all') return status === toNobody
   return wanted === 'passes' ? ![401, 403, 404].includes(status) : status === wanted
+}
+
+/** An organization that takes no tokens of its members is to them as to a stranger, but for its name. */
+function fitsRefused(wanted: Record<ActorName, Expected>, status: number, key: string) {
+  const isAccount = /^\w+ \/(account|users\/:userId)\//.test(key)
+  const wish = wanted[isAccount ? 'owner' : 'stranger']
+  return fits(wish, status, status) || (wish === 404 && status === 401 && / \/organizations\/:/.test(key))
 }

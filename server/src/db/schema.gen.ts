@@ -181,6 +181,7 @@ export type Schema = {
     session_timeout: number | null
     speculative_plan_management_enabled: Generated<boolean>
     updated_at: Timestamp
+    user_tokens_enabled: Generated<boolean>
   }
   phases: {
     ended_at: Timestamp | null

@@ -20,7 +20,8 @@ type Found = NonNullable<Awaited<ReturnType<typeof store.findMembership>>>
 export function readableMembership(ctx: Ctx, row: Found): Membership | undefined {
   const facts = readFacts(ctx.actor, { organizationId: row.organization_id, facts: row.facts })
   const isOwn = ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
-  return isOwn || organizationPermissions(facts).has('members:read') ? { ...row, facts } : undefined
+  const sees = isOwn ? facts.role !== 'stranger' : organizationPermissions(facts).has('members:read')
+  return sees ? { ...row, facts } : undefined
 }
 
 /** Those of the memberships that the actor may see, for includes. */

@@ -1,5 +1,5 @@
 import { type Insertable, sql } from 'kysely'
-import type { Actor } from '../../../auth/actor.ts'
+import { type Actor, hasOwnToken } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
@@ -39,19 +39,22 @@ export async function findMemberships(db: Db, actor: Actor, ids: readonly string
     .execute()
 }
 
+/** The memberships of a user in the organizations that the actor may see. */
 export async function listMembershipsOfUser(db: Db, actor: Actor, userId: string, page: Page) {
+  const matches = sql<boolean>`m.user_id = ${userId} and (o.user_tokens_enabled or ${!hasOwnToken(actor)})`
   const [rows, count] = await Promise.all([
     selectMemberships(db)
       .select(facts(actor))
-      .where('m.user_id', '=', userId)
+      .where(matches)
       .orderBy('o.name')
       .limit(page.size)
       .offset(pageOffset(page))
       .execute(),
     db
-      .selectFrom('organization_memberships')
+      .selectFrom('organization_memberships as m')
+      .innerJoin('organizations as o', 'o.id', 'm.organization_id')
       .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('user_id', '=', userId)
+      .where(matches)
       .executeTakeFirstOrThrow(),
   ])
   return { rows, total: count.total }

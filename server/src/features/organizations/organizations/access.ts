@@ -1,15 +1,16 @@
 import type { Ctx } from '../../../app.ts'
 import { checkDemands } from '../../../auth/demands.ts'
-import { readFacts } from '../../../auth/facts.ts'
+import { type Facts, isTokenRefused, readFacts } from '../../../auth/facts.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
-import { notFound } from '../../../errors.ts'
+import { notFound, unauthorized } from '../../../errors.ts'
 import type { Organization, FoundOrganization } from './organization.ts'
 import * as store from './store.ts'
 
 /**
  * Loads the organization of that name and checks `permission` in one query. Throws `not-found` when the actor may not
- * see it, or what the permission is to read, `forbidden` when it lacks a permission to do something.
+ * see it, or what the permission is to read, `forbidden` when it lacks a permission to do something, `unauthorized` when
+ * the organization does not take the token of a member.
  */
 export async function requireOrganization(
   ctx: Ctx,
@@ -27,8 +28,22 @@ export async function requireOrganizationById(
   return authorised(ctx, await store.findOrganization(ctx.db, ctx.actor, { id }), permission)
 }
 
+const REFUSED =
+  'the organization takes no API tokens of its members: use the token of a team or of the organization, or sign in on the web'
+
+/**
+ * The organization after a change by an actor with `facts` there. Whoever switches the tokens of members off, with a
+ * token of their own, still gets the answer.
+ */
+export async function showChangedOrganization(ctx: Ctx, id: string, facts: Facts): Promise<Organization> {
+  const row = await store.findOrganization(ctx.db, ctx.actor, { id })
+  if (row && isTokenRefused(ctx.actor, row.facts)) return { ...row, facts, can: organizationPermissions(facts) }
+  return authorised(ctx, row, 'organization:read')
+}
+
 function authorised(ctx: Ctx, row: FoundOrganization | undefined, permission: OrganizationPermission) {
   const organization = row && readableOrganization(ctx, row)
+  if (row && isTokenRefused(ctx.actor, row.facts)) throw unauthorized(REFUSED)
   if (!organization) throw notFound('organization')
   checkDemands(organization.facts)
   if (!organization.can.has(permission)) {

@@ -1,11 +1,12 @@
 import type { CreateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { NO_FACTS } from '../../../auth/facts.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { insertDefaultProject } from '../projects/create.ts'
 import { insertOwnersTeam } from '../teams/insert.ts'
-import { requireOrganizationById } from './access.ts'
+import { showChangedOrganization } from './access.ts'
 import { organizationAudit } from './audit.ts'
 import { type Organization } from './organization.ts'
 import { organizationSettingColumns, refuseTakenOrganizationName } from './settings.ts'
@@ -18,7 +19,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
   if (actor.kind !== 'user' || actor.teamId !== undefined) throw notFound('organization')
   if (input['default-execution-mode'] === 'agent') {
     throw invalid(
-      "default-agent-pool must be specified when using 'agent' execution mode: create an agent pool first",
+      "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first",
       POOL,
     )
   }
@@ -39,7 +40,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       await store.updateOrganization(ctx.db, id, { default_project_id: projectId })
       await insertOwnersTeam(ctx, id, actor.userId)
       await recordAudit(ctx, organizationAudit({ id, name: input.name }, 'create'))
-      return requireOrganizationById(ctx, id, 'organization:read')
+      return showChangedOrganization(ctx, id, { ...NO_FACTS, role: 'owner' })
     }),
   )
 }

@@ -4,6 +4,9 @@ import { entitlements } from './entitlements.ts'
 import type { Organization } from './organization.ts'
 import { policyIdentifier } from './retention-policy.ts'
 
+/** In the public API so many modules may have tests. There is no registry here, so that none is used up. */
+const TESTABLE_MODULES = 5
+
 /** The id of an organization in the public API is its name. */
 export function organizationResource(organization: Organization): OrganizationResource {
   const { can, name } = organization
@@ -37,8 +40,8 @@ export function organizationResource(organization: Organization): OrganizationRe
       'default-execution-mode': organization.default_execution_mode,
       'is-unified': false,
       'is-in-degraded-mode': false,
-      'remaining-testable-count': 0,
-      'user-tokens-enabled': true,
+      'remaining-testable-count': TESTABLE_MODULES,
+      'user-tokens-enabled': organization.user_tokens_enabled,
       'max-ttl-enabled': false,
       'enforce-hyok': false,
       'stacks-enabled': false,

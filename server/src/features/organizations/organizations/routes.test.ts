@@ -41,7 +41,7 @@ test.each([
   [
     { name: 'fine', email: 'a@b.test', 'default-execution-mode': 'agent' },
     '/data/relationships/default-agent-pool',
-    "default-agent-pool must be specified when using 'agent' execution mode",
+    "Default agent pool must be specified when using 'agent' execution mode",
   ],
 ])('attributes %j are refused', async (attributes, pointer, detail) => {
   const res = await create(attributes)

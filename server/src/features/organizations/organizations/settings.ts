@@ -13,6 +13,7 @@ export function organizationSettingColumns(input: UpdateOrganization['attributes
     aggregated_commit_status_enabled: input['aggregated-commit-status-enabled'],
     speculative_plan_management_enabled: input['speculative-plan-management-enabled'],
     owners_team_saml_role_id: input['owners-team-saml-role-id'],
+    user_tokens_enabled: input['user-tokens-enabled'],
     default_execution_mode: input['default-execution-mode'],
   }
 }

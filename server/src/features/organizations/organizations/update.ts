@@ -3,7 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
-import { requireOrganization, requireOrganizationById } from './access.ts'
+import { requireOrganization, showChangedOrganization } from './access.ts'
 import { organizationAudit } from './audit.ts'
 import { type Organization } from './organization.ts'
 import { requireOrganizationPool } from './pool-access.ts'
@@ -20,9 +20,9 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   const named = related && (related.data?.id ?? null)
   const pool = mode !== 'agent' ? null : named === undefined ? organization.default_agent_pool_id : named
   if (named && mode !== 'agent')
-    throw invalid("default-agent-pool must not be specified unless using 'agent' execution mode", POOL)
+    throw invalid("Default agent pool must not be specified unless using 'agent' execution mode", POOL)
   if (mode === 'agent' && !pool)
-    throw invalid("default-agent-pool must be specified when using 'agent' execution mode", POOL)
+    throw invalid("Default agent pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
   return refuseTakenOrganizationName(() =>
     transact(ctx, async (ctx) => {
@@ -34,7 +34,7 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
         updated_at: ctx.now(),
       })
       await recordAudit(ctx, organizationAudit(organization, 'update', attributes))
-      return requireOrganizationById(ctx, organization.id, 'organization:read')
+      return showChangedOrganization(ctx, organization.id, organization.facts)
     }),
   )
 }
