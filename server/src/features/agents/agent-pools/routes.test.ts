@@ -157,6 +157,11 @@ describe('agent pools', () => {
     expect(await list('?sort=-name')).toEqual(['b', 'a'])
     expect(await list('?q=B')).toEqual(['b'])
     expect(await list(`?filter[allowed_workspaces][name]=${setting.workspaceName}`)).toEqual(['b'])
+    // A name that nobody has answers the same.
+    const member = await createUser(app)
+    await createTeamWithAccess(app, { members: [member], organizationId: await organizationIdOf(setting) })
+    const probe = `/organizations/${setting.organization}/agent-pools?filter[allowed_workspaces][name]=${setting.workspaceName}`
+    expect((await send(member.token, 'GET', probe)).json().data).toEqual([])
     expect((await send(setting.user.token, 'GET', '/agent-pools/apool-builtin')).status).toBe(404)
   })
 

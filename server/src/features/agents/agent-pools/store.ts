@@ -65,11 +65,11 @@ export async function listAgentPools(
   const conditions = [sql<boolean>`pool.organization_id = ${organizationId}`]
   if (filter.q !== undefined)
     conditions.push(sql`pool.name ilike ${`%${filter.q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`)
-  if (filter.allowedWorkspace !== undefined) conditions.push(usableBy(organizationId, filter.allowedWorkspace))
+  if (filter.allowedWorkspace !== undefined) conditions.push(usableBy(actor, organizationId, filter.allowedWorkspace))
   if (filter.allowedProject !== undefined) {
     conditions.push(sql`(pool.organization_scoped or exists (
-      select from agent_pool_projects s join projects j on j.id = s.project_id
-       where s.agent_pool_id = pool.id and lower(j.name) = lower(${filter.allowedProject})))`)
+      select from agent_pool_projects s join projects p on p.id = s.project_id
+       where s.agent_pool_id = pool.id and lower(p.name) = lower(${filter.allowedProject}) and ${visibleProject(actor)}))`)
   }
   const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
   const direction = filter.sort.descending ? 'desc' : 'asc'
@@ -88,11 +88,11 @@ export async function listAgentPools(
   return { rows, total: count.total }
 }
 
-/** Pools that the workspace of that name may use. */
-function usableBy(organizationId: string, workspaceName: string) {
+/** Pools that the workspace of that name may use, if the actor sees the workspace. */
+function usableBy(actor: Actor, organizationId: string, workspaceName: string) {
   return sql<boolean>`exists (
     select from workspaces w
-     where w.organization_id = ${organizationId} and lower(w.name) = ${workspaceName.toLowerCase()}
+     where w.organization_id = ${organizationId} and lower(w.name) = lower(${workspaceName}) and ${visibleWorkspace(actor)}
        and not exists (select from agent_pool_workspaces s
                         where s.agent_pool_id = pool.id and s.workspace_id = w.id and s.rule = 'excluded')
        and (pool.organization_scoped

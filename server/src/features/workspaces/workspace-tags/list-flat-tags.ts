@@ -13,7 +13,7 @@ export async function listWorkspaceTags(
   const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
   const window = { limit: page.size, offset: pageOffset(page), name }
   return {
-    ...(await store.listWorkspaceTags(ctx.db, workspaceId, window)),
+    ...(await store.listWorkspaceTags(ctx.db, ctx.actor, workspaceId, window)),
     organization: workspace.organization_name,
   }
 }

@@ -148,6 +148,22 @@ test('a list of tags shows those of workspaces that the caller sees', async () =
   expect(refused.status).toBe(403)
 })
 
+test('what is on workspaces that the caller does not see is neither counted nor told by a filter', async () => {
+  const visible = await newWorkspace(['counted', 'probed'])
+  const hidden = await newWorkspace(['counted', 'probed'])
+  const member = await createUser(app)
+  await createTeamWithAccess(app, { members: [member], organizationId: acme.id, workspaces: { [visible.id]: 'read' } })
+
+  const tags = async (token: string) => show(`workspaces/${visible.id}/relationships/tags`, token)
+  const filter = `q=probed&filter[exclude][taggable][id]=${hidden.id}`
+  const probed = await show(`organizations/${acme.name}/tags?${filter}`, member.token)
+
+  const counts = async (token: string) => (await tags(token)).map((tag: any) => tag.attributes['instance-count'])
+  expect(await counts(owner.token)).toEqual([2, 2])
+  expect(await counts(member.token)).toEqual([1, 1])
+  expect(probed.map((tag: any) => tag.attributes.name)).toEqual(['probed'])
+})
+
 test('tags of the project are in force on its workspaces unless they set their own', async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const workspace = await newWorkspace([], project.id)

@@ -71,7 +71,8 @@ export async function listTags(
        ${
          filter.exclude === undefined
            ? sql``
-           : sql`and not exists (select from tag_bindings x where x.workspace_id = ${filter.exclude} and x.key = b.key)`
+           : sql`and not exists (select from tag_bindings x where x.workspace_id = ${filter.exclude} and x.key = b.key
+               and exists (select from workspaces w where w.id = x.workspace_id and ${visibleWorkspace(actor)}))`
        }
      group by b.tag_id, b.key
      order by b.key
@@ -79,16 +80,18 @@ export async function listTags(
   return { rows, total: rows[0]?.total ?? 0 }
 }
 
-/** Flat tags of one workspace, with the number of workspaces in the organization that have each. */
+/** Flat tags of one workspace, with the number of workspaces that have each and that the actor may see. */
 export async function listWorkspaceTags(
   db: Db,
+  actor: Actor,
   workspaceId: string,
   { limit, offset, name }: { limit: number; offset: number; name: string | undefined },
 ) {
   const { rows } = await sql<Tag & { total: number }>`
     select b.tag_id, b.key, b.created_at, count(*) over () as total,
-           (select count(*) from tag_bindings x where x.organization_id = b.organization_id and x.key = b.key
-               and x.value = '' and x.workspace_id is not null) as instance_count
+           (select count(*) from tag_bindings x join workspaces w on w.id = x.workspace_id
+             where x.organization_id = b.organization_id and x.key = b.key and x.value = ''
+               and ${visibleWorkspace(actor)}) as instance_count
       from tag_bindings b
      where b.workspace_id = ${workspaceId} and b.value = ''
        ${name === undefined ? sql`` : sql`and b.key ilike ${containing(name)}`}
