@@ -84,6 +84,14 @@ export function workspaceFactsColumn(actor: ActorInSql) {
 }
 
 /**
+ * As `workspaceFactsColumn`, but only in one row of each workspace: the rows of a list are often about few workspaces, and
+ * the facts of somebody in many teams take time. `shareFacts` gives them to the other rows.
+ */
+export function sharedFactsColumn(actor: ActorInSql) {
+  return sql<FactsColumn>`case when row_number() over (partition by w.id) = 1 then ${workspaceFactsColumn(actor)} end`
+}
+
+/**
  * SQL of what the actor's teams grant on one project and one workspace in it. A list within one organization selects
  * this beside each row, and takes the other facts from the organization.
  */

@@ -51,6 +51,12 @@ export type FactsColumn = {
   session_limits?: [number | null, number | null] | null
 } | null
 
+/** Rows that were selected with `sharedFactsColumn`, each with the facts about its workspace. */
+export function shareFacts<Row extends { workspace_id: string; facts: FactsColumn }>(rows: readonly Row[]): Row[] {
+  const known = new Map(rows.flatMap(({ workspace_id: id, facts }) => (facts ? [[id, facts] as const] : [])))
+  return rows.map((row) => ({ ...row, facts: known.get(row.workspace_id) ?? null }))
+}
+
 /** The grants of a listed row; the other facts are those of its organization. */
 export type GrantsColumn = { projects: ProjectGrant[] | null; workspaces: WorkspaceGrant[] | null } | null
 

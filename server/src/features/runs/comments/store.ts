@@ -1,6 +1,7 @@
 import { type Insertable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { sharedFactsColumn } from '../../../auth/facts-sql.ts'
+import { shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -25,13 +26,14 @@ export type CommentRow = NonNullable<Awaited<ReturnType<typeof findComment>>>
 
 /** Comments with the facts about their workspaces for `actor`. */
 export async function findComments(db: Db, actor: Actor, ids: readonly string[]) {
-  return selectComments(db)
+  const rows = await selectComments(db)
     .innerJoin('runs as r', 'r.id', 'c.run_id')
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
     .select(['r.workspace_id', 'w.organization_id'])
-    .select(workspaceFactsColumn(actor).as('facts'))
+    .select(sharedFactsColumn(actor).as('facts'))
     .where(sql<boolean>`c.id = any(${ids})`)
     .execute()
+  return shareFacts(rows)
 }
 
 /** A page of the comments on a run, the oldest first. */

@@ -1,6 +1,7 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { shareFacts } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -12,18 +13,18 @@ export function insertConfigurationVersion(db: Db, row: Insertable<Schema['confi
   return db.insertInto('configuration_versions').values(row).returningAll()
 }
 
-/** Versions with their workspace and its facts for `actor`. */
-function selectVersions(db: Db, actor: Actor) {
+/** Versions with their workspace and its facts. */
+function selectVersions(db: Db, facts: ReturnType<typeof workspaceFactsColumn>) {
   return db
     .selectFrom('configuration_versions as cv')
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
     .selectAll('cv')
     .select(['w.organization_id', 'w.name as workspace_name', 'w.current_configuration_version_id'])
-    .select(workspaceFactsColumn(actor).as('facts'))
+    .select(facts.as('facts'))
 }
 
 export async function findConfigurationVersion(db: Db, actor: Actor, id: string) {
-  return selectVersions(db, actor).where('cv.id', '=', id).executeTakeFirst()
+  return selectVersions(db, workspaceFactsColumn(actor)).where('cv.id', '=', id).executeTakeFirst()
 }
 
 /** A version without an access check, for signed URLs and jobs. */
@@ -42,9 +43,10 @@ export async function findVersionForRun(db: Db, { id, workspaceId }: { id: strin
 }
 
 export async function findConfigurationVersions(db: Db, actor: Actor, ids: readonly string[]) {
-  return selectVersions(db, actor)
+  const rows = await selectVersions(db, sharedFactsColumn(actor))
     .where('cv.id', '=', sql<string>`any(${ids})`)
     .execute()
+  return shareFacts(rows)
 }
 
 export async function listConfigurationVersions(db: Db, { workspaceId, page }: { workspaceId: string; page: Page }) {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { sharedFactsColumn } from '../../../auth/facts-sql.ts'
+import { shareFacts } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 
 /** Phases with their run and the last agent that executed them. */
@@ -29,12 +30,13 @@ export type Phase = NonNullable<Awaited<ReturnType<typeof findPhase>>>
 
 /** Phases with the facts about their workspaces for `actor`. */
 export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
-  return selectPhases(db)
+  const rows = await selectPhases(db)
     .innerJoin('workspaces as w', 'w.id', 'r.workspace_id')
     .select('w.organization_id')
-    .select(workspaceFactsColumn(actor).as('facts'))
+    .select(sharedFactsColumn(actor).as('facts'))
     .where('p.id', '=', sql<string>`any(${ids})`)
     .execute()
+  return shareFacts(rows)
 }
 
 /** The size of a log, and its bytes from `from` to `to` that are in rows, without gaps. */

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { expect, test, vi } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
@@ -75,4 +76,33 @@ test('the runs of a workspace are listed by the names of both, too', async () =>
   expect(other.status).toBe(404)
   expect(incomplete.status).toBe(422)
   expect(incomplete.json().errors[0].source.parameter).toBe('organization_name')
+})
+
+test('a list brings the includes of all its rows, and a long one takes as many statements as a short one', async () => {
+  const user = await createUser(app)
+  const organization = await createOrganization(app, user)
+  const add = () => addWorkspace(app, { user, organization: organization.name })
+  const settings = [await add(), await add()]
+  const member = await createUser(app)
+  const workspaces = Object.fromEntries(settings.map(({ workspaceId }) => [workspaceId, 'read' as const]))
+  await createTeamWithAccess(app, { members: [member], organizationId: organization.id, workspaces })
+  const includes = ['plan', 'apply', 'configuration_version', 'created_by', 'workspace']
+  const url = `/api/v2/organizations/${organization.name}/runs?include=${includes.join(',')}`
+  const counted = async () => {
+    const query = vi.spyOn(pg.Client.prototype, 'query')
+    const { included } = (await app.request({ url, token: member.token })).json()
+    const statements = query.mock.calls.length
+    query.mockRestore()
+    return { statements, types: Object.groupBy(included, ({ type }: { type: string }) => type) }
+  }
+
+  for (const setting of settings) await createRun(app, setting)
+  await counted()
+  const short = await counted()
+  for (const setting of [...settings, ...settings]) await createRun(app, setting)
+  const long = await counted()
+
+  expect([short.types['plans']?.length, long.types['plans']?.length]).toEqual([2, 6])
+  expect([long.types['applies']?.length, long.types['workspaces']?.length]).toEqual([6, 2])
+  expect(long.statements).toBe(short.statements)
 })

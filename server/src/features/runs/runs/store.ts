@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { type ActorInSql, sharedFactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { shareFacts } from '../../../auth/facts.ts'
 import type { Db } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/workspaces/waiting-store.ts'
@@ -65,9 +66,11 @@ const findForUser = lookup(['userId', 'heard', 'id'], (db, { userId, heard, id }
 )
 
 export async function findRuns(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
-  return selectRunsFor(db, actor, heardSince(now))
+  const rows = await selectRuns(db, heardSince(now))
+    .select(sharedFactsColumn(actor).as('facts'))
     .where(sql<boolean>`r.id = any(${ids})`)
     .execute()
+  return shareFacts(rows)
 }
 
 export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
@@ -81,7 +84,9 @@ export async function findRunsOfConfigurations(
   const ids = sql<string[]>`select (select last.id from runs as last
       where last.configuration_version_id = version order by last.seq desc limit 1)
     from unnest(${versionIds}::text[]) version`
-  return selectRunsFor(db, actor, heardSince(now))
+  const rows = await selectRuns(db, heardSince(now))
+    .select(sharedFactsColumn(actor).as('facts'))
     .where(sql<boolean>`r.id = any(array(${ids}))`)
     .execute()
+  return shareFacts(rows)
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
-import type { FactsColumn } from '../../../auth/facts.ts'
+import { type ActorInSql, sharedFactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { type FactsColumn, shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
@@ -58,7 +58,7 @@ export async function findStateVersion(db: Db, actor: Actor, key: { id: string }
 /** As `findStateVersion`, for several. */
 export async function findStateVersions(db: Db, actor: Actor, ids: readonly string[]) {
   const { rows } = await selectStateVersion(actor, { ids }).execute(db)
-  return rows
+  return shareFacts(rows)
 }
 
 type Key = { id: InSql } | { ids: readonly string[] } | { currentOf: InSql }
@@ -71,9 +71,10 @@ function selectStateVersion(actor: ActorInSql, key: Key) {
       : sql`state_versions sv join workspaces w on w.id = sv.workspace_id
             join organizations og on og.id = w.organization_id
             where ${'id' in key ? sql`sv.id = ${key.id}` : sql`sv.id = any(${key.ids})`}`
+  const facts = 'ids' in key ? sharedFactsColumn(actor) : workspaceFactsColumn(actor)
   return sql<FoundStateVersion>`
     select ${COLUMNS}, ${OUTPUT_IDS} as output_ids, w.organization_id, w.name as workspace_name, w.vcs_repo,
-           w.current_state_version_id, og.plan, ${workspaceFactsColumn(actor)} as facts
+           w.current_state_version_id, og.plan, ${facts} as facts
       from ${source}`
 }
 

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { publishing } from '../../../signals.ts'
@@ -36,25 +37,26 @@ const COLUMNS = [
   'r.updated_at',
 ] as const
 
-/** Results with their run's workspace, and the facts about it for `actor`. */
-function selectResults(db: Db, actor: Actor) {
+/** Results with their run's workspace, and the facts about it. */
+function selectResults(db: Db, facts: ReturnType<typeof workspaceFactsColumn>) {
   return db
     .selectFrom('task_results as r')
     .innerJoin('runs', 'runs.id', 'r.run_id')
     .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
     .select(COLUMNS)
     .select(['runs.plan_only', 'w.id as workspace_id', 'w.name as workspace_name', 'w.organization_id'])
-    .select(workspaceFactsColumn(actor).as('facts'))
+    .select(facts.as('facts'))
 }
 
 export async function findTaskResult(db: Db, actor: Actor, id: string) {
-  return selectResults(db, actor).where('r.id', '=', id).executeTakeFirst()
+  return selectResults(db, workspaceFactsColumn(actor)).where('r.id', '=', id).executeTakeFirst()
 }
 
 export async function findTaskResults(db: Db, actor: Actor, ids: readonly string[]) {
-  return selectResults(db, actor)
+  const rows = await selectResults(db, sharedFactsColumn(actor))
     .where(sql<boolean>`r.id = any(${ids})`)
     .execute()
+  return shareFacts(rows)
 }
 
 /** The results of stages, in the order of the tasks' names. The caller has authorised the runs. */
