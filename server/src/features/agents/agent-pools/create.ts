@@ -26,7 +26,7 @@ export async function createAgentPool(
         created_at: ctx.now(),
       })
       await replacePoolScope(ctx, pool, relationships)
-      await recordAudit(ctx, agentPoolAudit(pool, 'create', { name }))
+      await recordAudit(ctx, agentPoolAudit(pool, 'create', { name, changes: { ...attributes, ...relationships } }))
       return requireAgentPool(ctx, pool.id, 'agent-pools:read')
     }),
   )

@@ -39,7 +39,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
       const projectId = await insertDefaultProject(ctx, id)
       await store.updateOrganization(ctx.db, id, { default_project_id: projectId })
       await insertOwnersTeam(ctx, id, actor.userId)
-      await recordAudit(ctx, organizationAudit({ id, name: input.name }, 'create'))
+      await recordAudit(ctx, organizationAudit({ id, name: input.name }, 'create', input))
       return showChangedOrganization(ctx, id, { ...NO_FACTS, role: 'owner' })
     }),
   )

@@ -46,7 +46,10 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
     if (tags) await replaceTagBindings(ctx, { organizationId: organization.id, projectId: id }, tags)
     await recordAudit(
       ctx,
-      projectAudit({ id, name: input.attributes.name, organization_id: organization.id }, 'create'),
+      projectAudit({ id, name: input.attributes.name, organization_id: organization.id }, 'create', {
+        ...input.attributes,
+        tags,
+      }),
     )
     return requireProject(ctx, id, 'project:read')
   })

@@ -27,7 +27,10 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
         { organizationId: organization.id, name: input.name },
         { ...teamSettingColumns(input), ...access },
       )
-      await recordAudit(ctx, teamAudit({ id, name: input.name, organization_id: organization.id }, 'create'))
+      await recordAudit(
+        ctx,
+        teamAudit({ id, name: input.name, organization_id: organization.id }, 'create', { changes: input }),
+      )
       return showNewTeam(ctx, id, organization.facts)
     }),
   )

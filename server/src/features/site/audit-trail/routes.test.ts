@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { createTestApp, type TestApp, type TestResponse } from '../../../testing/app.ts'
-import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { createOrganizationToken } from '../../organizations/organization-tokens/manage.ts'
 
@@ -48,7 +48,12 @@ test('an event says who did what to which resource, when, from where and with wh
       user_agent: 'test-client/1',
     },
     request: { id: response.headers['x-request-id'] },
-    resource: { id: response.json().data.id, type: 'team', action: 'create', meta: { name: 'audited' } },
+    resource: {
+      id: response.json().data.id,
+      type: 'team',
+      action: 'create',
+      meta: { name: 'audited', changes: { name: 'audited' } },
+    },
   })
 })
 
@@ -186,4 +191,39 @@ test('events older than the setting are swept', async () => {
 
   const names = (await trail()).json().data.map((event: any) => event.resource.meta.name)
   expect(names).toEqual(['new'])
+})
+
+test('the event of a creation says what came with it: access, scope and settings', async () => {
+  const workspace = await createWorkspace(app, { organization: organization.name })
+  const inside = `/api/v2/organizations/${organization.name}`
+  const one = { data: [{ id: workspace.id, type: 'workspaces' }] }
+  const create = async (path: string, type: string, attributes: object, relationships: object = {}) =>
+    app.request({
+      method: 'POST',
+      url: `${inside}/${path}`,
+      token: owner.token,
+      body: { data: { type, attributes, relationships } },
+    })
+
+  await create('teams', 'teams', { name: 'ops', 'organization-access': { 'manage-workspaces': true } })
+  await create(
+    'agent-pools',
+    'agent-pools',
+    { name: 'rack', 'organization-scoped': false },
+    { 'allowed-workspaces': one },
+  )
+  const tags = { data: [{ type: 'tag-bindings', attributes: { key: 'team', value: 'core' } }] }
+  await create('workspaces', 'workspaces', { name: 'network', 'global-remote-state': true }, { 'tag-bindings': tags })
+  await create('projects', 'projects', { name: 'platform' }, { 'tag-bindings': tags })
+  await create('varsets', 'varsets', { name: 'cloud', global: false }, { workspaces: one })
+
+  const events = (await app.request({ url: `${inside}/audit-trail`, token: owner.token })).json().data
+  const changes = (type: string) =>
+    events.find(({ resource }: any) => resource.type === type && resource.action === 'create').resource.meta.changes
+  expect(changes('team')).toMatchObject({ 'organization-access': { 'manage-workspaces': true } })
+  expect(changes('agent_pool')).toMatchObject({ 'organization-scoped': false, 'allowed-workspaces': one })
+  expect(changes('variable_set')).toMatchObject({ global: false, workspaces: one })
+  const bound = [{ key: 'team', value: 'core' }]
+  expect(changes('workspace')).toMatchObject({ 'global-remote-state': true, 'tag-bindings': bound })
+  expect(changes('project')).toMatchObject({ tags: bound })
 })

@@ -40,7 +40,10 @@ export async function createVariableSet(
       const scope = { id, organization_id: organization.id, project_id: owner }
       await replaceSetScope(ctx, scope, relationships)
       await changeVariables(ctx, scope, relationships.vars?.data ?? [])
-      await recordAudit(ctx, variableSetAudit({ ...scope, name: attributes.name }, 'create'))
+      // The variables have events of their own.
+      const { vars: _, ...applied } = relationships
+      const meta = { changes: { ...attributes, ...applied } }
+      await recordAudit(ctx, variableSetAudit({ ...scope, name: attributes.name }, 'create', meta))
       return requireVariableSet(ctx, id, 'read')
     }),
   )

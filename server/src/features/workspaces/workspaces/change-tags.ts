@@ -13,3 +13,11 @@ export async function changeTags(
   if (bindings) await replaceTagBindings(ctx, target, bindings)
   if (relationships.tags) await addFlatTags(ctx, target, relationships.tags.data, '/data/relationships/tags/data')
 }
+
+/** The tags of a body, for the audit trail. */
+export function changedTags({ relationships }: Pick<UpdateWorkspace, 'relationships'>) {
+  return {
+    'tag-bindings': relationships['tag-bindings']?.data.map((tag) => tag.attributes),
+    tags: relationships.tags?.data,
+  }
+}

@@ -7,7 +7,7 @@ import { requireOrganization } from '../../organizations/organizations/access.ts
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireDefaultProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireWorkspace } from './access.ts'
-import { changeTags } from './change-tags.ts'
+import { changedTags, changeTags } from './change-tags.ts'
 import { workspaceCreating } from './events.ts'
 import { changeExecution, defaultsOf, namedPool } from './execution.ts'
 import { refuseTakenWorkspaceName } from './name.ts'
@@ -61,7 +61,11 @@ export async function createWorkspace(
       organizationId: organization.id,
       action: 'create',
       resource: { type: 'workspace', id },
-      meta: { name: input.attributes.name, project: project.id },
+      meta: {
+        name: input.attributes.name,
+        project: project.id,
+        changes: { ...input.attributes, ...changedTags(input) },
+      },
     })
     return requireWorkspace(ctx, id, 'workspace:read')
   })

@@ -6,7 +6,7 @@ import { forbidden } from '../../../errors.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireWorkspace, requireWorkspaceBy } from './access.ts'
-import { changeTags } from './change-tags.ts'
+import { changedTags, changeTags } from './change-tags.ts'
 import { changeExecution, defaultsOf, namedPool } from './execution.ts'
 import { refuseTakenWorkspaceName } from './name.ts'
 import { workspaceSettingColumns } from './settings.ts'
@@ -60,11 +60,4 @@ export async function updateWorkspace(
     })
     return requireWorkspace(ctx, workspace.id, 'workspace:read')
   })
-}
-
-function changedTags({ relationships }: UpdateWorkspace) {
-  return {
-    'tag-bindings': relationships['tag-bindings']?.data.map((tag) => tag.attributes),
-    tags: relationships.tags?.data,
-  }
 }
