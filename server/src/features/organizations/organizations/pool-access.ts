@@ -24,7 +24,7 @@ export async function requirePoolFor(
 function noPool(poolId: string, pointer: string | undefined) {
   // Clients look for these words.
   return invalid(
-    `the provided agent pool does not exist or you are not authorized to use it: ${poolId} is no pool of the organization`,
+    `The provided agent pool does not exist or you are not authorized to use it: ${poolId} is no pool of the organization`,
     pointer,
   )
 }

@@ -70,7 +70,7 @@ test.each([
   [
     { name: 'p', 'default-execution-mode': 'agent', 'default-agent-pool-id': 'apool-1' },
     '/data/attributes/default-agent-pool-id',
-    'the provided agent pool does not exist or you are not authorized to use it',
+    'The provided agent pool does not exist or you are not authorized to use it',
   ],
   [
     { name: 'p', 'setting-overwrites': { 'default-execution-mode': true, 'default-agent-pool': false } },
