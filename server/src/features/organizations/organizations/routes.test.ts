@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { addMember } from '../../../testing/teams.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -164,4 +165,28 @@ test('a number out of bounds is told which bounds they are', async () => {
   expect([low.status, high.status]).toEqual([422, 422])
   expect(low.json().errors[0].detail).toBe('session-timeout is 0, it must be at least 1')
   expect(high.json().errors[0].detail).toMatch(/^session-remember is 2147483648, it must be at most /)
+})
+
+test('organizations are found by their address only by those who see it', async () => {
+  await create({ name: 'addressed', email: 'secret-address@b.test' })
+  const { id } = await app.db
+    .selectFrom('organizations')
+    .select('id')
+    .where('name', '=', 'addressed')
+    .executeTakeFirstOrThrow()
+  const [member, manager] = [await createUser(app), await createUser(app)]
+  await addMember(app, id, member)
+  await createTeamWithAccess(app, { members: [manager], organizationId: id, organization: { manage_membership: true } })
+  const found = async (token: string) =>
+    Promise.all(
+      ['q=secret-address', 'q[email]=secret-address'].map(
+        async (query) => (await app.request({ url: `/api/v2/organizations?${query}`, token })).json().data.length,
+      ),
+    )
+
+  expect(await Promise.all([owner, manager, member].map(async ({ token }) => found(token)))).toEqual([
+    [1, 1],
+    [1, 1],
+    [0, 0],
+  ])
 })

@@ -75,6 +75,15 @@ export async function findOrganizationsNamed(db: Db, actor: Actor, names: readon
     .execute()
 }
 
+/** SQL condition: the actor may see the address of the visible organization `o`; those with `members:read` do. */
+function showsEmail(actor: Actor) {
+  if (actor.kind !== 'user') return sql<boolean>`${actor.kind === 'system' || actor.kind === 'organization'}`
+  return sql<boolean>`exists (
+    select from team_members mine join teams my_team on my_team.id = mine.team_id
+     where mine.user_id = ${actor.userId} and my_team.organization_id = o.id
+       and (my_team.is_owners or my_team.manage_membership or my_team.manage_teams or my_team.manage_organization_access))`
+}
+
 export type OrganizationFilter = { q?: string | undefined; name?: string | undefined; email?: string | undefined }
 
 /** One page of the organizations that the actor may see, and how many there are. */
@@ -85,10 +94,11 @@ export async function listOrganizations(
   { limit, offset }: { limit: number; offset: number },
 ) {
   const { q, name, email } = filter
+  const hasEmail = (text: string) => sql`(o.email ilike ${containing(text)} and ${showsEmail(actor)})`
   const matches = sql<boolean>`${visible(actor)}
-    ${q === undefined ? sql`` : sql`and (o.name ilike ${containing(q)} or o.email ilike ${containing(q)})`}
+    ${q === undefined ? sql`` : sql`and (o.name ilike ${containing(q)} or ${hasEmail(q)})`}
     ${name === undefined ? sql`` : sql`and o.name ilike ${containing(name)}`}
-    ${email === undefined ? sql`` : sql`and o.email ilike ${containing(email)}`}`
+    ${email === undefined ? sql`` : sql`and ${hasEmail(email)}`}`
   const [rows, count] = await Promise.all([
     selectOrganizations(db, actor).where(matches).orderBy('o.name').limit(limit).offset(offset).execute(),
     db
