@@ -28,6 +28,10 @@ export type FirstAdmin = { created: boolean; username?: string; password?: strin
  * same time take turns.
  */
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
+  const password = randomText(20)
+  // Hashing is slow on purpose, and the database ends a transaction that is silent for long.
+  const known = await store.findFirstSiteAdmin(app.db)
+  const hashed = known ? undefined : await hashPassword(password)
   return transact({ ...app, actor: SYSTEM }, async (ctx) => {
     await store.lockSiteAdmins(ctx.db)
     const { adminToken: fixed, adminEmail: email } = ctx.config
@@ -40,11 +44,10 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
 
     const isTaken = (await findUserByLogin(ctx.db, FIRST_ADMIN)) !== undefined
     const username = isTaken ? `${FIRST_ADMIN}-${randomText(6)}` : FIRST_ADMIN
-    const password = randomText(20)
     const user = await createUser(ctx, {
       username,
       email: (await findUserByLogin(ctx.db, email)) === undefined ? email : null,
-      passwordHash: await hashPassword(password),
+      passwordHash: hashed ?? (await hashPassword(password)),
       isSiteAdmin: true,
     })
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': true }))
