@@ -5,7 +5,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { isRefusedValue, isUnavailable } from '../db/db.ts'
 import { codeOf } from '../error-code.ts'
-import { AppError, badRequest, invalid, notFound, tooLarge, unauthorized, unavailable } from '../errors.ts'
+import {
+  AppError,
+  badRequest,
+  invalid,
+  notFound,
+  preconditionFailed,
+  tooLarge,
+  unauthorized,
+  unavailable,
+} from '../errors.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
 import { loggedError, loggedPath } from './request-log.ts'
@@ -60,14 +69,22 @@ function translate(error: unknown, request: FastifyRequest): AppError | undefine
 
 function translateLibraryError(error: Error, request: FastifyRequest): AppError | undefined {
   const status = 'statusCode' in error ? error.statusCode : undefined
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (!code.startsWith('FST_ERR_') || typeof status !== 'number' || status < 400 || status >= 500) return undefined
+  const code = codeOf(error) ?? ''
+  // Those of the file server have no code; they say instead that the client may know of them.
+  const isTheirs = code.startsWith('FST_ERR_') || ('expose' in error && error.expose === true)
+  if (!isTheirs || typeof status !== 'number' || status < 400 || status >= 500) return undefined
   if (code === 'FST_ERR_BAD_URL') return badRequest('the path is not valid percent-encoded UTF-8')
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return notFound('resource')
   if (status === 401) return unauthorized()
   if (status === 404) return notFound('resource')
   if (status === 413)
     return tooLarge(`the body is larger than the ${request.routeOptions.bodyLimit} bytes that this endpoint takes`)
+  if (status === 412)
+    return preconditionFailed('the file has changed, or not, against what the headers of the request say')
+  if (status === 416)
+    return new AppError('range-not-satisfiable', [
+      { detail: 'the file has none of the bytes that the header Range names' },
+    ])
   const detail = `${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`
   return status === 415 ? new AppError('unsupported-media-type', [{ detail }]) : badRequest(detail)
 }

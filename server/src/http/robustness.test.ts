@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestApp, type TestRequest, type TestResponse } from '../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../testing/factories.ts'
 import { type Ids, junkRounds } from '../testing/junk.ts'
+import { rawState, stateVersionBody } from '../testing/state-versions.ts'
 import { BASE_HEADERS } from './headers.ts'
 
 /**
@@ -17,6 +18,7 @@ const other = await createUser(app)
 const organization = await createOrganization(app, admin)
 const project = await createProject(app, { organization: organization.name, actor: admin.actor })
 const workspace = await createWorkspace(app, { organization: organization.name, actor: admin.actor })
+await storeState()
 const ids: Ids = {
   organizations: organization.name,
   projects: project.id,
@@ -87,4 +89,14 @@ function shown({ method, url, body }: TestRequest) {
 async function firstId(url: string): Promise<string> {
   const response = await app.request({ url, token: admin.token })
   return response.status === 200 ? response.json().data[0].id : 'team-0000000000000000'
+}
+
+/** Without a state, what reads one answers before it has looked at its parameters. */
+async function storeState() {
+  const request = { method: 'POST', token: admin.token } as const
+  const url = `/api/v2/workspaces/${workspace.id}`
+  await app.request({ ...request, url: `${url}/actions/lock` })
+  const body = stateVersionBody(rawState({ outputs: { out: 'x' }, resources: ['a', 'b'] }))
+  await app.request({ ...request, url: `${url}/state-versions`, body })
+  await app.request({ ...request, url: `${url}/actions/unlock` })
 }

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
+import { exchange } from '../testing/exchange.ts'
 import { createOrganization, createUser, createWorkspace } from '../testing/factories.ts'
 
 const lines: Record<string, unknown>[] = []
@@ -48,8 +48,24 @@ describe('what is no good request', () => {
       400,
     ],
     ['an unknown method', 'BREW /api/v2/ping HTTP/1.1\r\nHost: x\r\n', 400],
+    ['a length that is no number', 'POST /api/v2/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 5x\r\n', 400],
+    ['two lengths', 'POST /api/v2/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n', 400],
+    [
+      'an encoding twice',
+      'POST /api/v2/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n',
+      400,
+    ],
+    ['a token that is no text', 'GET /api/v2/organizations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\r\n', 401],
+    ['a cookie that is no text', 'GET /api/v2/organizations HTTP/1.1\r\nHost: x\r\nCookie: =;%00;\xff;;=\r\n', 401],
+    ['a large cookie', `GET /api/v2/organizations HTTP/1.1\r\nHost: x\r\nCookie: ${'x=1; '.repeat(3000)}\r\n`, 401],
+    [
+      'a method in a header',
+      'POST /api/v2/account/details HTTP/1.1\r\nHost: x\r\nX-HTTP-Method-Override: GET\r\nContent-Length: 0\r\n',
+      404,
+    ],
+    ['OPTIONS of everything', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n', 404],
   ])('%s is answered by an error document', async (_, head, status) => {
-    const answer = await exchange(`${head}Connection: close\r\n\r\n`)
+    const answer = await exchange(base, `${head}Connection: close\r\n\r\n`)
 
     expect(answer.status).toBe(status)
     expect(JSON.parse(answer.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
@@ -149,6 +165,7 @@ describe('what is a good request', () => {
     const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\n`
 
     const answer = await exchange(
+      base,
       `${request('/api/v2/nothing')}\r\n${request('/api/v2/ping')}\r\n${request(organizationUrl)}Connection: close\r\n\r\n`,
     )
 
@@ -312,13 +329,4 @@ function bugs() {
 /** The end of a tar archive is two blocks of zeros. */
 function emptyArchive() {
   return gzipSync(Buffer.alloc(1024))
-}
-
-/** Writes bytes to a new connection and reads until it closes. */
-async function exchange(bytes: string) {
-  const socket = connect(Number(base.port), base.hostname)
-  socket.write(bytes)
-  const raw = await text(socket)
-  const [head = '', body = ''] = raw.split('\r\n\r\n')
-  return { raw, head: `${head}\r\n`, body, status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]) }
 }

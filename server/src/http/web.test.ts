@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
+import { exchange } from '../testing/exchange.ts'
 
 const webDist = await mkdtemp(join(tmpdir(), 'groundstate-web-'))
 afterAll(() => rm(webDist, { recursive: true, force: true }))
@@ -11,6 +12,7 @@ await writeFile(join(webDist, 'index.html'), '<!doctype html><script>theme()</sc
 await writeFile(join(webDist, 'icon.svg'), '<svg/>')
 await writeFile(join(webDist, 'assets', 'main-abc123.js'), 'run()')
 const app = await createTestApp({}, { webDist })
+const base = new URL(await app.listen())
 
 const get = (url: string, accept = 'text/html,application/xhtml+xml,*/*;q=0.8') =>
   app.request({ url, headers: { accept } })
@@ -63,6 +65,47 @@ test.each([
 
   expect(response.status).toBe(404)
   expect(response.headers['content-type']).toBe('application/vnd.api+json')
+})
+
+// A client of HTTP would tidy them up.
+test.each([
+  '/assets/../../etc/passwd',
+  '/assets/%2e%2e/%2e%2e/etc/passwd',
+  '/assets/..%2f..%2fetc%2fpasswd',
+  String.raw`/assets/..\..\etc\passwd`,
+  '/assets/%5c..%5c',
+  '/assets/.',
+  '/assets//main-abc123.js',
+  '/assets/main-abc123.js%00',
+  '/assets/main-abc123.js/x',
+  `/assets/${'a'.repeat(300)}`,
+  '/assets/\xff',
+  '/assets/%',
+  '/assets/%ff',
+  '//icon.svg',
+  'http://elsewhere.example/assets/../index.html',
+  'http://[/',
+])('the target %s is refused as it stands', async (target) => {
+  for (const method of ['GET', 'HEAD', 'POST']) {
+    const answer = await exchange(base, `${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+
+    expect(answer.status).toBeOneOf([400, 404])
+    expect(answer.head).toContain('content-type: application/vnd.api+json\r\n')
+  }
+})
+
+test.each([
+  ['bytes that it has not', 'Range: bytes=99-', 416],
+  ['a range that is none', 'Range: bytes=-', 416],
+  ['another file', 'If-Match: "x"', 412],
+])('a file that is asked for %s is refused', async (_, header, status) => {
+  const answer = await exchange(
+    base,
+    `GET /assets/main-abc123.js HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`,
+  )
+
+  expect(answer.status).toBe(status)
+  expect(JSON.parse(answer.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
 })
 
 test('nothing can be posted to the page', async () => {

@@ -24,6 +24,8 @@ export async function serveWeb(server: FastifyInstance, dist = DIST) {
     root: join(dist, 'assets'),
     prefix: '/assets/',
     index: false,
+    // A route for each file: no path of a request is looked up on the disk.
+    wildcard: false,
     // The names of built files contain a hash of their content.
     immutable: true,
     maxAge: '365d',

@@ -57,7 +57,7 @@ search[name] search[tags] search[exclude-tags] search[wildcard-name] search[user
 filter[name] filter[names] filter[status] filter[operation] filter[source] filter[type] filter[email] filter[id]
 filter[organization][name] filter[workspace][name] filter[workspace][names] filter[project][id] filter[tagged][0][key]
 filter[tagged][0][value] filter[run-trigger][type] filter[last-ping-since] filter[current-run][status] filter[timeframe]
-filter[exclude][taggable][id] filter[agent_pool_names] filter[status_group] filter[permissions][update] url_code`.split(
+filter[exclude][taggable][id] filter[agent_pool_names] filter[status_group] filter[permissions][update] token url_code`.split(
   /\s+/,
 )
 const VALUES = [
@@ -71,6 +71,8 @@ const VALUES = [
   '999999999',
   'constructor',
   '-__proto__',
+  '__proto__',
+  'toString:desc',
   '[]',
   "';--",
   '%F0%9F%98%80',

@@ -85,3 +85,10 @@ test('strangers see no organization, and its own token may not make another', as
   expect((await post(token)).status).toBe(403)
   expect((await app.request({ method: 'POST', url })).status).toBe(401)
 })
+
+test.each(['__proto__', 'constructor', 'user'])('there is no token of the kind %s', async (kind) => {
+  const answer = await app.request({ url: `${url}?token=${kind}`, token: owner.token })
+
+  expect(answer.status).toBe(422)
+  expect(answer.json().errors[0]).toMatchObject({ source: { parameter: 'token' } })
+})

@@ -40,11 +40,11 @@ export const organizationTokenRoutes: Routes = (http) => {
   })
 }
 
-const KINDS: Record<string, OrganizationTokenKind> = { organization: 'organization', 'audit-trails': 'audit-trails' }
+const KINDS = ['organization', 'audit-trails'] as const satisfies OrganizationTokenKind[]
 
 function readKind(query: Record<string, unknown>): OrganizationTokenKind {
   const given = query['token'] ?? 'organization'
-  const kind = typeof given === 'string' ? KINDS[given] : undefined
+  const kind = KINDS.find((known) => known === given)
   if (!kind)
     throw invalidParameter(`token is ${JSON.stringify(given)}, it must be organization or audit-trails`, 'token')
   return kind

@@ -75,7 +75,7 @@ function compare(a: string, b: string) {
 function readSort(value: unknown) {
   const [, name, direction] =
     /^(\w+)(?::(asc|desc))?$/.exec(typeof value === 'string' && value !== '' ? value : 'name') ?? []
-  const by = name !== undefined && name in SORTS ? SORTS[name as keyof typeof SORTS] : undefined
+  const by = name !== undefined && Object.hasOwn(SORTS, name) ? SORTS[name as keyof typeof SORTS] : undefined
   if (by) return { by, direction: direction === 'desc' ? -1 : 1 }
   throw badRequest(
     `sort is ${JSON.stringify(value)}, it must be one of ${Object.keys(SORTS).join(', ')} with :asc or :desc`,

@@ -54,6 +54,16 @@ describe('the resources of a workspace', () => {
     expect(found.json().data).toEqual(list.data)
   })
 
+  test.each(['__proto__', 'constructor', 'toString:desc', 'address'])('can not be sorted by %s', async (sort) => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    await workspace.create(rawState({ resources: ['web', 'db'] }))
+
+    const answer = await workspace.request('GET', `/workspaces/${workspace.id}/resources?sort=${sort}`)
+
+    expect(answer.status).toBe(400)
+    expect(answer.json().errors[0]).toMatchObject({ source: { parameter: 'sort' } })
+  })
+
   test('are none without a state', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
