@@ -200,7 +200,7 @@ export const sentRequest = z.strictObject({
   body: z.string(),
 })
 
-/** The answer of a receiver; null when none came. */
+/** The answer of a receiver; null when none came, and when it is withheld. */
 export const receivedResponse = z
   .strictObject({
     status: z.int(),
@@ -217,11 +217,11 @@ export const taskTestSchema = resource(
     attributes: {
       passed: z.boolean(),
       summary: z.string().describe('the result of the request, in one line'),
-      'duration-ms': z.int(),
+      'duration-ms': z.int().nullable().describe('null where the answer is withheld'),
       request: sentRequest,
       'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),
       response: receivedResponse,
-      error: z.string().nullable().describe('why no answer came'),
+      error: z.string().nullable().describe('why no answer came, or is shown'),
     },
     relationships: { task: hasOne('tasks') },
   },

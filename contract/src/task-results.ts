@@ -79,10 +79,10 @@ export const taskDeliverySchema = resource(
     attributes: {
       attempt: z.int().describe('counted from 1'),
       'sent-at': timestamp,
-      'duration-ms': z.int(),
+      'duration-ms': z.int().nullable().describe('null where the answer is withheld'),
       request: sentRequest,
       response: receivedResponse,
-      error: z.string().nullable().describe('why no answer came'),
+      error: z.string().nullable().describe('why no answer came, or is shown'),
       'agent-name': z.string().nullable().describe('the agent that sent it, for a task with an agent pool'),
       'next-attempt-at': timestamp.nullable(),
     },

@@ -29,6 +29,7 @@ import * as engineNames from './0077-engine-names.ts'
 import * as abandonedStateVersions from './0080-abandoned-state-versions.ts'
 import * as workspaceFacts from './0080-workspace-facts.ts'
 import * as userTokens from './0082-user-tokens.ts'
+import * as privateDeliveries from './0079-private-deliveries.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0080-abandoned-state-versions', up: abandonedStateVersions.up },
   { name: '0080-workspace-facts', up: workspaceFacts.up },
   { name: '0082-user-tokens', up: userTokens.up },
+  { name: '0079-private-deliveries', up: privateDeliveries.up },
 ]

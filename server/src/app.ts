@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Actor } from './auth/actor.ts'
 import { type Blobs, type BlobsConfig, createBlobs } from './blobs/blobs.ts'
-import { type Config, isLoopbackHost } from './config.ts'
+import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
 import { createEvents, type Events, type Reaction } from './events/events.ts'
@@ -63,7 +63,7 @@ export async function createApp(
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
   const outbound = stack.use(
     createOutbound({
-      allowPrivate: config.allowPrivateUrls ?? isLoopbackHost(config.host),
+      allowPrivate: config.allowPrivateUrls ?? isOnLoopback(config),
       httpProxy: config.httpProxy,
       httpsProxy: config.httpsProxy,
       noProxy: config.noProxy,

@@ -197,7 +197,7 @@ export const SETTINGS = {
   ALLOW_PRIVATE_URLS: {
     schema: flag.optional(),
     doc: 'whether the server may call private and loopback addresses for run tasks',
-    shown: 'on when HOST is a loopback address',
+    shown: 'on when HOST and BASE_URL are loopback addresses',
   },
   AUDIT_RETENTION_DAYS: {
     schema: integer(0, 36_500).default(365),
@@ -285,9 +285,14 @@ export function settingKey(name: string) {
 /** Settings for which a common variable of that name, in upper or lower case, is the fallback. */
 export const USUAL_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const satisfies readonly SettingName[]
 
-/** Whether only this machine can reach the server. */
-export function isLoopbackHost(host: string) {
-  return /^(127\.|::1$|localhost$)/.test(host)
+/** Whether only this machine can reach the server: it listens on loopback, and no proxy has a name for it elsewhere. */
+export function isOnLoopback({ host, baseUrl }: Pick<Config, 'host' | 'baseUrl'>) {
+  return isLoopbackHost(host) && (baseUrl === undefined || isLoopbackHost(new URL(baseUrl).hostname))
+}
+
+function isLoopbackHost(host: string) {
+  const name = host.replace(/^\[(.+)\]$/, '$1')
+  return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback')
 }
 
 /** The flag of a setting on the command line, `DATA_DIR` → `--data-dir`. */
@@ -323,7 +328,7 @@ export function readConfig(
       'GROUNDSTATE_PASSWORD_SIGN_IN: without it GROUNDSTATE_OIDC_ISSUER must be set, or nobody could sign in',
     )
   for (const variable of Object.keys(values)) {
-    if (variable.startsWith('GROUNDSTATE_') && !(variable.slice('GROUNDSTATE_'.length) in SETTINGS)) {
+    if (variable.startsWith('GROUNDSTATE_') && !Object.hasOwn(SETTINGS, variable.slice('GROUNDSTATE_'.length))) {
       if (!AGENT_VARIABLES.has(variable)) problems.push(`${variable}: there is no such setting`)
     }
   }

@@ -402,6 +402,7 @@ export type Schema = {
     duration_ms: number
     error: string | null
     id: string
+    is_private: Generated<boolean>
     next_attempt_at: Timestamp | null
     request_body: string
     request_headers: Json

@@ -27,6 +27,13 @@ describe('addresses', () => {
     'ff02::1',
     '255.255.255.255',
     '64:ff9b::a00:1',
+    '::7f00:1',
+    '2002:7f00:1::',
+    'fec0::1',
+    '::ffff:169.254.169.254',
+    'fd00:ec2::254',
+    '100.100.100.200',
+    '168.63.129.16',
   ])('%s is closed always', (address) => {
     expect(addressProblem(address, inside)).toBeDefined()
   })
@@ -51,6 +58,10 @@ describe('URLs', () => {
     ['http://[::1]:8080/', 'loopback'],
     ['http://2130706433/', 'loopback'],
     ['http://0x7f.1/', 'loopback'],
+    ['http://0177.0.0.1/', 'loopback'],
+    ['http://0/', 'no host'],
+    ['http://[::]/', 'no host'],
+    ['http://127.0.0.1.:8080/', 'loopback'],
     ['http://[::ffff:127.0.0.1]/', 'loopback'],
   ])('%s may not be called', (url, why) => {
     expect(urlProblem(url, open)).toContain(why)

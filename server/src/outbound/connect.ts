@@ -1,7 +1,7 @@
 import { lookup as systemLookup, type LookupAddress, type LookupAllOptions, type LookupOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
-import { type AddressRule, addressProblem } from './addresses.ts'
+import { type AddressRule, addressFault, addressProblem } from './addresses.ts'
 
 /** The request was not sent, since its address is forbidden. */
 export class ForbiddenAddressError extends Error {
@@ -29,9 +29,9 @@ export function guardedConnector(
   const lookup = (hostname: string, lookupOptions: LookupOptions, callback: LookupCallback) => {
     resolve(hostname, { ...lookupOptions, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
-      const problem = addresses.map(({ address }) => addressProblem(address, rule)).find((found) => found !== undefined)
-      if (problem !== undefined)
-        return callback(new ForbiddenAddressError(`${hostname} resolves to an address that is refused: ${problem}`), [])
+      const fault = addresses.map(({ address }) => addressFault(address, rule)).find((found) => found !== undefined)
+      // The address itself is kept back: names inside a network are nobody else's business.
+      if (fault !== undefined) return callback(new ForbiddenAddressError(`${hostname} resolves to ${fault}`), [])
       const [first] = addresses
       if (lookupOptions.all || !first) return callback(null, addresses)
       return callback(null, first.address, first.family)

@@ -28,7 +28,7 @@ const WORDS: Record<string, string> = {
 
 /** The reason why a request failed, in plain words. */
 export function failureWords(error: unknown): string {
-  const cause = innermost(error)
+  const cause = innermostError(error)
   if (cause instanceof ForbiddenAddressError) return cause.message
   if (!(cause instanceof Error)) return String(cause)
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
@@ -43,8 +43,9 @@ function tlsReason(cause: Error) {
   return 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : cause.message.trim()
 }
 
-function innermost(error: unknown): unknown {
+/** The error at the bottom of what the HTTP client has wrapped. */
+export function innermostError(error: unknown): unknown {
   // All addresses of a name failed; the first error is representative.
-  if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0])
-  return error instanceof Error && error.cause instanceof Error ? innermost(error.cause) : error
+  if (error instanceof AggregateError && error.errors.length > 0) return innermostError(error.errors[0])
+  return error instanceof Error && error.cause instanceof Error ? innermostError(error.cause) : error
 }

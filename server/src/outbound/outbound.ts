@@ -1,10 +1,11 @@
+import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
-import type { AddressRule } from './addresses.ts'
-import { guardedConnector, type Resolve } from './connect.ts'
-import { failureWords } from './failure.ts'
-import { urlProblem } from './url.ts'
+import { type AddressRule, addressProblem } from './addresses.ts'
+import { ForbiddenAddressError, guardedConnector, type Resolve } from './connect.ts'
+import { failureWords, innermostError } from './failure.ts'
+import { urlHostname, urlProblem } from './url.ts'
 
 export type OutboundRequest = {
   url: string
@@ -17,8 +18,11 @@ export type OutboundRequest = {
   signal?: AbortSignal | undefined
 }
 
-/** The result of a request: an answer, or the reason in plain words why none came. */
-export type Exchange = { startedAt: number; durationMs: number } & (
+/**
+ * The result of a request: an answer, or the reason in plain words why none came. `isPrivate` says whether this process
+ * has sent it to a private address or to this machine.
+ */
+export type Exchange = { startedAt: number; durationMs: number; isPrivate: boolean } & (
   | { answer: OutboundAnswer; error?: undefined }
   | { answer?: undefined; error: string }
 )
@@ -65,8 +69,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
     dispose: (dispatcher) => void dispatcher.close(),
   })
 
-  function dispatcherFor(ca: string | undefined): Dispatcher {
-    const key = ca ?? ''
+  /** Private addresses have connections of their own, so that it is certain of each answer where it comes from. */
+  function dispatcherFor(ca: string | undefined, rule: AddressRule): Dispatcher {
+    const key = `${rule.allowPrivate} ${ca ?? ''}`
     const known = dispatchers.get(key)
     if (known) return known
     const trusted = ca === undefined ? {} : { ca: [...rootCertificates, ca] }
@@ -74,7 +79,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       httpProxy: options.httpProxy ?? '',
       httpsProxy: options.httpsProxy ?? '',
       noProxy: options.noProxy ?? '',
-      connect: guardedConnector(options, {
+      connect: guardedConnector(rule, {
         ...trusted,
         timeoutMs: CONNECT_TIMEOUT_MS,
         resolve: options.resolve,
@@ -95,35 +100,51 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const started = performance.now()
       const since = () => Math.round(performance.now() - started)
       const problem = urlProblem(url, options)
-      if (problem !== undefined) return { startedAt, durationMs: 0, error: problem }
+      if (problem !== undefined) return { startedAt, durationMs: 0, isPrivate: false, error: problem }
 
       const timeout = AbortSignal.timeout(timeoutMs)
       const { origin, pathname, search } = new URL(url)
-      try {
-        const response = await dispatcherFor(ca).request({
-          origin,
-          path: `${pathname}${search}`,
-          method: 'POST',
-          headers,
-          body,
-          signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
-        })
-        const durationMs = since()
-        const content = await readStart(response.body)
-        const answer = { status: response.statusCode, headers: answerHeaders(response.headers), ...content }
-        return { startedAt, durationMs, answer }
-      } catch (error) {
-        const durationMs = since()
-        if (signal?.aborted) return { startedAt, durationMs, error: 'the server was stopped before an answer came' }
-        if (timeout.aborted) return { startedAt, durationMs, error: `no answer within ${timeoutMs / 1000} s` }
-        return { startedAt, durationMs, error: failureWords(error) }
+      async function send(isPrivate: boolean): Promise<Exchange> {
+        const facts = { startedAt, isPrivate }
+        try {
+          const response = await dispatcherFor(ca, { allowPrivate: isPrivate }).request({
+            origin,
+            path: `${pathname}${search}`,
+            method: 'POST',
+            headers,
+            body,
+            signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
+          })
+          const durationMs = since()
+          const content = await readStart(response.body)
+          const answer = { status: response.statusCode, headers: answerHeaders(response.headers), ...content }
+          return { ...facts, durationMs, answer }
+        } catch (error) {
+          if (isForbidden(error) && options.allowPrivate && !isPrivate) return send(true)
+          const durationMs = since()
+          if (signal?.aborted) return { ...facts, durationMs, error: 'the server was stopped before an answer came' }
+          if (timeout.aborted) return { ...facts, durationMs, error: `no answer within ${timeoutMs / 1000} s` }
+          return { ...facts, durationMs, error: failureWords(error) }
+        }
       }
+      // A proxy would send it to a private address in the URL as well.
+      return send(isPrivateLiteral(url))
     },
 
     async [Symbol.asyncDispose]() {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()))
     },
   }
+}
+
+function isForbidden(error: unknown) {
+  return innermostError(error) instanceof ForbiddenAddressError
+}
+
+/** Whether the URL names a private address by its number. */
+function isPrivateLiteral(url: string) {
+  const host = urlHostname(new URL(url))
+  return isIP(host) !== 0 && addressProblem(host, { allowPrivate: false }) !== undefined
 }
 
 /** Reads the beginning of a body, and closes the connection if more follows. */

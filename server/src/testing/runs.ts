@@ -14,8 +14,12 @@ export type RunSetting = {
 }
 
 /** Creates a user, an organization, and a workspace with a configuration, ready for runs. */
-export async function createRunSetting(app: TestApp, attributes: Record<string, unknown> = {}): Promise<RunSetting> {
-  const user = await createUser(app)
+export async function createRunSetting(
+  app: TestApp,
+  attributes: Record<string, unknown> = {},
+  { isSiteAdmin = false } = {},
+): Promise<RunSetting> {
+  const user = await createUser(app, { isSiteAdmin })
   const organization = await createOrganization(app, user)
   return addWorkspace(app, { user, organization: organization.name, attributes })
 }

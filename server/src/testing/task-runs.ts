@@ -6,11 +6,14 @@ import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
 import { type TestReceiver, startReceiver } from './receiver.ts'
 import { createRun, createRunSetting, readRun, type RunSetting } from './runs.ts'
 
-/** A workspace that is ready for runs, with an agent, a receiver, and the loop that delivers requests. */
+/**
+ * A workspace that is ready for runs, with an agent, a receiver, and the loop that delivers requests. The user runs the
+ * site, and so is shown what comes back from the receiver, which is on loopback.
+ */
 export type TaskSetting = RunSetting & { agent: FakeAgent; receiver: TestReceiver }
 
 export async function createTaskSetting(app: TestApp, attributes: Record<string, unknown> = {}): Promise<TaskSetting> {
-  const setting = await createRunSetting(app, attributes)
+  const setting = await createRunSetting(app, attributes, { isSiteAdmin: true })
   return { ...setting, agent: await createFakeAgent(app), receiver: await startReceiver() }
 }
 

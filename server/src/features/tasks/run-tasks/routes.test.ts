@@ -6,8 +6,9 @@ import { attachTask, createTask, postTask } from '../../../testing/task-runs.ts'
 
 const app = await createTestApp()
 
+/** The receiver is on loopback: only who runs the site is shown what comes back from it. */
 async function setUp() {
-  const user = await createUser(app)
+  const user = await createUser(app, { isSiteAdmin: true })
   const { name, id } = await createOrganization(app, user)
   const receiver = await startReceiver()
   const workspace = await createWorkspace(app, { organization: name, actor: user.actor })
@@ -246,6 +247,34 @@ describe('the test of a task', () => {
     expect(attributes.request.body).toBe(setting.receiver.tests[1]?.body)
     expect(attributes['expected-signature']).toBe(hmac(attributes.request.body, 'key'))
     expect(response.text).not.toContain('"key"')
+  })
+})
+
+describe('what comes back from a private address', () => {
+  test('is told to nobody but site administrators: not by a test, not by a refusal', async () => {
+    const setting = await setUp()
+    const owner = await createUser(app)
+    const organization = (await createOrganization(app, owner)).name
+    const id = await createTask(app, { ...setting, user: owner, organization })
+    setting.receiver.onTest = (_, response) => response.writeHead(503, { 'x-why': 'tired' }).end('later')
+
+    const tested = await app.request({ method: 'POST', url: `/api/v2/tasks/${id}/actions/test`, token: owner.token })
+    const refused = [setting.receiver.url, 'http://127.0.0.1:9/'].map(async (url) =>
+      postTask(app, { user: owner, organization }, { url }),
+    )
+
+    const withheld = 'what comes back from a private address is shown to site administrators only'
+    expect(tested.json().data.attributes).toMatchObject({
+      passed: false,
+      summary: withheld,
+      'duration-ms': null,
+      response: null,
+      error: withheld,
+    })
+    for (const { status, text } of await Promise.all(refused)) {
+      expect(status).toBe(422)
+      expect(text).toContain(`must be answered with 200: ${withheld}`)
+    }
   })
 })
 

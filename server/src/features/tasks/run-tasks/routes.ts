@@ -47,8 +47,8 @@ export const taskRoutes: Routes = (http) => {
   })
   // Our own: what a receiver gets and answers, for those who build one.
   http.post('/tasks/:taskId/actions/test', test, async (req) => {
-    const { task, verification } = await testTask(req.ctx, req.params.taskId)
-    return ok(taskTestResource(task, verification))
+    const { task, verification, isHidden } = await testTask(req.ctx, req.params.taskId)
+    return ok(taskTestResource(task, verification, isHidden))
   })
 }
 

@@ -1,10 +1,12 @@
 import type { TaskTestResource } from '@groundstate/contract/run-tasks'
 import { describeExchange, type Verification } from './receiver.ts'
+import { WITHHELD } from './withheld.ts'
 
 /** What a test of a task's receiver has shown: our own resource, for those who build a receiver. */
 export function taskTestResource(
   task: { id: string },
   { request, signature, exchange }: Verification,
+  isHidden: boolean,
 ): TaskTestResource {
   const { answer } = exchange
   return {
@@ -12,19 +14,20 @@ export function taskTestResource(
     type: 'task-tests',
     attributes: {
       passed: answer?.status === 200,
-      summary: describeExchange(exchange),
-      'duration-ms': exchange.durationMs,
+      summary: isHidden ? WITHHELD : describeExchange(exchange),
+      'duration-ms': isHidden ? null : exchange.durationMs,
       request: { method: 'POST', url: request.url, headers: request.headers, body: request.body },
       'expected-signature': signature,
-      response: answer
-        ? {
-            status: answer.status,
-            headers: answer.headers,
-            body: answer.body.toString('utf8'),
-            'is-truncated': answer.truncated,
-          }
-        : null,
-      error: exchange.error ?? null,
+      response:
+        answer && !isHidden
+          ? {
+              status: answer.status,
+              headers: answer.headers,
+              body: answer.body.toString('utf8'),
+              'is-truncated': answer.truncated,
+            }
+          : null,
+      error: isHidden ? WITHHELD : (exchange.error ?? null),
     },
     relationships: { task: { data: { id: task.id, type: 'tasks' } } },
   }

@@ -13,11 +13,14 @@ import { localCertificate } from '../../../tls/authority.ts'
 
 /** What a receiver is asked before it becomes a task's, and which ones may be asked at all. */
 
-const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
+const app = await createTestApp({
+  GROUNDSTATE_BASE_URL: 'https://groundstate.example',
+  GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true',
+})
 const closed = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'false' })
 
 async function setUp(app: TestApp) {
-  const user = await createUser(app)
+  const user = await createUser(app, { isSiteAdmin: true })
   const { name } = await createOrganization(app, user)
   return { user, organization: name, receiver: await startReceiver() }
 }
@@ -68,6 +71,20 @@ describe('a receiver on a private address', () => {
     const setting = await setUp(app)
 
     expect((await postTask(app, setting, { url: setting.receiver.url })).status).toBe(201)
+  })
+
+  test.each([
+    ['another machine knows the server by its name', { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }, 422],
+    ['another machine reaches the server', { GROUNDSTATE_HOST: '0.0.0.0' }, 422],
+    ['only this machine does', { GROUNDSTATE_BASE_URL: 'http://localhost:7777' }, 201],
+  ])('when nothing is said and %s, is answered with that', async (_, settings, status) => {
+    const other = await createTestApp(settings)
+    const setting = await setUp(other)
+
+    const response = await postTask(other, setting, { url: setting.receiver.url })
+
+    expect(response.status).toBe(status)
+    expect(setting.receiver.tests).toHaveLength(status === 201 ? 1 : 0)
   })
 
   test.each(['127.0.0.1', 'localhost'])('is refused as %s where such addresses are closed, unasked', async (host) => {

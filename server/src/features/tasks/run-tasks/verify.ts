@@ -6,6 +6,7 @@ import { requireTask, type Task } from './access.ts'
 import { AGENT_POOL, URL_POINTER } from './pointers.ts'
 import { describeExchange, type Receiver, taskReceiver, type Verification } from './receiver.ts'
 import { taskHeaders, taskSignature, verificationRequest } from './request.ts'
+import { isWithheld, WITHHELD } from './withheld.ts'
 
 /** A receiver answers the verification request without any work, in ms. */
 const TIMEOUT_MS = 15_000
@@ -15,10 +16,14 @@ const CLAIM_MS = 5_000
 /** What a refusal is blamed on. */
 export type Suspect = 'url' | 'hmac-key' | 'ca-certificate' | 'agent-pool'
 
+/** What a test of the task has shown; `isHidden` when the actor may not see what came back. */
+export type TaskTest = { task: Task; verification: Verification; isHidden: boolean }
+
 /** Sends a verification request to the receiver of a task, whatever the answer, and returns the whole exchange. */
-export async function testTask(ctx: Ctx, id: string): Promise<{ task: Task; verification: Verification }> {
+export async function testTask(ctx: Ctx, id: string): Promise<TaskTest> {
   const task = await requireTask(ctx, id, 'run-tasks:manage')
-  return { task, verification: await verifyReceiver(ctx, task.organization_name, taskReceiver(ctx, task)) }
+  const verification = await verifyReceiver(ctx, task.organization_name, taskReceiver(ctx, task))
+  return { task, verification, isHidden: isWithheld(ctx, verification.exchange) }
 }
 
 /** Throws `invalid` with the answer, unless the receiver answered 200; `suspect` is the attribute that is new. */
@@ -38,8 +43,9 @@ export async function checkReceiver(
   }
   const { exchange } = await verifyReceiver(ctx, organizationName, receiver)
   if (exchange.answer?.status === 200) return
+  const what = isWithheld(ctx, exchange) ? WITHHELD : describeExchange(exchange)
   throw invalid(
-    `the verification request to ${receiver.url} must be answered with 200: ${describeExchange(exchange)}`,
+    `the verification request to ${receiver.url} must be answered with 200: ${what}`,
     suspect === 'agent-pool' ? AGENT_POOL : `/data/attributes/${suspect}`,
   )
 }

@@ -12,7 +12,7 @@ import { createPoolAgent, createPoolRun, createPoolSetting, takeTask } from './t
 const app = await createTestApp()
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
 const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
-const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }
+const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example', GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' }
 
 async function setUp() {
   const setting = await createPoolSetting(app)

@@ -127,7 +127,7 @@ async function outcome(ctx: Ctx, { id, way, progress, since, timeoutMs }: Look):
 }
 
 function failure(since: Look['since'], error: string) {
-  return { startedAt: since.at, durationMs: Math.round(performance.now() - since.started), error }
+  return { startedAt: since.at, durationMs: Math.round(performance.now() - since.started), isPrivate: false, error }
 }
 
 function seconds(ms: number) {

@@ -36,7 +36,10 @@ export function sealAnswer({ secrets }: Pick<App, 'secrets'>, id: string, answer
   return secrets.seal(JSON.stringify(answer), `${id}/answer`)
 }
 
-/** What came back, as if the server had sent the request itself; `startedAt` in ms since the epoch. */
+/**
+ * What came back, as if the server had sent the request itself. The addresses of the agent's network are not this
+ * server's. `startedAt` is in ms since the epoch.
+ */
 export function openAnswer(
   { secrets }: Pick<App, 'secrets'>,
   { id, answer }: { id: string; answer: Buffer },
@@ -49,6 +52,7 @@ export function openAnswer(
     return {
       startedAt,
       durationMs,
+      isPrivate: false,
       error: failureWords(Object.assign(new Error(error), code !== undefined && { code })),
     }
   }
@@ -56,6 +60,7 @@ export function openAnswer(
   return {
     startedAt,
     durationMs,
+    isPrivate: false,
     answer: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated },
   }
 }

@@ -15,7 +15,10 @@ import {
 
 /** What the access token of a result opens, and who reads results. */
 
-const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
+const app = await createTestApp({
+  GROUNDSTATE_BASE_URL: 'https://groundstate.example',
+  GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true',
+})
 startDeliveries(app)
 
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })

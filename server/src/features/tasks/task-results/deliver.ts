@@ -55,6 +55,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
       response_truncated: exchange.answer?.truncated ?? false,
       error: deliveryError(exchange),
       agent_name: exchange.agentName ?? null,
+      is_private: exchange.isPrivate,
       next_attempt_at: next,
     },
   })

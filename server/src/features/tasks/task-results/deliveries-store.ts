@@ -101,11 +101,13 @@ export async function recordDelivery(
       returning id, delivery_due_at),
     done as (delete from task_requests where task_result_id in (select id from freed))
     insert into task_deliveries (id, task_result_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
-        response_status, response_headers, response_body, response_truncated, error, agent_name, next_attempt_at)
+        response_status, response_headers, response_body, response_truncated, error, agent_name, is_private, next_attempt_at)
     values (${row.id}, ${claim.id}, ${claim.attempt}, ${row.sent_at}, ${row.duration_ms}, ${row.url},
         ${JSON.stringify(row.request_headers)}::jsonb, ${row.request_body}, ${row.response_status},
         ${row.response_headers && JSON.stringify(row.response_headers)}::jsonb, ${row.response_body},
-        ${row.response_truncated}, ${row.error}, ${row.agent_name}, (select delivery_due_at from freed))`.execute(db)
+        ${row.response_truncated}, ${row.error}, ${row.agent_name}, ${row.is_private}, (select delivery_due_at from freed))`.execute(
+    db,
+  )
 }
 
 /**
@@ -162,7 +164,7 @@ export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
   return db
     .selectFrom('task_deliveries')
     .distinctOn('task_result_id')
-    .select(['task_result_id', 'attempt', 'response_status', 'error'])
+    .select(['task_result_id', 'attempt', 'response_status', 'error', 'is_private'])
     .where(sql<boolean>`task_result_id = any(${resultIds})`)
     .orderBy('task_result_id')
     .orderBy('attempt', 'desc')

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
 import { createRun } from '../../../testing/runs.ts'
 import {
   addTask,
@@ -10,8 +12,9 @@ import {
   runReaches,
   startDeliveries,
 } from '../../../testing/task-runs.ts'
+import { addMember } from '../../../testing/teams.ts'
 import { backoff } from './backoff.ts'
-import { loggedDeliveries, redeliver, requestedRun } from './testing/deliveries.ts'
+import { loggedDeliveries, readDeliveries, redeliver, requestedRun } from './testing/deliveries.ts'
 
 const app = await createTestApp()
 startDeliveries(app)
@@ -89,7 +92,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
 
     const { attributes } = await readResult(app, setting, id)
     expect(attributes.message).toMatch(
-      /^no callback came within 10 minutes, and the request was not delivered in \d attempts?: it was answered with 502$/,
+      /^no callback came within 10 minutes, and the request was not delivered in \d attempts?: what comes back from a private address is shown to site administrators only$/,
     )
   })
 })
@@ -126,6 +129,34 @@ describe('the delivery log', () => {
     })
     expect(JSON.stringify(row)).not.toContain(payload.access_token)
     expect(JSON.stringify(row)).not.toContain('top-secret')
+  })
+
+  test('keeps what a private address has answered from those who do not run the site', async () => {
+    const { setting, id } = await requestedRun(app, {}, ({ receiver }) => {
+      receiver.onRequest = (_, response) => response.writeHead(503, { 'x-why': 'tired' }).end('later')
+    })
+    await loggedDeliveries(app, setting, { id, count: 1 })
+    const reader = await createUser(app)
+    const { organization_id: organizationId } = await app.db
+      .selectFrom('workspaces')
+      .select('organization_id')
+      .where('id', '=', setting.workspaceId)
+      .executeTakeFirstOrThrow()
+    await addMember(app, organizationId, reader)
+    await createTeamWithAccess(app, {
+      organizationId,
+      members: [reader],
+      workspaces: { [setting.workspaceId]: 'read' },
+    })
+
+    const [row] = await readDeliveries(app, { user: reader }, id)
+
+    expect(row.attributes).toMatchObject({
+      request: { url: setting.receiver.url },
+      response: null,
+      'duration-ms': null,
+      error: 'what comes back from a private address is shown to site administrators only',
+    })
   })
 
   test('keeps 64 KB of an answer', async () => {

@@ -18,7 +18,7 @@ import { startReplicaProcess } from './testing/replica.ts'
 
 /** Servers in processes of their own that are killed while requests are on their way, as a loss of power does it. */
 
-const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }
+const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example', GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' }
 /** This process only makes runs and looks at them: it delivers nothing. */
 const app = await createTestApp()
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)

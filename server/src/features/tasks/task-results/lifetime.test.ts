@@ -14,7 +14,10 @@ import {
 
 /** What INTERFACE §2 says of the status of a result and of its deadline. */
 
-const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
+const app = await createTestApp({
+  GROUNDSTATE_BASE_URL: 'https://groundstate.example',
+  GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true',
+})
 startDeliveries(app)
 
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })

@@ -14,7 +14,10 @@ import {
 
 /** What INTERFACE §2 says of the request: its payload, when it is sent, its headers and signature. */
 
-const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
+const app = await createTestApp({
+  GROUNDSTATE_BASE_URL: 'https://groundstate.example',
+  GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true',
+})
 startDeliveries(app)
 
 describe('INTERFACE §2.3 the request payload', () => {

@@ -4,6 +4,7 @@ import type {
   TaskResultOutcomeResource,
   TaskResultResource,
 } from '@groundstate/contract/task-results'
+import { WITHHELD } from '../run-tasks/withheld.ts'
 import type { TaskDeliveryRow } from './deliveries-store.ts'
 import type { TaskOutcomeRow } from './outcomes-store.ts'
 import type { TaskResultRow } from './store.ts'
@@ -69,14 +70,14 @@ export function taskOutcomeResource(row: TaskOutcomeRow): TaskResultOutcomeResou
 }
 
 /** One attempt at a request, with what was sent and what came back: our own resource. */
-export function taskDeliveryResource(row: TaskDeliveryRow): TaskDeliveryResource {
+export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean }): TaskDeliveryResource {
   return {
     id: row.id,
     type: 'task-deliveries',
     attributes: {
       attempt: row.attempt,
       'sent-at': row.sent_at,
-      'duration-ms': row.duration_ms,
+      'duration-ms': row.isHidden ? null : row.duration_ms,
       request: {
         method: 'POST',
         url: row.url,
@@ -84,7 +85,7 @@ export function taskDeliveryResource(row: TaskDeliveryRow): TaskDeliveryResource
         body: row.request_body,
       },
       response:
-        row.response_status === null
+        row.response_status === null || row.isHidden
           ? null
           : {
               status: row.response_status,
@@ -92,7 +93,7 @@ export function taskDeliveryResource(row: TaskDeliveryRow): TaskDeliveryResource
               body: row.response_body?.toString('utf8') ?? '',
               'is-truncated': row.response_truncated,
             },
-      error: row.error,
+      error: row.isHidden ? WITHHELD : row.error,
       'agent-name': row.agent_name,
       'next-attempt-at': row.next_attempt_at,
     },
