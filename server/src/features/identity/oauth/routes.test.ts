@@ -162,7 +162,8 @@ describe('signing in by the page', () => {
 
   test('too many attempts are told with the time to wait', async () => {
     const user = await createUser(app, { password: PASSWORD })
-    for (let index = 0; index < ATTEMPT_LIMITS.account; index += 1) await countAttempt(app.as(), user.id)
+    const ctx = { ...app.as(), request: { id: 'test', address: '127.0.0.1', userAgent: undefined } }
+    for (let index = 0; index < ATTEMPT_LIMITS.pair; index += 1) await countAttempt(ctx, user.id)
 
     const response = await post({ username: user.username, password: PASSWORD })
 

@@ -23,7 +23,7 @@ async function fail(account: string, times: number, address = '127.0.0.1') {
 
 test('after too many wrong passwords the right one has to wait too, until the window has passed', async () => {
   const user = await createUser(app, { password: PASSWORD })
-  await fail(user.id, ATTEMPT_LIMITS.account)
+  await fail(user.id, ATTEMPT_LIMITS.pair)
 
   const refused = await signIn(user.username, PASSWORD)
   app.clock.advance(ATTEMPT_LIMITS.windowMs)
@@ -40,17 +40,47 @@ test('name and address are one account, and the right password starts afresh', a
   const user = await createUser(app, { password: PASSWORD })
   await signIn(user.username, 'wrong')
   await signIn(user.email, 'wrong')
-  await fail(user.id, ATTEMPT_LIMITS.account - 3)
+  await fail(user.id, ATTEMPT_LIMITS.pair - 3)
 
   expect((await signIn(user.email, PASSWORD)).status).toBe(201)
-  await fail(user.id, ATTEMPT_LIMITS.account)
+  await fail(user.id, ATTEMPT_LIMITS.pair)
   expect((await signIn(user.username, PASSWORD)).status).toBe(429)
 })
 
 test('a name that nobody has is limited alike', async () => {
-  await fail('nobody', ATTEMPT_LIMITS.account)
+  await fail('nobody', ATTEMPT_LIMITS.pair)
 
   expect((await signIn('NoBody', 'wrong')).status).toBe(429)
+})
+
+test('nobody is locked out by wrong passwords from another address, and many addresses together are held up', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await fail(user.id, ATTEMPT_LIMITS.pair, '203.0.113.1')
+
+  await expect(fail(user.id, 1, '203.0.113.1')).rejects.toMatchObject({ kind: 'too-many-requests' })
+  expect((await signIn(user.username, PASSWORD)).status).toBe(201)
+  for (let index = 2; index <= ATTEMPT_LIMITS.account / ATTEMPT_LIMITS.pair; index += 1)
+    await fail(user.id, ATTEMPT_LIMITS.pair, `203.0.113.${index}`)
+  await expect(fail(user.id, 1, '198.51.100.1')).rejects.toMatchObject({ kind: 'too-many-requests' })
+})
+
+test('what is refused for one account does not use up the attempts of others at the address', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await fail('someone', ATTEMPT_LIMITS.pair)
+
+  const more = Array.from({ length: ATTEMPT_LIMITS.address }, () => fail('someone', 1))
+  await Promise.allSettled(more)
+
+  expect((await signIn(user.username, PASSWORD)).status).toBe(201)
+})
+
+test('an address that has tried enough adds no counter for a new name', async () => {
+  for (let index = 0; index < ATTEMPT_LIMITS.address; index += 1) await fail(`name-${index}`, 1)
+  const before = await app.db.selectFrom('sign_in_attempts').select('key').execute()
+
+  await expect(fail('another-name', 1)).rejects.toMatchObject({ kind: 'too-many-requests' })
+
+  expect(await app.db.selectFrom('sign_in_attempts').select('key').execute()).toHaveLength(before.length)
 })
 
 test('one address can not try many accounts, and others are not held up by it', async () => {
@@ -70,9 +100,30 @@ test('the addresses of one IPv6 network count as one', async () => {
 })
 
 test('attempts side by side do not slip under the limit', async () => {
-  const results = await Promise.allSettled(Array.from({ length: ATTEMPT_LIMITS.account + 5 }, () => fail('someone', 1)))
+  const results = await Promise.allSettled(Array.from({ length: ATTEMPT_LIMITS.pair + 5 }, () => fail('someone', 1)))
 
-  expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(ATTEMPT_LIMITS.account)
+  expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(ATTEMPT_LIMITS.pair)
+})
+
+test('behind a proxy the client counts, and what a client claims without one does not', async () => {
+  const proxied = await createTestApp({ GROUNDSTATE_TRUST_PROXY: 'loopback' })
+  const attempt = async (on: TestApp, username: string, address: string) =>
+    (
+      await on.request({
+        method: 'POST',
+        url: '/api/v2/sessions',
+        headers: { 'x-forwarded-for': address },
+        body: { username, password: 'wrong' },
+      })
+    ).status
+  const last = async (on: TestApp, addresses: readonly string[]) => {
+    const { username } = await createUser(on, { password: PASSWORD })
+    for (let index = 0; index < ATTEMPT_LIMITS.pair; index += 1) await attempt(on, username, '203.0.113.1')
+    return Promise.all(addresses.map(async (address) => attempt(on, username, address)))
+  }
+
+  expect(await last(proxied, ['203.0.113.1', '203.0.113.2'])).toEqual([429, 401])
+  expect(await last(app, ['203.0.113.1', '203.0.113.2'])).toEqual([429, 429])
 })
 
 test('counters are swept once they say nothing any more', async () => {

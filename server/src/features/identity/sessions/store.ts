@@ -34,8 +34,22 @@ export async function deleteSessions(db: Db, userId: string, which: { id?: strin
   return Number(result.numDeletedRows)
 }
 
+/** What a counter says: how many attempts there were since the first one. */
+export type Attempts = { count: number; startedAt: Date }
+
+export async function findAttempts(db: Db, key: string): Promise<Attempts | undefined> {
+  return db
+    .selectFrom('sign_in_attempts')
+    .select(['count', 'started_at as startedAt'])
+    .where('key', '=', key)
+    .executeTakeFirst()
+}
+
 /** Adds one to a counter. The counter starts over when its window has passed. */
-export async function countAttempt(db: Db, { key, now, windowMs }: { key: string; now: Date; windowMs: number }) {
+export async function countAttempt(
+  db: Db,
+  { key, now, windowMs }: { key: string; now: Date; windowMs: number },
+): Promise<Attempts> {
   const passed = new Date(now.getTime() - windowMs)
   const row = await db
     .insertInto('sign_in_attempts')
