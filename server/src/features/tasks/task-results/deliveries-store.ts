@@ -16,6 +16,7 @@ export type ClaimedRequest = Claim & {
   enforcement_level: 'advisory' | 'mandatory'
   deadline_at: Date
   task_name: string
+  organization_id: string
   organization_name: string
   workspace_id: string
   workspace_name: string
@@ -36,25 +37,45 @@ export type ClaimedRequest = Claim & {
   agent_pool_name: string | null
 }
 
+type Claims = {
+  now: Date
+  leaseUntil: Date
+  limit: number
+  /** How many connections an organization may have, and how many this process has for each now. */
+  perOrganization: number
+  busy: ReadonlyMap<string, number>
+}
+
 /**
- * Leases requests that are due, so that each is sent by one process. When a process dies, its requests become due
- * again. One statement loads everything that sending them needs.
+ * Leases requests that are due, so that each is sent by one process. Organizations take turns, and one that has its
+ * share of connections waits. When a process dies, its requests become due again. One statement loads everything that
+ * sending them needs.
  */
-export async function claimDeliveries(
-  db: Db,
-  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
-) {
-  const { rows } = await sql<ClaimedRequest>`with due as (
-      select id from task_results
-       where delivery_due_at <= ${now} and deadline_at > ${now} and (lease_expires_at is null or lease_expires_at <= ${now})
-       order by delivery_due_at limit ${limit} for update skip locked),
+export async function claimDeliveries(db: Db, { now, leaseUntil, limit, perOrganization, busy }: Claims) {
+  const isDue = sql`r.delivery_due_at <= ${now} and r.deadline_at > ${now}
+    and (r.lease_expires_at is null or r.lease_expires_at <= ${now})`
+  const { rows } = await sql<ClaimedRequest>`with waiting as (
+      select r.id, r.delivery_due_at,
+             row_number() over (partition by w.organization_id, t.agent_pool_id is null order by r.delivery_due_at)
+               + case when t.agent_pool_id is null then coalesce(busy.count, 0) else 0 end as turn
+        from task_results r
+        join runs on runs.id = r.run_id
+        join workspaces w on w.id = runs.workspace_id
+        left join tasks t on t.id = r.task_id
+        left join unnest(${[...busy.keys()]}::text[], ${[...busy.values()]}::integer[]) as busy (organization_id, count)
+          on busy.organization_id = w.organization_id
+       where ${isDue}),
+    due as (
+      select r.id from task_results r join waiting on waiting.id = r.id
+       where waiting.turn <= ${perOrganization} and ${isDue}
+       order by waiting.turn, waiting.delivery_due_at limit ${limit} for update of r skip locked),
     claimed as (
       update task_results r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
         from due where r.id = due.id
       returning r.id, r.attempts, r.run_id, r.task_id, r.task_name, r.stage, r.access_token, r.enforcement_level,
                 r.deadline_at)
     select r.id, r.attempts as attempt, r.stage, r.access_token, r.enforcement_level, r.deadline_at, r.task_name,
-           o.name as organization_name, w.id as workspace_id, w.name as workspace_name, runs.id as run_id,
+           o.id as organization_id, o.name as organization_name, w.id as workspace_id, w.name as workspace_name, runs.id as run_id,
            runs.created_at as run_created_at, runs.message as run_message, runs.plan_only, runs.working_directory,
            u.username, plan.id as plan_id, cv.id as configuration_version_id, cv.status as configuration_status,
            t.id as task_id, t.url, t.hmac_key, t.ca_certificates, t.agent_pool_id, pool.name as agent_pool_name

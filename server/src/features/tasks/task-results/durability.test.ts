@@ -48,7 +48,13 @@ test('a request that no process was there to send goes out when one starts', asy
 test('the request of a process that died is sent by another when its lease has run out', async () => {
   const { setting, id } = await waitingRun()
   const now = app.clock.now()
-  await claimDeliveries(app.db, { now, leaseUntil: new Date(now.getTime() + 10_000), limit: 10 })
+  await claimDeliveries(app.db, {
+    now,
+    leaseUntil: new Date(now.getTime() + 10_000),
+    limit: 10,
+    perOrganization: 10,
+    busy: new Map(),
+  })
 
   await using _ = await startReplica(app, url)
   const other = await waitingRun()

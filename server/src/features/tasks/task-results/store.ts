@@ -251,13 +251,28 @@ export async function listOverdue(db: Db, now: Date, limit: number) {
     .execute()
 }
 
-/** When the next delivery or deadline is due; null when nothing waits. */
-export async function findNextDue(db: Db) {
-  const { rows } = await sql<{ next: Date | null }>`select least(
-      (select greatest(delivery_due_at, lease_expires_at) from task_results where delivery_due_at is not null
-        order by delivery_due_at limit 1),
-      (select deadline_at from task_results where status = 'running' order by deadline_at limit 1)) as next`.execute(db)
-  return rows[0]?.next ?? null
+/** When the next delivery after `now` is due; undefined when none is. */
+export async function findNextDelivery(db: Db, now: Date) {
+  const row = await db
+    .selectFrom('task_results')
+    .select('delivery_due_at')
+    .where('delivery_due_at', '>', now)
+    .orderBy('delivery_due_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.delivery_due_at ?? undefined
+}
+
+/** The earliest deadline of an open result; undefined when there is none. */
+export async function findNextDeadline(db: Db) {
+  const row = await db
+    .selectFrom('task_results')
+    .select('deadline_at')
+    .where('status', '=', sql.lit('running' as const))
+    .orderBy('deadline_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.deadline_at ?? undefined
 }
 
 /** A JSON object with one status and its time, as SQL. */
