@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { queryBenches } from './queries.ts'
 import { queueBenches } from './queue.ts'
 import { readBenches } from './reads.ts'
 import { runBenches } from './runs.ts'
@@ -16,6 +17,7 @@ const RESULTS = join(import.meta.dirname, 'results.json')
 const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   startup: async () => startupBenches(),
   reads: readBenches,
+  queries: queryBenches,
   runs: runBenches,
   queue: queueBenches,
   states: stateBenches,

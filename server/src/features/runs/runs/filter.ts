@@ -64,11 +64,12 @@ function readOneOf<Value extends string>(
   parameter: string,
   known: readonly Value[],
 ): Value[] | undefined {
-  return readValues(query, parameter)?.map((text) => {
-    const value = known.find((value) => value === text)
-    if (value !== undefined) return value
-    throw invalidParameter(`${parameter} has ${JSON.stringify(text)}, it must be among ${known.join(', ')}`, parameter)
-  })
+  const given = readValues(query, parameter)
+  const other = given?.find((text) => !known.some((value) => value === text))
+  if (other !== undefined)
+    throw invalidParameter(`${parameter} has ${JSON.stringify(other)}, it must be among ${known.join(', ')}`, parameter)
+  // Each once and in one order, however they are given: they become part of a statement that the database keeps.
+  return given && known.filter((value) => given.includes(value))
 }
 
 function readTimeframe(timeframe: string, now: Date) {

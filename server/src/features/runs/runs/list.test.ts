@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
+import { sql } from 'kysely'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
@@ -105,4 +106,19 @@ test('a list brings the includes of all its rows, and a long one takes as many s
   expect([short.types['plans']?.length, long.types['plans']?.length]).toEqual([2, 6])
   expect([long.types['applies']?.length, long.types['workspaces']?.length]).toEqual([6, 2])
   expect(long.statements).toBe(short.statements)
+})
+
+test('operations make one statement, however often and in whatever order they are named', async () => {
+  const setting = await createRunSetting(app)
+  const ask = async (operations: string) =>
+    list(setting.user, `/workspaces/${setting.workspaceId}/runs?filter[operation]=${operations}`)
+
+  for (const operations of ['save_plan,plan_only', 'plan_only,save_plan', 'save_plan,plan_only,save_plan']) {
+    await ask(operations)
+    await ask(operations)
+  }
+
+  const { rows } = await sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(app.db)
+  const forms = rows.flatMap(({ statement }) => /\(r\.(?:plan_only|save_plan) or [\w. ]+\)/.exec(statement) ?? [])
+  expect([...new Set(forms)]).toEqual(['(r.plan_only or r.save_plan)'])
 })
