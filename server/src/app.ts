@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import type { Actor } from './auth/actor.ts'
-import { type Blobs, type BlobsConfig, createBlobs } from './blobs/blobs.ts'
+import { storeOf } from './blobs/blob-store.ts'
+import { type Blobs, createBlobs } from './blobs/blobs.ts'
 import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
@@ -12,7 +12,6 @@ import { createOutbound, type Outbound } from './outbound/outbound.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { createSecrets, type Secrets } from './secrets/secrets.ts'
 import { createSignals, type Signals } from './signals.ts'
-import { StartError } from './start-error.ts'
 import { createWorkers, type Workers } from './workers/workers.ts'
 
 /** The infrastructure that every process builds once at start. Features are imported, not injected. */
@@ -57,7 +56,7 @@ export async function createApp(
   const secret = await loadSecret(config.dataDir, config.secret)
   const db = stack.adopt(createDb(options.databaseUrl), (pool) => pool.destroy())
   const clock = stack.use(await createDatabaseClock(db, options.log))
-  const blobs = stack.use(await createBlobs({ secret, store: blobStore(config) }))
+  const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
   const signals = stack.use(await createSignals(options.databaseUrl))
   const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
@@ -87,16 +86,4 @@ export async function createApp(
     ...overrides,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   }
-}
-
-function blobStore(config: Config): BlobsConfig['store'] {
-  if (config.s3Bucket === undefined) return { kind: 'disk', root: join(config.dataDir, 'blobs') }
-  const { s3Endpoint: endpoint, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey } = config
-  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new StartError(
-      'GROUNDSTATE_S3_BUCKET is set: GROUNDSTATE_S3_ENDPOINT, GROUNDSTATE_S3_ACCESS_KEY_ID and GROUNDSTATE_S3_SECRET_ACCESS_KEY must be too',
-    )
-  }
-  const { s3Bucket: bucket, s3Region: region, s3Prefix: prefix } = config
-  return { kind: 's3', bucket, endpoint, region, prefix, accessKeyId, secretAccessKey }
 }

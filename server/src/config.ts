@@ -141,7 +141,7 @@ export const SETTINGS = {
   },
   ADMIN_TOKEN: {
     schema: z.string().min(16, 'it must have at least 16 characters').optional(),
-    doc: 'fixed API token of the first administrator; without it one is generated and printed once',
+    doc: 'fixed API token of the first administrator, which ends when another is set; without it one is generated and printed once',
     secret: true,
   },
   ADMIN_EMAIL: {

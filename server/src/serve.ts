@@ -11,10 +11,10 @@ import { startLeaseReaper } from './features/runs/agent-jobs/reap-leases.ts'
 import { ensureAdmin } from './features/site/admin/ensure-admin.ts'
 import { startTaskDeliveries } from './features/tasks/task-results/delivery-loop.ts'
 import { createServer } from './http/server.ts'
+import { requireSameInstallation } from './installation.ts'
 import { createLog } from './log.ts'
 import { readPointer } from './postgres/folders.ts'
 import { startPostgres } from './postgres/postgres.ts'
-import { requireSameSecret } from './secrets/mark.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
@@ -39,7 +39,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
   await migrate(databaseUrl, {
-    afterwards: (client) => requireSameSecret(client, config),
+    afterwards: (client) => requireSameInstallation(client, config),
     warn: (line) => log.warn(line),
   })
 

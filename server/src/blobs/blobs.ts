@@ -1,18 +1,18 @@
 import { pipeline, Readable } from 'node:stream'
 import { pipeline as finished } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
+import type { BlobStore } from './blob-store.ts'
 import { type BlobContent, type BlobInfo, takeHead, Tally } from './content.ts'
 import { openDiskDriver } from './disk.ts'
 import type { BlobDriver, StoredBlob } from './driver.ts'
 import { blobSecret, FrameReader, FrameWriter, isStreamed } from './frames.ts'
-import type { S3Config } from './s3-requests.ts'
 import { openS3Driver } from './s3.ts'
 import { sealBuffer, sealPieces, unsealBuffer, unsealPieces, ZSTD_OPTIONS } from './seal.ts'
 
 export type BlobsConfig = {
   /** 32 bytes. */
   secret: Buffer
-  store: { kind: 'disk'; root: string } | ({ kind: 's3' } & S3Config)
+  store: BlobStore
 }
 
 export type PutOptions = {

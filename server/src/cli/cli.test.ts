@@ -4,14 +4,23 @@ import { groundstate } from '../testing/command-line.ts'
 test('a command that does not exist is named as one', async () => {
   const { code, err } = await groundstate('bogus')
 
-  expect(code).toBe(1)
+  expect(code).toBe(2)
   expect(err).toContain(`unknown command 'bogus'`)
+  expect(err).toContain('--help')
 })
 
-test('the help says what happens without a command', async () => {
-  const { out } = await groundstate('--help')
+test('without a command there is the help, and no server', async () => {
+  const bare = await groundstate()
+  const help = await groundstate('--help')
 
-  expect(out).toMatch(/Without a command it runs\s+the server/)
+  expect(bare).toEqual({ code: 0, out: help.out, err: '' })
+})
+
+test('a setting without a command starts no server', async () => {
+  const { code, err } = await groundstate('--port', '0')
+
+  expect(code).toBe(2)
+  expect(err).toContain(`unknown option '--port'`)
 })
 
 test.each([
@@ -26,7 +35,7 @@ test.each([
   for (const command of [['cli-config'], ['exec', '--token', 'x']]) {
     const { code, out, err } = await groundstate(...command, option, value, ...(command[0] === 'exec' ? ['true'] : []))
 
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(out).toBe('')
     expect(err).toContain(option)
   }

@@ -10,16 +10,14 @@ type SettingFlags = Record<string, string | undefined>
  */
 export async function runCli(argv: readonly string[]): Promise<number> {
   const program = new Command('groundstate')
-    .description(
-      'Runs Terraform and OpenTofu in workspaces, keeps their state, and asks others for their verdict. Without a command it runs the server, as `serve` does.',
-    )
+    .description('Runs Terraform and OpenTofu in workspaces, keeps their state, and asks others for their verdict.')
     .version('1.0.0')
     .enablePositionalOptions()
     .exitOverride()
     .showHelpAfterError('(run with --help for what there is)')
   let exitCode = 0
 
-  withSettings(program.command('serve', { isDefault: true }))
+  withSettings(program.command('serve'))
     .summary('run the server')
     .description('Runs the server until SIGTERM. Every setting is a flag or a GROUNDSTATE_… variable; flags win.')
     .action(async (flags: SettingFlags) => {
@@ -69,6 +67,20 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       exitCode = await tokenCreateCommand(configOf(flags), flags)
     })
 
+  withSettings(
+    program.command('blobs').summary('manage the blobs: states, plans, logs and archives').command('adopt'),
+    BLOB_SETTINGS,
+  )
+    .summary('make the blobs of these settings those of the database')
+    .description(
+      'Records the folder or bucket of these settings as the one that belongs to the database, after blobs were moved or restored ' +
+        'on purpose. What the database names and is not there is lost. Stop all servers first.',
+    )
+    .action(async (flags: SettingFlags) => {
+      const { blobsAdoptCommand } = await import('./blobs.ts')
+      exitCode = await blobsAdoptCommand(configOf(flags))
+    })
+
   addStateCommands(program, { urlOption, tokenOption, onExit: (code) => (exitCode = code) })
 
   program
@@ -93,11 +105,12 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     })
 
   try {
-    requireCommand(program, argv[2])
+    // To the standard output, as an answer: without a command, commander treats the help as an error.
+    if (argv.length < 3) program.help()
     await program.parseAsync([...argv])
     return exitCode
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR
     if (error instanceof StartError) {
       process.stderr.write(`groundstate: ${error.message}\n`)
       return 1
@@ -106,13 +119,11 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Otherwise a misspelled command would become an argument of the default command. */
-function requireCommand(program: Command, name: string | undefined) {
-  if (name === undefined || name.startsWith('-') || name === 'help') return
-  if (!program.commands.some((command) => command.name() === name)) program.error(`error: unknown command '${name}'`)
-}
+/** The exit code for a command or an option that cannot be. */
+const USAGE_ERROR = 2
 
 const DATABASE_SETTINGS = ['DATA_DIR', 'DATABASE_URL', 'SECRET', 'LOG_LEVEL']
+const BLOB_SETTINGS = [...DATABASE_SETTINGS, ...Object.keys(SETTINGS).filter((name) => name.startsWith('S3_'))]
 
 function withSettings(command: Command, names: readonly string[] = Object.keys(SETTINGS)) {
   for (const [name, setting] of Object.entries(SETTINGS)) {

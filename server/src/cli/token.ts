@@ -2,9 +2,8 @@ import type { Config } from '../config.ts'
 import { connectDatabase, databaseName } from '../db/connect.ts'
 import { createDb } from '../db/db.ts'
 import { createTokenOnCommandLine } from '../features/identity/tokens/create-on-command-line.ts'
-import { findPostgres } from '../postgres/find.ts'
-import { hasDatabase } from '../postgres/folders.ts'
 import { StartError } from '../start-error.ts'
+import { openDatabase } from './database.ts'
 
 /**
  * Creates an API token directly in the database: access for someone who can read the data folder and has no token.
@@ -15,12 +14,8 @@ export async function tokenCreateCommand(
   options: { user: string; description: string; expires?: string | undefined },
 ): Promise<number> {
   const lifetime = options.expires === undefined ? undefined : durationMs(options.expires)
-  if (config.databaseUrl === undefined && !(await hasDatabase(config.dataDir)))
-    throw new StartError(`there is no database in ${config.dataDir}`, {
-      advice: 'start the server there first, or name its data folder in GROUNDSTATE_DATA_DIR',
-    })
-  await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
-  const url = config.databaseUrl ?? postgres?.url ?? ''
+  await using database = await openDatabase(config)
+  const { url } = database
   await requireTables(url)
   const db = createDb(url, { max: 1 })
   try {

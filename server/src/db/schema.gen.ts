@@ -126,6 +126,8 @@ export type Schema = {
     workspace_id: string | null
   }
   installation: {
+    blob_store_id: string | null
+    blob_store_place: string | null
     only_row: Generated<boolean>
     secret_mark: string
   }
@@ -576,6 +578,7 @@ export type Schema = {
     created_by_user_id: string | null
     description: string | null
     expires_at: Timestamp | null
+    from_setting: Generated<boolean>
     hash: Buffer
     id: string
     is_legacy: Generated<boolean>

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { link, open, readFile, unlink } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createFileOnce } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
 import { StartError } from '../start-error.ts'
@@ -38,21 +39,6 @@ async function readSecret(path: string): Promise<Buffer | undefined> {
 
 async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
   await makeFolder(dataDir, 0o700)
-  const temporary = `${path}.${randomBytes(6).toString('hex')}`
-  const secret = randomBytes(SECRET_BYTES)
-  try {
-    await using file = await open(temporary, 'wx', 0o600)
-    await file.writeFile(`${secret.toString('hex')}\n`)
-    await file.sync()
-    // The link makes the complete file appear at once, and only one process can create it.
-    await link(temporary, path)
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-  } finally {
-    await unlink(temporary).catch(() => {})
-  }
-  // Sync even if another process created the file: nothing may be encrypted with a secret that a power cut could undo.
-  await using folder = await open(dataDir, 'r')
-  await folder.sync()
+  await createFileOnce(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`)
   return parseSecret(await readFile(path, 'utf8'), path)
 }

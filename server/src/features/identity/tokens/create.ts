@@ -1,6 +1,6 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
-import type { Ctx } from '../../../app.ts'
-import { audited } from '../../../audit/record.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { requireTokenOwner } from './access.ts'
 import { tokenAudit } from './audit.ts'
@@ -14,18 +14,29 @@ export async function createUserToken(ctx: Ctx, userId: string, input: CreateTok
   return issueToken(ctx, { kind: 'user', user_id: user.id, created_by_user_id: createdBy }, input)
 }
 
-/** Creates a token of a user with a text that was chosen elsewhere, unless it exists already. */
-export async function ensureUserToken(ctx: Ctx, userId: string, input: { text: string; description: string }) {
-  const hash = tokenHash(input.text)
+/**
+ * Makes `text`, the value of the setting that `description` names, a token of a user, and ends the tokens that the setting had
+ * before. A token with that text may exist already.
+ */
+export async function replaceSettingToken(
+  ctx: TransactionCtx,
+  userId: string,
+  { text, description }: { text: string; description: string },
+) {
+  const hash = tokenHash(text)
+  for (const former of await store.deleteFormerSettingTokens(ctx.db, { description, hash }))
+    await recordAudit(ctx, tokenAudit('destroy', former))
   if (await store.findTokenByHash(ctx.db, hash)) return
   const row: store.NewToken = {
     id: ctx.newId('at'),
     kind: 'user',
     hash,
     user_id: userId,
-    description: input.description,
+    description,
     created_by_user_id: userId,
     created_at: ctx.now(),
+    from_setting: true,
   }
-  await audited(ctx, tokenAudit('create', row), (ctx) => store.insertToken(ctx.db, row))
+  await store.insertToken(ctx.db, row)
+  await recordAudit(ctx, tokenAudit('create', row))
 }

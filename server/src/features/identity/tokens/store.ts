@@ -77,6 +77,17 @@ export async function deleteToken(db: Db, id: string) {
   return db.deleteFrom('tokens').where('id', '=', id).returningAll().executeTakeFirst()
 }
 
+/** Deletes the tokens that a setting had before, and returns them. */
+export async function deleteFormerSettingTokens(db: Db, setting: { description: string; hash: Buffer }) {
+  return db
+    .deleteFrom('tokens')
+    .where('from_setting', '=', sql.lit(true))
+    .where('description', '=', setting.description)
+    .where('hash', '!=', setting.hash)
+    .returningAll()
+    .execute()
+}
+
 export async function findToken(db: Db, id: string) {
   return db.selectFrom('tokens').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -4,7 +4,7 @@ import { SYSTEM, userActor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { randomText } from '../../../ids.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
-import { createUserToken, ensureUserToken } from '../../identity/tokens/create.ts'
+import { createUserToken, replaceSettingToken } from '../../identity/tokens/create.ts'
 import { userAudit } from '../../identity/users/audit.ts'
 import { createUser } from '../../identity/users/create.ts'
 import { findUserByLogin, type UserRow } from '../../identity/users/store.ts'
@@ -23,9 +23,9 @@ export type FirstAdmin = { created: boolean; username?: string; password?: strin
 /**
  * Ensures at start that the site has an administrator. Without one it creates an administrator with a generated
  * password and API token, and an organization, so that the first run needs no set-up. It returns both secrets. A token
- * in ADMIN_TOKEN replaces the generated one and is not returned; when it is set or changed later, it is added for the
- * first administrator, and so is the address in ADMIN_EMAIL when the administrator has none. Processes that start at the
- * same time take turns.
+ * in ADMIN_TOKEN replaces the generated one and is not returned; when it is set later, it is added for the first administrator,
+ * and when it is changed, the former one ends. The administrator gets the address in ADMIN_EMAIL when there is none.
+ * Processes that start at the same time take turns.
  */
 export async function ensureAdmin(app: App): Promise<FirstAdmin> {
   const password = randomText(20)
@@ -37,7 +37,7 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
     const { adminToken: fixed, adminEmail: email } = ctx.config
     const existing = await store.findFirstSiteAdmin(ctx.db)
     if (existing) {
-      if (fixed !== undefined) await ensureUserToken(ctx, existing.id, { text: fixed, description: 'ADMIN_TOKEN' })
+      if (fixed !== undefined) await replaceSettingToken(ctx, existing.id, { text: fixed, description: 'ADMIN_TOKEN' })
       await ensureEmail(ctx, existing)
       return { created: false }
     }
@@ -53,7 +53,7 @@ export async function ensureAdmin(app: App): Promise<FirstAdmin> {
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': true }))
     await createOrganization({ ...ctx, actor: userActor(user) }, { name: FIRST_ORGANIZATION, email })
     if (fixed !== undefined) {
-      await ensureUserToken(ctx, user.id, { text: fixed, description: 'ADMIN_TOKEN' })
+      await replaceSettingToken(ctx, user.id, { text: fixed, description: 'ADMIN_TOKEN' })
       return { created: true, username, password }
     }
     const { text } = await createUserToken(ctx, user.id, { description: 'first start' })

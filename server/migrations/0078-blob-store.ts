@@ -1,0 +1,16 @@
+/**
+ * Which blob store belongs to the database, so that a server with another one does not start on it; and which tokens
+ * come from the settings, so that they end when their setting changes.
+ */
+export const up = `
+alter table installation
+  add column blob_store_id text,
+  -- for people: where the store was at the last start
+  add column blob_store_place text;
+
+alter table tokens add column from_setting boolean not null default false;
+create index tokens_from_setting_idx on tokens (id) where from_setting;
+update tokens set from_setting = true
+ where kind = 'user' and description = 'ADMIN_TOKEN' and created_by_user_id = user_id
+   and user_id in (select id from users where is_site_admin);
+`

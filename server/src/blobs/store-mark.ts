@@ -1,0 +1,83 @@
+import type pg from 'pg'
+import type { Config } from '../config.ts'
+import { loadSecret } from '../secrets/secret-file.ts'
+import { createSecrets } from '../secrets/secrets.ts'
+import { StartError } from '../start-error.ts'
+import { type BlobStore, placeOf, storeOf } from './blob-store.ts'
+import { createStoreId, findStoreId, type StoreId } from './store-id.ts'
+
+/** The blob store that the database records. `place` is where it was at the last start, for people. */
+type RecordedStore = { id: string; place: string }
+
+const SHARE =
+  'give all servers one folder or one bucket (GROUNDSTATE_DATA_DIR, GROUNDSTATE_S3_…), see "Keep the blobs with their database" in docs/OPERATIONS.md'
+
+/**
+ * Checks that the server has the blob store that belongs to the database. Otherwise each of two servers would miss what the other
+ * has stored, and delete what its own database does not name. A database that records none takes the store of this server:
+ * `isNew` says that it has just been made, and so belongs to no store that others use. Throws a `StartError`. Call it where
+ * the row of the installation is there, under the migration lock.
+ */
+export async function requireSameStore(client: pg.Client, config: Config, { isNew }: { isNew: boolean }) {
+  const store = storeOf(config)
+  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const recorded = await findRecordedStore(client)
+  const found = await findStoreId(store, secrets)
+  checkStore(recorded, found, { store, isNew })
+  const { id } = found ?? (await createStoreId(store, secrets))
+  if (recorded?.id !== id || recorded.place !== placeOf(store)) await recordStore(client, { id, place: placeOf(store) })
+}
+
+/** Throws a `StartError` unless a server may use the store with the database; reads and changes nothing. */
+export function checkStore(
+  recorded: RecordedStore | undefined,
+  found: StoreId | undefined,
+  { store, isNew }: { store: BlobStore; isNew: boolean },
+) {
+  const here = placeOf(store)
+  if (recorded === undefined) {
+    if (found === undefined || (found.isOurs && !isNew)) return
+    throw new StartError(`${here} holds the blobs of another database (store ${found.id})`, {
+      advice: `give this server a folder or a bucket of its own, or the database of that store; ${ADOPT}`,
+    })
+  }
+  if (recorded.id === found?.id) return
+  const what = found === undefined ? 'none of them' : `those of another database (store ${found.id})`
+  throw new StartError(
+    `the blobs of the database are in ${recorded.place} (store ${recorded.id}), and ${here} holds ${what}`,
+    { advice: `${SHARE}; ${ADOPT}` },
+  )
+}
+
+const ADOPT = 'if the right blobs are here all the same, stop all servers and run `groundstate blobs adopt`'
+
+/**
+ * Records the store of this configuration as the one of the database, whatever either was before. Returns its id. Throws a
+ * `StartError` for a store of another secret, since nothing in it could be read.
+ */
+export async function adoptStore(client: pg.Client, config: Config): Promise<RecordedStore> {
+  const store = storeOf(config)
+  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const { id, isOurs } = (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets))
+  if (!isOurs) {
+    throw new StartError(`the blobs in ${placeOf(store)} were encrypted with another secret`, {
+      advice: 'set GROUNDSTATE_SECRET to the one that they were stored with',
+    })
+  }
+  const adopted = { id, place: placeOf(store) }
+  await recordStore(client, adopted)
+  return adopted
+}
+
+/** The store that the database records; undefined before the first start. */
+export async function findRecordedStore(client: pg.Client): Promise<RecordedStore | undefined> {
+  const { rows } = await client.query<{ id: string | null; place: string | null }>(
+    'select blob_store_id as id, blob_store_place as place from installation',
+  )
+  const [row] = rows
+  return row && row.id !== null ? { id: row.id, place: row.place ?? 'an unknown place' } : undefined
+}
+
+async function recordStore(client: pg.Client, { id, place }: RecordedStore) {
+  await client.query('update installation set blob_store_id = $1, blob_store_place = $2', [id, place])
+}

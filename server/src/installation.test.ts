@@ -1,0 +1,173 @@
+import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createS3Server } from './blobs/testing/s3-server.ts'
+import { readConfig } from './config.ts'
+import { connectDatabase } from './db/connect.ts'
+import { migrate } from './db/migrate.ts'
+import { adoptInstallation, requireSameInstallation } from './installation.ts'
+import { createTestDatabase, execute } from './testing/database.ts'
+
+const SECRET = '11'.repeat(32)
+
+async function newSite() {
+  const top = await mkdtemp(join(tmpdir(), 'groundstate-installation-'))
+  onTestFinished(() => rm(top, { recursive: true }))
+  return { top, database: await newDatabase() }
+}
+
+async function newDatabase() {
+  const database = await createTestDatabase()
+  onTestFinished(() => database[Symbol.asyncDispose]())
+  return database.url
+}
+
+type Where = { dataDir: string; [setting: string]: string }
+
+/** Starts a server as far as its check of the installation. */
+async function start(databaseUrl: string, { dataDir, ...settings }: Where) {
+  const config = configOf({ dataDir, ...settings })
+  await migrate(databaseUrl, { afterwards: (client) => requireSameInstallation(client, config) })
+}
+
+function configOf({ dataDir, ...settings }: Where) {
+  return readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: SECRET, ...settings })
+}
+
+async function adopt(databaseUrl: string, where: Where) {
+  const client = await connectDatabase(databaseUrl, 'test')
+  try {
+    await adoptInstallation(client, configOf(where))
+  } finally {
+    await client.end()
+  }
+}
+
+/** As the version before left its database. */
+async function forgetStore(databaseUrl: string) {
+  await execute(databaseUrl, 'update installation set blob_store_id = null, blob_store_place = null')
+}
+
+test('servers that share a folder of blobs share a database', async () => {
+  const { database, top } = await newSite()
+
+  await Promise.all([start(database, { dataDir: top }), start(database, { dataDir: top })])
+
+  await expect(start(database, { dataDir: top })).resolves.toBeUndefined()
+})
+
+test('a server with another folder is refused, which names both and what to do', async () => {
+  const { database, top } = await newSite()
+  await start(database, { dataDir: join(top, 'first') })
+
+  const second = start(database, { dataDir: join(top, 'second') })
+
+  await expect(second).rejects.toThrow(
+    new RegExp(
+      `blobs of the database are in the folder ${top}/first/blobs of .*, and the folder ${top}/second/blobs of .* holds none.*; ` +
+        'give all servers one folder or one bucket .*groundstate blobs adopt',
+    ),
+  )
+})
+
+test('a folder that was moved with its blobs is the same', async () => {
+  const { database, top } = await newSite()
+  await start(database, { dataDir: join(top, 'first') })
+  await rename(join(top, 'first'), join(top, 'moved'))
+
+  await start(database, { dataDir: join(top, 'moved') })
+
+  await expect(start(database, { dataDir: join(top, 'second') })).rejects.toThrow(`${top}/moved/blobs`)
+})
+
+test('blobs of another database are refused, by a new database too', async () => {
+  const { database, top } = await newSite()
+  const other = await newDatabase()
+  await start(database, { dataDir: join(top, 'first') })
+
+  const where = { dataDir: join(top, 'first') }
+
+  await expect(start(other, where)).rejects.toThrow(/first\/blobs of .* holds the blobs of another database/)
+  await expect(start(other, where)).rejects.toThrow('another database')
+  await start(other, { dataDir: join(top, 'second') })
+  await expect(start(other, where)).rejects.toThrow('holds those of another database')
+})
+
+test('a database of the version before takes the blobs that it finds, also those that had a newer one', async () => {
+  const { database, top } = await newSite()
+  await start(database, { dataDir: top })
+  await forgetStore(database)
+
+  await start(database, { dataDir: top })
+
+  await expect(start(database, { dataDir: join(top, 'other') })).rejects.toThrow('holds none')
+})
+
+test('a database of the version before refuses blobs of another secret', async () => {
+  const { database, top } = await newSite()
+  const other = await newDatabase()
+  await start(other, { dataDir: join(top, 'first'), GROUNDSTATE_SECRET: '22'.repeat(32) })
+  await start(database, { dataDir: join(top, 'second') })
+  await forgetStore(database)
+
+  await expect(start(database, { dataDir: join(top, 'first') })).rejects.toThrow('another database')
+})
+
+test('an adopted folder belongs to the database, and the former one no more', async () => {
+  const { database, top } = await newSite()
+  await start(database, { dataDir: join(top, 'first') })
+
+  await adopt(database, { dataDir: join(top, 'second') })
+
+  await start(database, { dataDir: join(top, 'second') })
+  await expect(start(database, { dataDir: join(top, 'first') })).rejects.toThrow('another database')
+})
+
+test('blobs of another secret are not adopted', async () => {
+  const { database, top } = await newSite()
+  const other = await newDatabase()
+  await start(other, { dataDir: join(top, 'first'), GROUNDSTATE_SECRET: '22'.repeat(32) })
+  await start(database, { dataDir: join(top, 'second') })
+
+  await expect(adopt(database, { dataDir: join(top, 'first') })).rejects.toThrow('encrypted with another secret')
+})
+
+test('a bucket is told from a folder, from another bucket and from another prefix', async () => {
+  const { database, top } = await newSite()
+  const s3 = await createS3Server()
+  onTestFinished(() => s3[Symbol.asyncDispose]())
+  const bucket = {
+    GROUNDSTATE_S3_BUCKET: s3.config.bucket,
+    GROUNDSTATE_S3_ENDPOINT: s3.config.endpoint,
+    GROUNDSTATE_S3_ACCESS_KEY_ID: s3.config.accessKeyId,
+    GROUNDSTATE_S3_SECRET_ACCESS_KEY: s3.config.secretAccessKey,
+    GROUNDSTATE_S3_PREFIX: 'a/',
+  }
+  const first = { dataDir: join(top, 'first'), ...bucket }
+  const second = { dataDir: join(top, 'second'), ...bucket }
+
+  await start(database, first)
+
+  await expect(start(database, second)).resolves.toBeUndefined()
+  await expect(start(database, { dataDir: join(top, 'first') })).rejects.toThrow(/prefix a\/ .*, and the folder/)
+  await expect(start(database, { ...first, GROUNDSTATE_S3_PREFIX: 'b/' })).rejects.toThrow('prefix b/ holds none')
+})
+
+test('a bucket that cannot be used is named', async () => {
+  const { database, top } = await newSite()
+  const s3 = await createS3Server()
+  onTestFinished(() => s3[Symbol.asyncDispose]())
+
+  const refused = start(database, {
+    dataDir: top,
+    GROUNDSTATE_S3_BUCKET: s3.config.bucket,
+    GROUNDSTATE_S3_ENDPOINT: s3.config.endpoint,
+    GROUNDSTATE_S3_ACCESS_KEY_ID: 'other',
+    GROUNDSTATE_S3_SECRET_ACCESS_KEY: 'wrong',
+  })
+
+  await expect(refused).rejects.toThrow(
+    /can't use the bucket blobs at http:.*with 403 AccessDenied; check the settings/,
+  )
+})

@@ -1,0 +1,36 @@
+import type pg from 'pg'
+import { adoptStore, requireSameStore } from './blobs/store-mark.ts'
+import type { Config } from './config.ts'
+import { findMark, requireSameSecret } from './secrets/mark.ts'
+
+/**
+ * Checks that this server has the secret and the blob store of the database; a new database gets those of this server. Throws a
+ * `StartError`, and leaves a new database new then. Call it under the migration lock.
+ */
+export async function requireSameInstallation(client: pg.Client, config: Config) {
+  await inTransaction(client, async () => {
+    const isNew = (await findMark(client)) === undefined
+    await requireSameSecret(client, config)
+    await requireSameStore(client, config, { isNew })
+  })
+}
+
+/** Records the blob store of this server as the one of the database; see `adoptStore`. */
+export async function adoptInstallation(client: pg.Client, config: Config) {
+  return inTransaction(client, async () => {
+    await requireSameSecret(client, config)
+    return adoptStore(client, config)
+  })
+}
+
+async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  await client.query('begin')
+  try {
+    const result = await work()
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
