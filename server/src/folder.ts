@@ -1,5 +1,5 @@
-import { mkdir, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
@@ -10,21 +10,44 @@ import { StartError } from './start-error.ts'
  */
 export async function makeFolder(path: string, mode = 0o777) {
   try {
-    const missing: string[] = []
-    for (let folder = resolve(path); !(await isFolder(folder)); folder = dirname(folder)) missing.unshift(folder)
-    for (const folder of missing) {
+    for (const folder of (await missingFolders(path)).missing) {
       await mkdir(folder, folder === resolve(path) ? mode : 0o777).catch(async (error: unknown) => {
         // Another process may have created it meanwhile.
         if (!(await isFolder(folder))) throw error
       })
     }
-  } catch (cause) {
-    if (cause instanceof StartError) throw cause
-    throw new StartError(`can't make the folder ${path}: ${reasonOf(cause)}`, {
-      cause,
-      advice: 'choose another folder, or one that you may write to',
-    })
+  } catch (error) {
+    throw folderError(path, error)
   }
+}
+
+/**
+ * Throws what `makeFolder` would throw, and makes nothing. Returns the last folder of the path that is there. Where it is not the
+ * last of all, a folder in it is made and removed at once: some file systems refuse that and tell nobody before.
+ */
+export async function checkFolder(path: string): Promise<string> {
+  try {
+    const { missing, present } = await missingFolders(path)
+    if (missing.length > 0) await rmdir(await mkdtemp(join(present, '.groundstate-doctor-')))
+    return present
+  } catch (error) {
+    throw folderError(path, error)
+  }
+}
+
+async function missingFolders(path: string) {
+  const missing: string[] = []
+  let present = resolve(path)
+  for (; !(await isFolder(present)); present = dirname(present)) missing.unshift(present)
+  return { missing, present }
+}
+
+function folderError(path: string, cause: unknown) {
+  if (cause instanceof StartError) return cause
+  return new StartError(`can't make the folder ${path}: ${reasonOf(cause)}`, {
+    cause,
+    advice: 'choose another folder, or one that you may write to',
+  })
 }
 
 async function isFolder(path: string) {

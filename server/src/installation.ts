@@ -2,6 +2,9 @@ import type pg from 'pg'
 import { adoptStore, requireSameStore } from './blobs/store-mark.ts'
 import type { Config } from './config.ts'
 import { findMark, requireSameSecret } from './secrets/mark.ts'
+import type { Secrets } from './secrets/secrets.ts'
+
+export const INSTALLATION_HEADER = 'x-groundstate-installation'
 
 /**
  * Checks that this server has the secret and the blob store of the database; a new database gets those of this server. Throws a
@@ -21,6 +24,11 @@ export async function adoptInstallation(client: pg.Client, config: Config) {
     await requireSameSecret(client, config)
     return adoptStore(client, config)
   })
+}
+
+/** Tells installations apart by their secrets, and gives nothing of these away. */
+export function installationHeader(secrets: Secrets) {
+  return { [INSTALLATION_HEADER]: secrets.sign('installation', 'ping') }
 }
 
 async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {

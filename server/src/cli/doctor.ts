@@ -1,23 +1,35 @@
 import { execFile } from 'node:child_process'
-import { access, constants, statfs } from 'node:fs/promises'
+import { randomBytes, X509Certificate } from 'node:crypto'
+import { access, constants, readFile, statfs } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { isolationProblem, sandboxProblem } from '@groundstate/agent/confinement'
+import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentFolder } from '../agent-folder.ts'
+import { placeOf, storeOf } from '../blobs/blob-store.ts'
+import { findStoreId } from '../blobs/store-id.ts'
+import { checkStore, findRecordedStore } from '../blobs/store-mark.ts'
 import type { Config } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
-import { makeFolder } from '../folder.ts'
-import { findPostgres } from '../postgres/find.ts'
+import { checkFolder } from '../folder.ts'
+import { INSTALLATION_HEADER, installationHeader } from '../installation.ts'
+import { findSystemAccount } from '../postgres/account.ts'
+import { findPackage } from '../postgres/binaries.ts'
+import { hasDatabase } from '../postgres/folders.ts'
 import { checkSecret, findMark } from '../secrets/mark.ts'
+import { findSecret } from '../secrets/secret-file.ts'
+import { SECRET_BYTES } from '../secrets/secret-form.ts'
+import { createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { loadTls } from '../tls/tls.ts'
+import { openDatabase } from './database.ts'
 
 type Verdict = { ok: boolean; found: string; advice?: string }
-type Check = { name: string; run: (config: Config) => Promise<Verdict> }
+type Check = { name: string; run: (config: Config, database: Database) => Promise<Verdict> }
 
 const MIN_FREE_BYTES = 1024 ** 3
 const MAX_CLOCK_SKEW_MS = 2000
@@ -29,15 +41,20 @@ const CHECKS: readonly Check[] = [
   { name: 'sandbox', run: checkSandbox },
   { name: 'data folder', run: checkDataFolder },
   { name: 'database', run: checkDatabase },
+  { name: 'blobs', run: checkBlobs },
   { name: 'port', run: checkPort },
   { name: 'TLS', run: checkTls },
 ]
 
-/** Prints a line for each requirement of the server, with advice where it is not met. Returns 1 if any is not met. */
+/**
+ * Prints a line for each requirement of the server, with advice where it is not met. Returns 1 if any is not met. It only looks:
+ * what a start would make is said, and not made. An embedded database that rests is started for the time of the look.
+ */
 export async function doctorCommand(config: Config): Promise<number> {
+  await using database = lookAtDatabase(config)
   let failed = 0
   for (const check of CHECKS) {
-    const verdict = await check.run(config).catch((error: unknown): Verdict => {
+    const verdict = await check.run(config, database).catch((error: unknown): Verdict => {
       if (!(error instanceof StartError))
         return {
           ok: false,
@@ -64,6 +81,7 @@ function checkNode(): Verdict {
 }
 
 async function checkEngine(config: Config): Promise<Verdict> {
+  if (config.agents === 0) return { ok: true, found: 'no run executes here' }
   const candidates =
     config.enginePath === undefined
       ? (process.env['PATH'] ?? '')
@@ -106,52 +124,88 @@ async function checkSandbox(config: Config): Promise<Verdict> {
   return problem === undefined ? { ok: true, found: 'bubblewrap works here' } : { ok: false, found: problem }
 }
 
-async function checkDataFolder(config: Config): Promise<Verdict> {
-  await makeFolder(config.dataDir, 0o700)
-  await access(config.dataDir, constants.W_OK).catch((cause: unknown) => {
+async function checkDataFolder({ dataDir }: Config): Promise<Verdict> {
+  const present = await checkFolder(dataDir)
+  const isThere = present === resolve(dataDir)
+  await access(present, constants.W_OK).catch((cause: unknown) => {
     const advice = 'run this as the user that the server runs as, or choose another GROUNDSTATE_DATA_DIR'
-    throw new StartError(`can't write to ${config.dataDir}`, { cause, advice })
+    throw new StartError(`can't write to ${present}`, { cause, advice })
   })
-  const { bavail, bsize } = await statfs(config.dataDir)
+  const { bavail, bsize } = await statfs(present)
   const free = bavail * bsize
-  const found = `${config.dataDir}, ${(free / 1024 ** 3).toFixed(1)} GiB free`
+  const found = `${dataDir}, ${isThere ? '' : 'not there yet: a start makes it, '}${(free / 1024 ** 3).toFixed(1)} GiB free`
   return free >= MIN_FREE_BYTES
     ? { ok: true, found }
     : { ok: false, found, advice: 'free some space: state and logs need at least 1 GiB' }
 }
 
-async function checkDatabase(config: Config): Promise<Verdict> {
-  await using postgres = config.databaseUrl === undefined ? await findPostgres(config.dataDir) : undefined
-  const client = await connectDatabase(config.databaseUrl ?? postgres?.url ?? '', 'groundstate-doctor')
-  try {
-    const before = Date.now()
-    const { rows } = await client.query<{ version: number; clock: Date }>(
-      `select current_setting('server_version_num')::int as version, clock_timestamp() as clock`,
-    )
-    const { version = 0, clock = new Date(0) } = rows[0] ?? {}
-    const skew = Math.round(Math.abs(clock.getTime() - (before + Date.now()) / 2))
-    const found = `PostgreSQL ${Math.floor(version / 10_000)}${config.databaseUrl === undefined ? ', embedded' : ''}, clock off by ${skew} ms`
-    if (version < 150_000) return { ok: false, found, advice: 'PostgreSQL 15 or later is needed' }
-    if (skew > MAX_CLOCK_SKEW_MS)
-      return { ok: false, found, advice: 'synchronise the clocks of this machine and the database, with NTP' }
-    const { rows: tables } = await client.query(
-      `select from pg_tables where tablename = 'schema_migrations' and schemaname = 'public'`,
-    )
-    if (tables.length === 0) return { ok: true, found: `${found}, not migrated yet` }
-    const { rows: done } = await client.query<{ name: string }>('select name from schema_migrations')
-    const newer = done.filter(({ name }) => !MIGRATIONS.some((migration) => migration.name === name))
-    if (newer.length > 0)
-      return {
-        ok: false,
-        found: `${found}, migrated by a newer Groundstate (${newer[0]?.name})`,
-        advice: 'start that version',
-      }
-    const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
-    if (mark !== undefined) await checkSecret(mark, config)
-    return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }
-  } finally {
-    await client.end()
+/** The database of the settings, opened when a check asks for it. */
+type Database = AsyncDisposable & {
+  /** Undefined where no start has made an embedded one yet. */
+  client: () => Promise<pg.Client | undefined>
+}
+
+function lookAtDatabase(config: Config): Database {
+  const stack = new AsyncDisposableStack()
+  let client: Promise<pg.Client | undefined> | undefined
+  const open = async () => {
+    if (config.databaseUrl === undefined && !(await hasDatabase(config.dataDir))) return undefined
+    const { url } = stack.use(await openDatabase(config))
+    return stack.adopt(await connectDatabase(url, 'groundstate-doctor'), (opened) => opened.end())
   }
+  return { client: async () => (client ??= open()), [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+/** The names of the migrations that the database has; undefined before the first start. */
+async function listMigrations(client: pg.Client): Promise<string[] | undefined> {
+  const { rows: tables } = await client.query(
+    `select from pg_tables where tablename = 'schema_migrations' and schemaname = 'public'`,
+  )
+  if (tables.length === 0) return undefined
+  const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
+  return rows.map(({ name }) => name)
+}
+
+async function checkDatabase(config: Config, database: Database): Promise<Verdict> {
+  const client = await database.client()
+  if (client === undefined) {
+    await findSystemAccount()
+    findPackage(`${process.platform}-${process.arch}`)
+    return { ok: true, found: 'none yet: a start makes an embedded PostgreSQL' }
+  }
+  const before = Date.now()
+  const { rows } = await client.query<{ version: number; clock: Date }>(
+    `select current_setting('server_version_num')::int as version, clock_timestamp() as clock`,
+  )
+  const { version = 0, clock = new Date(0) } = rows[0] ?? {}
+  const skew = Math.round(Math.abs(clock.getTime() - (before + Date.now()) / 2))
+  const found = `PostgreSQL ${Math.floor(version / 10_000)}${config.databaseUrl === undefined ? ', embedded' : ''}, clock off by ${skew} ms`
+  if (version < 150_000) return { ok: false, found, advice: 'PostgreSQL 15 or later is needed' }
+  if (skew > MAX_CLOCK_SKEW_MS)
+    return { ok: false, found, advice: 'synchronise the clocks of this machine and the database, with NTP' }
+  const done = await listMigrations(client)
+  if (done === undefined) return { ok: true, found: `${found}, not migrated yet` }
+  const newer = done.find((name) => !MIGRATIONS.some((migration) => migration.name === name))
+  if (newer !== undefined)
+    return { ok: false, found: `${found}, migrated by a newer Groundstate (${newer})`, advice: 'start that version' }
+  const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
+  if (mark !== undefined) await checkSecret(mark, config)
+  return { ok: true, found: `${found}, ${done.length} of ${MIGRATIONS.length} migrations` }
+}
+
+async function checkBlobs(config: Config, database: Database): Promise<Verdict> {
+  const store = storeOf(config)
+  const here = placeOf(store)
+  const client = await database.client().catch(() => 'unknown' as const)
+  if (client === 'unknown') return { ok: true, found: `${here}, not compared with the database` }
+  const secret = await findSecret(config.dataDir, config.secret)
+  // With any other secret a store is that of others.
+  const found = await findStoreId(store, createSecrets(secret ?? randomBytes(SECRET_BYTES)))
+  const done = client && (await listMigrations(client))
+  const isMigrated = client !== undefined && done?.length === MIGRATIONS.length
+  const isNew = done === undefined || (isMigrated && (await findMark(client)) === undefined)
+  checkStore(isMigrated ? await findRecordedStore(client) : undefined, found, { store, isNew })
+  return { ok: true, found: found === undefined ? `${here}, empty` : here }
 }
 
 async function checkPort(config: Config): Promise<Verdict> {
@@ -166,30 +220,40 @@ async function checkPort(config: Config): Promise<Verdict> {
     socket.once('connect', () => socket.destroy()).once('timeout', () => socket.destroy())
   })
   if (!taken) return { ok: true, found: `${address} is free` }
-  if (await isGroundstate(config)) return { ok: true, found: `${address}, where Groundstate is running` }
+  const installation = await installationAt(config)
+  const secret = await findSecret(config.dataDir, config.secret)
+  if (secret !== undefined && installation === installationHeader(createSecrets(secret))[INSTALLATION_HEADER])
+    return { ok: true, found: `${address}, where Groundstate is running` }
+  const other = installation === undefined ? 'another program' : 'the Groundstate of another data folder'
   return {
     ok: false,
-    found: `${address} is taken by another program`,
+    found: `${address} is taken by ${other}`,
     advice: 'stop it, or choose another GROUNDSTATE_PORT',
   }
 }
 
-/** Whether a Groundstate server answers at the port. Its certificate is not verified, since nothing secret is sent. */
-async function isGroundstate({ tls, host, port }: Config) {
-  return new Promise<boolean>((resolve) => {
+/**
+ * Which installation the Groundstate server at the port is of; undefined where none answers. Its certificate is not verified, since
+ * nothing secret is sent.
+ */
+async function installationAt({ tls, host, port }: Config) {
+  return new Promise<string | undefined>((resolve) => {
     const options = { host, port, path: '/api/v2/ping', rejectUnauthorized: false, timeout: 2000, agent: false }
     const ping = (tls === 'off' ? httpRequest(options) : httpsRequest(options))
       .once('response', (response) => {
-        resolve(response.headers['tfp-appname'] === 'Groundstate')
+        const isGroundstate = response.headers['tfp-appname'] === 'Groundstate'
+        resolve(isGroundstate ? String(response.headers[INSTALLATION_HEADER] ?? '') : undefined)
         response.destroy()
       })
-      .once('error', () => resolve(false))
+      .once('error', () => resolve(undefined))
       .once('timeout', () => ping.destroy(new Error('no answer')))
     ping.end()
   })
 }
 
 async function checkTls(config: Config): Promise<Verdict> {
+  // Loading those of the local authority would make them, or renew them.
+  if (config.tls === 'auto') return checkLocalAuthority(config)
   const tls = await loadTls(config)
   if (!tls) {
     const loopback = /^(127\.|::1$|localhost$)/.test(config.host)
@@ -198,9 +262,19 @@ async function checkTls(config: Config): Promise<Verdict> {
       ? { ok: true, found }
       : { ok: true, found, advice: 'beyond this machine, put a TLS proxy in front or set GROUNDSTATE_TLS' }
   }
-  const { X509Certificate } = await import('node:crypto')
-  const certificate = new X509Certificate(tls.cert)
-  const days = Math.floor((new Date(certificate.validTo).getTime() - Date.now()) / 86_400_000)
-  const found = `${certificate.subjectAltName ?? certificate.subject}, ${days} days left`
+  const { found, days } = describeCertificate(tls.cert)
   return days > 7 ? { ok: true, found } : { ok: false, found, advice: 'renew the certificate' }
+}
+
+async function checkLocalAuthority({ dataDir }: Config): Promise<Verdict> {
+  const folder = join(dataDir, 'tls')
+  const pem = await readFile(join(folder, 'server.pem'), 'utf8').catch(() => undefined)
+  if (pem === undefined) return { ok: true, found: `none yet: a start makes a local authority in ${folder}` }
+  return { ok: true, found: `${describeCertificate(pem).found}; a start renews it in time` }
+}
+
+function describeCertificate(pem: string) {
+  const certificate = new X509Certificate(pem)
+  const days = Math.floor((new Date(certificate.validTo).getTime() - Date.now()) / 86_400_000)
+  return { days, found: `${certificate.subjectAltName ?? certificate.subject}, ${days} days left` }
 }

@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { createTestApp } from '../testing/app.ts'
 import { groundstate } from '../testing/command-line.ts'
 import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../testing/database.ts'
 
@@ -157,4 +158,58 @@ test('doctor tries the sandbox out when runs are to have one', async () => {
   expect(out).toContain(
     '✗ sandbox      the sandbox needs the program bwrap, which is not on the PATH: install bubblewrap',
   )
+})
+
+test('serve refuses blobs that are not those of its database, until they are adopted', async () => {
+  await using database = await createTestDatabase()
+  const where = (name: string) => [
+    ...['--data-dir', join(folder, name), '--database-url', database.url, '--secret', '11'.repeat(32)],
+  ]
+  await groundstate('blobs', 'adopt', ...where('first'))
+
+  const serve = ['serve', '--port', '0', '--agents', '0', ...where('second')]
+  const { code, err } = await groundstate(...serve)
+  const doctor = await groundstate('doctor', '--port', '0', ...where('second'))
+  const adopted = await groundstate('blobs', 'adopt', ...where('second'))
+  const after = await groundstate('doctor', '--port', '0', ...where('second'))
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: the blobs of the database are in [^\n]*first\/blobs[^\n]*second\/blobs[^\n]+\n$/)
+  expect(doctor.out).toMatch(
+    /✗ blobs +the blobs of the database are in .*first\/blobs.*\n +→ .*groundstate blobs adopt/,
+  )
+  expect(adopted).toMatchObject({ code: 0, out: expect.stringContaining('second/blobs') })
+  expect(after.out).toMatch(/✓ blobs +the folder .*second\/blobs/)
+})
+
+test('doctor looks at an empty folder and makes nothing there, with what a start would make', async () => {
+  const where = join(folder, 'untouched')
+  await mkdir(where)
+
+  const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0', '--tls', 'auto')
+  const missing = await groundstate('doctor', '--data-dir', join(where, 'deep/inside'), '--port', '0')
+
+  expect(doctor.out).toContain('✓ database     none yet: a start makes an embedded PostgreSQL\n')
+  expect(doctor.out).toContain('✓ TLS          none yet: a start makes a local authority in ')
+  expect(doctor.out).toMatch(/✓ blobs +the folder .*untouched\/blobs of .*, empty/)
+  expect(missing.out).toMatch(/✓ data folder +.*deep\/inside, not there yet: a start makes it/)
+  expect(await readdir(where)).toEqual([])
+})
+
+test('doctor tells its own server at the port from that of another folder', async () => {
+  const app = await createTestApp()
+  const { hostname, port } = new URL(await app.listen())
+  const at = ['--host', hostname, '--port', port]
+  await using database = await createTestDatabase()
+  const other = ['--data-dir', join(folder, 'other'), '--database-url', database.url]
+  await groundstate('blobs', 'adopt', ...other)
+
+  const own = await groundstate('doctor', ...at, ...other, '--secret', '11'.repeat(32))
+  const stranger = await groundstate('doctor', ...at, ...other)
+
+  expect(own.out).toContain(`✓ port         ${hostname}:${port}, where Groundstate is running\n`)
+  expect(stranger.out).toContain(
+    `✗ port         ${hostname}:${port} is taken by the Groundstate of another data folder\n`,
+  )
+  expect(stranger.code).toBe(1)
 })

@@ -47,6 +47,8 @@ export type RouteOptions<
   maxBytes?: number
   /** Attributes with base64 strings. The handler gets the decoded bytes of long ones in `req.contents`. */
   base64Fields?: readonly string[]
+  /** It is asked again and again by machines: requests that succeed are logged for `debug` only. */
+  polled?: true
   /** The body is not parsed: the handler reads the stream `req.raw.body`. */
   upload?: true
   /** The prefix of the path, `/api/v2` by default. */
@@ -120,7 +122,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
   function register(method: Method, path: string, options: RouteOptions, handler: Handler<string, unknown, unknown>) {
     const url = `${options.prefix ?? API_PREFIX}${path}`
     routes.push({ method, url, options, feature })
-    const { authorise, base64Fields, upload, maxBytes = DEFAULT_MAX_BYTES } = options
+    const { authorise, base64Fields, polled, upload, maxBytes = DEFAULT_MAX_BYTES } = options
     const scope = upload ? scopes.streamed : scopes.parsed
     const admit = createAdmission(app, limiter, url, options)
     const offered = Object.keys(options.include ?? {})
@@ -128,7 +130,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       method,
       url,
       bodyLimit: maxBytes,
-      config: base64Fields ? { base64Fields } : {},
+      config: { ...(base64Fields && { base64Fields }), ...(polled && { polled }) },
       // Authenticate before the body is read, so that nothing is read from refused callers.
       onRequest: async (raw, reply) => {
         await admit(raw, reply)

@@ -2,6 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import { type Actor, ANONYMOUS } from '../auth/actor.ts'
 import type { Log } from '../log.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    polled?: true
+  }
+}
+
 const MAX_PATH = 300
 
 type RequestRecord = { startedAt: number; actor: Actor }
@@ -23,10 +29,14 @@ export function getActor(request: FastifyRequest): Actor {
   return requests.get(request)?.actor ?? ANONYMOUS
 }
 
-/** Logs one line at the end of a request; `bytes` is the size of the answer's body, if known. */
+/**
+ * Logs one line at the end of a request; `bytes` is the size of the answer's body, if known. What machines poll is for `debug`, so
+ * that a server on which nothing happens says nothing.
+ */
 export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes: unknown }) {
   const { startedAt, actor } = requests.get(request) ?? { startedAt: performance.now(), actor: ANONYMOUS }
-  log.info(
+  const isPoll = request.routeOptions.config.polled === true && end.status < 400
+  log[isPoll ? 'debug' : 'info'](
     {
       request: request.id,
       method: request.method,

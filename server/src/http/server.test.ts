@@ -253,6 +253,17 @@ describe('the request log', () => {
     ])
   })
 
+  test('is silent about what machines poll, unless it fails', async () => {
+    lines.length = 0
+
+    for (const url of ['/healthz', '/readyz', '/metrics']) await app.request({ url })
+    await app.request({ method: 'POST', url: '/api/agent/v1/jobs/job-none/heartbeat', body: {} })
+
+    expect(lines.map((line) => [line['path'], line['status']])).toEqual([
+      ['/api/agent/v1/jobs/job-none/heartbeat', expect.any(Number)],
+    ])
+  })
+
   test('holds no token, password, signature or value of a variable', async () => {
     lines.length = 0
     const secrets = ['hunter2-password', 'value-of-a-variable', 'a-query-value', user.token]

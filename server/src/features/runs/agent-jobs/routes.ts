@@ -23,6 +23,7 @@ export const agentJobRoutes: Routes = (http) => {
     {
       prefix: AGENT_API,
       summary: 'Claim a job',
+      polled: true,
       answers: { 200: agentJob, 204: null },
       body: claimBody,
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
@@ -41,6 +42,7 @@ export const agentJobRoutes: Routes = (http) => {
     {
       ...BY_JOB,
       summary: 'Renew the lease of a job and wait for a command',
+      polled: true,
       answers: { 200: heartbeatAnswer },
       body: heartbeatBody,
     },

@@ -6,6 +6,7 @@ import {
 } from '@groundstate/contract/discovery'
 import { json, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { installationHeader } from '../../../installation.ts'
 import { CLI_CLIENT } from '../../identity/oauth/request.ts'
 
 /** The paths of all services. The command lines accept only the content type `application/json` here. */
@@ -45,6 +46,6 @@ export const discoveryRoutes: Routes = (http) => {
 
   http.get('/ip-ranges', LIST_IP_RANGES, async () => json(IP_RANGES))
 
-  // Clients ignore status and body. They read the headers that every answer has.
-  http.get('/ping', PING, async () => noContent())
+  // Clients ignore status and body. They read the headers that every answer has. `groundstate doctor` reads whose server it is.
+  http.get('/ping', PING, async ({ ctx }) => ({ ...noContent(), headers: installationHeader(ctx.secrets) }))
 }

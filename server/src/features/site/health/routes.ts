@@ -10,7 +10,7 @@ import type { Routes } from '../../../http/http.ts'
 import { metricsText } from '../../../metrics.ts'
 import { pingDatabase } from './store.ts'
 
-const PUBLIC = { access: 'public', prefix: '' } as const
+const PUBLIC = { access: 'public', prefix: '', polled: true } as const
 const LIVENESS = { ...PUBLIC, summary: 'Check that the process runs', answers: { 200: livenessAnswer } }
 const READINESS = { ...PUBLIC, summary: 'Check that the database answers', answers: { 200: readinessAnswer } }
 const METRICS = { ...PUBLIC, summary: 'Show metrics for Prometheus', answers: { 200: binary('text/plain') } }

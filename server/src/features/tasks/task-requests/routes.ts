@@ -16,6 +16,7 @@ export const taskRequestRoutes: Routes = (http) => {
     {
       prefix: AGENT_API,
       summary: 'Claim a request of a run task',
+      polled: true,
       answers: { 200: taskRequest, 204: null },
       body: claimTaskBody,
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
