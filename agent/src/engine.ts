@@ -3,9 +3,9 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentJob } from '@groundstate/contract/agent'
+import { compareVersions, parseConstraint } from '@groundstate/contract/version-constraint'
 import type { EngineDownloads } from './engine-download.ts'
 import type { Product } from './engine-keys.ts'
-import { compareVersions, parseConstraint } from './version-constraint.ts'
 
 /** An engine binary that is there and answers; `platform` is such as `linux_amd64`. */
 export type Engine = { path: string; product: Product; version: string; platform: string }
@@ -76,7 +76,7 @@ async function findExact(wanted: AgentJob['engine'], { engines, search }: Source
   if (typeof downloaded === 'object') return { engine: downloaded, warning: undefined }
 
   const best = engines[0]
-  if (best === undefined) throw new Error(`${noneMessage(product, search)}${downloaded}`)
+  if (best === undefined) throw new Error(`${await noneMessage(product, search)}${downloaded}`)
   const mismatch = `${NAMES[product]} ${version} is not on this agent`
   if (search.strict || wanted.required === true) {
     const advice = 'set the terraform-version of the workspace to one that is there, or to latest'
@@ -106,7 +106,7 @@ async function findAllowed(
     if (typeof downloaded === 'object' && !Array.isArray(downloaded)) return { engine: downloaded, warning: undefined }
     failure = Array.isArray(downloaded) ? `. Its mirror has none either` : downloaded
   }
-  if (engines.length === 0) throw new Error(`${noneMessage(product, search)}${failure}`)
+  if (engines.length === 0) throw new Error(`${await noneMessage(product, search)}${failure}`)
   throw new Error(
     `no ${NAMES[product]} that meets ${version} is on this agent, which has ${versionsText(engines)}${failure}`,
   )
@@ -129,9 +129,11 @@ function reason(error: unknown): string {
   return `. The download failed: ${error instanceof Error ? error.message : String(error)}`
 }
 
-function noneMessage(product: Product, { enginePath }: EngineSearch): string {
-  const where = enginePath === undefined ? 'in PATH' : `in ${enginePath} or PATH`
-  return `this agent has no ${NAMES[product]}: no binary "${product}" ${where}`
+async function noneMessage(product: Product, search: EngineSearch): Promise<string> {
+  const where = search.enginePath === undefined ? 'in PATH' : `in ${search.enginePath} or PATH`
+  const there = (await listEngines(search)).map((engine) => `${NAMES[engine.product]} ${engine.version}`)
+  const others = there.length === 0 ? '' : `. It has ${there.join(', ')}`
+  return `this agent has no ${NAMES[product]}: no binary "${product}" ${where}${others}`
 }
 
 function versionsText(engines: Engine[]): string {

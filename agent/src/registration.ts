@@ -13,7 +13,7 @@ const AGAIN_MS = 10_000
 
 type Input = {
   token: string
-  facts: Omit<RegisterAgent, 'engines' | 'agentId' | 'starts'>
+  facts: Omit<RegisterAgent, 'engines' | 'downloadsEngines' | 'agentId' | 'starts'>
   /** The id that the agent had before it was started. */
   formerId?: string | undefined
   /** Keeps the id that it has now for its next start. */
@@ -68,6 +68,7 @@ export function createRegistration(connection: Connection, input: Input): Regist
           ...facts,
           accepts: acceptsWith(engines),
           engines: engines.slice(0, 200),
+          downloadsEngines: search.downloads !== undefined,
           starts: known === undefined,
           ...(agentId !== undefined && { agentId }),
         }

@@ -59,6 +59,8 @@ export const registerAgentBody = z.object({
     .array(z.object({ product: z.enum(['terraform', 'tofu']), version: z.string().min(1).max(100) }))
     .max(200)
     .default([]),
+  /** Whether it downloads engines that are not there. Agents of earlier versions do not say so. */
+  downloadsEngines: z.boolean().optional(),
   /** How many jobs it runs side by side. */
   concurrency: z.int().min(1).max(10_000).default(1),
   /** Agents of earlier versions name nothing and take runs. */

@@ -1,5 +1,5 @@
 /**
- * Which blob store belongs to the database, so that a server with another one does not start on it; and which tokens
+ * What has to fit a database, an agent or a setting. Which blob store belongs to the database, so that a server with another one does not start on it; and which tokens
  * come from the settings, so that they end when their setting changes.
  */
 export const up = `
@@ -7,6 +7,12 @@ alter table installation
   add column blob_store_id text,
   -- for people: where the store was at the last start
   add column blob_store_place text;
+
+-- null as long as nobody has named an engine: the agent that takes the run decides
+alter table runs alter column engine_product drop not null;
+create index runs_with_engine_idx on runs (workspace_id, number desc) where engine_product is not null;
+-- null for agents that do not say so
+alter table agents add column downloads_engines boolean;
 
 alter table tokens add column from_setting boolean not null default false;
 create index tokens_from_setting_idx on tokens (id) where from_setting;

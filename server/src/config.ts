@@ -83,6 +83,10 @@ export const SETTINGS = {
     doc: 'whether this process runs the built-in agent',
   },
   CONCURRENCY: { schema: integer(1, 256).default(10), doc: 'runs that the built-in agent executes at the same time' },
+  ENGINE: {
+    schema: z.enum(['terraform', 'tofu']).default('terraform'),
+    doc: 'engine of runs for which nobody has named one, where agents have both; otherwise they get the one that is there',
+  },
   ENGINE_PATH: {
     schema: z.string().optional(),
     doc: 'terraform or tofu binary, or a folder of them, for the built-in agent',

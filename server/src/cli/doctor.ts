@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { access, constants, readFile, statfs } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
-import { delimiter, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { join, resolve } from 'node:path'
 import { isolationProblem, sandboxProblem } from '@groundstate/agent/confinement'
+import { engineName, listEngines } from '@groundstate/agent/engine'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentFolder } from '../agent-folder.ts'
@@ -80,26 +79,16 @@ function checkNode(): Verdict {
     : { ok, found: process.version, advice: 'Node 24 or later is needed: run `npm ci`, which brings one' }
 }
 
-async function checkEngine(config: Config): Promise<Verdict> {
-  if (config.agents === 0) return { ok: true, found: 'no run executes here' }
-  const candidates =
-    config.enginePath === undefined
-      ? (process.env['PATH'] ?? '')
-          .split(delimiter)
-          .flatMap((folder) => [join(folder, 'terraform'), join(folder, 'tofu')])
-      : [config.enginePath, join(config.enginePath, 'terraform'), join(config.enginePath, 'tofu')]
-  for (const path of candidates) {
-    const found = await promisify(execFile)(path, ['version'], {
-      env: { PATH: process.env['PATH'], CHECKPOINT_DISABLE: '1' },
-    }).catch(() => undefined)
-    const version = found && /^(Terraform|OpenTofu) v\S+/.exec(found.stdout)?.[0]
-    if (version) return { ok: true, found: `${version} at ${path}` }
-  }
-  const where = config.enginePath === undefined ? 'on the PATH' : `at ${config.enginePath}`
+async function checkEngine({ agents, enginePath, engineDownloads }: Config): Promise<Verdict> {
+  if (agents === 0) return { ok: true, found: 'no run executes here' }
+  const engines = await listEngines({ enginePath, strict: false })
+  const found = engines.map(({ product, version }) => `${engineName(product)} ${version}`).join(', ')
+  if (engines.length > 0) return { ok: true, found }
+  if (engineDownloads) return { ok: true, found: 'none yet: they are downloaded as runs need them' }
   return {
     ok: false,
-    found: `neither terraform nor tofu ${where}`,
-    advice: 'install one of them, or name it in GROUNDSTATE_ENGINE_PATH; without it runs wait for an agent elsewhere',
+    found: `neither terraform nor tofu ${enginePath === undefined ? 'on the PATH' : `at ${enginePath} or on the PATH`}`,
+    advice: 'install one of them, or name it in GROUNDSTATE_ENGINE_PATH; without it runs fail here',
   }
 }
 

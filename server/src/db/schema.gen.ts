@@ -60,6 +60,7 @@ export type Schema = {
     arch: string
     concurrency: Generated<number>
     created_at: Timestamp
+    downloads_engines: boolean | null
     engines: OptionalJson
     exited_at: Timestamp | null
     id: string
@@ -264,6 +265,7 @@ export type Schema = {
     debugging_mode: boolean
     engine_organization_name: string | null
     engine_product: 'terraform' | 'tofu'
+    engine_product: 'terraform' | 'tofu' | null
     engine_version: string
     engine_version_required: Generated<boolean>
     engine_workspace_name: string | null

@@ -1,5 +1,5 @@
 import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
-import { type AnswerTaskRequest, taskRequest, type TaskRequest, type WorkKind } from '@groundstate/contract/agent'
+import { type AnswerTaskRequest, type RegisterAgent, taskRequest, type TaskRequest, type WorkKind } from '@groundstate/contract/agent'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
@@ -41,13 +41,16 @@ export type FakeJob = AgentJob & {
   release: () => Promise<TestResponse>
 }
 
+/** What it says about itself. Without `downloadsEngines` it is as agents of earlier versions, which may have any engine. */
+type FakeAgentFacts = Partial<Pick<RegisterAgent, 'engines' | 'downloadsEngines'>> & { accepts?: readonly WorkKind[] }
+
 /** Registers an agent with a token of the pool; of the built-in pool by default. */
 export async function createFakeAgent(
   app: TestApp,
-  { token, name = 'fake', accepts }: { token?: string; name?: string; accepts?: readonly WorkKind[] } = {},
+  { token, name = 'fake', ...facts }: FakeAgentFacts & { token?: string; name?: string } = {},
 ): Promise<FakeAgent> {
   const secret = token ?? (await createBuiltInAgentToken(app.as()))
-  const body = { name, version: '1.0.0', os: 'linux', arch: 'x64', ...(accepts && { accepts }) }
+  const body = { name, version: '1.0.0', os: 'linux', arch: 'x64', ...facts }
   const registered = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: secret, body })
   if (registered.status !== 200) throw new Error(`registration failed: ${registered.text}`)
   const { agentId } = registered.json()

@@ -18,10 +18,11 @@ type NewAgent = { id: string | undefined; name: string; ip_address: string | nul
  * room for another agent.
  */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
-  const { agentId, starts, engines, ...facts } = input
+  const { agentId, starts, engines, downloadsEngines, ...facts } = input
   const agent = {
     ...facts,
     engines: JSON.stringify(engines),
+    downloads_engines: downloadsEngines ?? null,
     agent_pool_id: actor.agentPoolId,
     token_id: actor.tokenId,
     ip_address: ctx.request?.address ?? null,

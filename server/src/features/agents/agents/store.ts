@@ -26,7 +26,7 @@ export async function findAgent(db: Db, id: string, now: Date) {
 export const findClaimingAgent = lookup(['id', 'poolId'], (db, { id, poolId }) =>
   db
     .selectFrom('agents')
-    .select(['id', 'name', 'agent_pool_id', 'last_ping_at', 'exited_at'])
+    .select(['id', 'name', 'agent_pool_id', 'last_ping_at', 'exited_at', 'engines', 'downloads_engines'])
     .where('id', '=', id)
     .where('agent_pool_id', '=', poolId),
 )

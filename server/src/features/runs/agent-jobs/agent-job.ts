@@ -5,11 +5,13 @@ import type { Ctx } from '../../../app.ts'
 import type { EngineNames } from '../../../auth/actor.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
 import type { QueuedJob } from './claim-store.ts'
+import type { Product } from './engine-choice.ts'
 import { leaseLength } from './lease.ts'
 
 type Parts = {
   queued: QueuedJob
   locked: Omit<LockedRun, 'job'> & { job: LockedJob }
+  product: Product
   token: string
   engineToken: string
   variables: z.input<typeof agentJob>['variables']
@@ -18,7 +20,7 @@ type Parts = {
 /** A job as the agent receives it. */
 export function agentJobDocument(
   { baseUrl, config }: Pick<Ctx, 'baseUrl' | 'config'>,
-  { queued, locked, token, engineToken, variables }: Parts,
+  { queued, locked, product, token, engineToken, variables }: Parts,
 ): AgentJob {
   const { run, job, plan } = locked
   const names = engineNames(locked, queued)
@@ -41,7 +43,7 @@ export function agentJobDocument(
     stateBytes: queued.state_bytes ?? 0,
     workingDirectory: workingFolder(run.working_directory),
     engine: {
-      product: run.engine_product,
+      product,
       version: run.engine_version,
       required: run.engine_version_required,
     },

@@ -6,7 +6,8 @@ import { isPoolOpenTo } from '../../organizations/organizations/store.ts'
 import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
 import { QUEUE_CLASS } from '../runs/new-job.ts'
 import { poolTopicOf } from '../runs/queued-job-store.ts'
-import type { ClaimingAgent } from './store.ts'
+import type { EngineHolder, Product } from './engine-choice.ts'
+import { type ClaimingAgent, holderOf } from './store.ts'
 
 export type JobKind = 'plan' | 'apply'
 
@@ -17,6 +18,14 @@ export type Wish = {
   accepts: readonly JobKind[]
   /** Whether it says that it received a job before it begins. */
   sendsReceipt: boolean
+}
+
+/** Which of the queued jobs an agent may have. */
+type Choice = {
+  /** A job that prefers another agent counts once it was queued before this. */
+  preferredUntil: Date
+  /** Jobs that are left to other agents. */
+  left: readonly string[]
 }
 
 /** So many jobs at the head of a queue are tried: others may have locked them, or a limit holds them back. */
@@ -65,14 +74,19 @@ export type QueuedJob = InferResult<ReturnType<typeof selectFreeJob>>[number] & 
 
 /**
  * Locks the next job for an agent, and its workspace. Skips what others have locked, and what the limit of an organization or
- * of the pool holds back. A job that prefers another agent counts once it was queued before `preferredUntil`.
+ * of the pool holds back.
  */
-export async function lockNextJob(tx: Tx, wish: Wish, preferredUntil: Date): Promise<QueuedJob | undefined> {
+export async function lockNextJob(
+  tx: Tx,
+  wish: Wish,
+  { preferredUntil, left }: Choice,
+): Promise<QueuedJob | undefined> {
   const classes = classesOf(wish.accepts)
   if (!classes) return undefined
   const { agent } = wish
   const isQueued = sql`j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id}
-    and j.class between ${sql.lit(classes.from)} and ${sql.lit(classes.to)}`
+    and j.class between ${sql.lit(classes.from)} and ${sql.lit(classes.to)}
+    ${left.length > 0 ? sql`and j.id <> all(${left})` : sql``}`
   const isFree = sql`(j.preferred_agent_id is null or j.preferred_agent_id = ${agent.id} or j.queued_at < ${preferredUntil})`
   const found = await lockFirst(tx, agent, heads(wish, sql`${isQueued} and ${isFree}`))
   return found ?? lockFirst(tx, agent, headsOfOrganizations({ agent, isQueued, isFree, classes }))
@@ -136,6 +150,27 @@ async function lockFirst(
   return rows[0]
 }
 
+/** The engine of the workspace's newest run that has had one. */
+const newestProduct = sql<Product | null>`(select r.engine_product from runs r
+  where r.workspace_id = w.id and r.engine_product is not null order by r.number desc limit 1)`
+
+/** What the other agents of a pool that are online and take jobs of that kind say about their engines. */
+export async function listOtherHolders(
+  db: Db,
+  { agent, kind, since }: { agent: ClaimingAgent; kind: JobKind; since: Date },
+): Promise<EngineHolder[]> {
+  const rows = await db
+    .selectFrom('agents')
+    .select(['engines', 'downloads_engines'])
+    .where('agent_pool_id', '=', agent.agent_pool_id)
+    .where('id', '!=', agent.id)
+    .where('exited_at', 'is', null)
+    .where('last_ping_at', '>', since)
+    .where(sql<boolean>`${kind} = any(accepts)`)
+    .execute()
+  return rows.map(holderOf)
+}
+
 /** The job that `candidate` names. It and its workspace are locked if nobody else has locked them. */
 function selectFreeJob(tx: Tx) {
   return tx
@@ -148,6 +183,7 @@ function selectFreeJob(tx: Tx) {
     .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
     .select(['o.name as organization_name', 'p.name as project_name'])
     .select(['j.agent_pool_id', 'o.run_concurrency', 'pool.max_concurrent_jobs', 'pool.name as pool_name'])
+    .select(newestProduct.as('newest_product'))
     .select(isPoolOpenTo('pool', { workspaceId: sql.ref('w.id'), projectId: sql.ref('w.project_id') }).as('is_served'))
     .select((eb) =>
       eb

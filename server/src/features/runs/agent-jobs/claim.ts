@@ -5,12 +5,14 @@ import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { isDatabaseFailure, transact } from '../../../db/db.ts'
 import { SealError } from '../../../secrets/secrets.ts'
+import { onlineSince } from '../../agents/agents/status.ts'
 import { resolveRunVariables } from '../../workspaces/variables/resolve.ts'
 import { applyChange } from '../runs/advance.ts'
 import { readLockedRun } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
-import { lockLimits, lockNextJob, type QueuedJob, type Wish } from './claim-store.ts'
+import { listOtherHolders, lockLimits, lockNextJob, type QueuedJob, type Wish } from './claim-store.ts'
+import { fitOf, isBetterFit, type Product, productFor, type WantedEngine } from './engine-choice.ts'
 import { leaseLength } from './lease.ts'
 import { insertNotice } from './log-store.ts'
 import * as store from './store.ts'
@@ -29,23 +31,62 @@ type JobRun = LockedRun & { job: LockedJob }
  */
 export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited' | undefined> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
-    const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
-    const queued = await lockNextJob(ctx.db, wish, preferredUntil)
-    if (queued?.has_agent === false) return 'exited'
-    if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
-    const locked = await readLockedRun(ctx.db, queued, queued.run_id)
-    if (!hasJob(locked)) return undefined
+    const found = await lockFittingJob(ctx, wish)
+    if (found === undefined || found === 'exited') return found
+    const { queued, locked } = found
     if (!queued.is_served) {
       const why = `the agent pool ${queued.pool_name} serves the workspace ${queued.workspace_name} no more`
       await failUnstarted(ctx, locked, `${why}: allow the workspace in the scope of the pool, and start a new run`)
       return undefined
     }
 
-    const job = await makeJob(ctx, locked, queued)
+    const product = productFor(wantedEngine(ctx, found), store.holderOf(wish.agent))
+    const job = await makeJob(ctx, locked, { queued, product })
     if (!job) return undefined
     await lease(ctx, locked, { wish, job })
     return job
   })
+}
+
+/** So many jobs are left to other agents in one claim: each takes a look of its own. */
+const MAX_LEFT = 20
+
+type FoundJob = { queued: QueuedJob; locked: JobRun }
+
+/** The next job for the agent. One for whose engine another agent is fit better is left to that one. */
+async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob | 'exited' | undefined> {
+  const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
+  const left: string[] = []
+  while (left.length < MAX_LEFT) {
+    const queued = await lockNextJob(ctx.db, wish, { preferredUntil, left })
+    if (queued?.has_agent === false) return 'exited'
+    if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
+    const locked = await readLockedRun(ctx.db, queued, queued.run_id)
+    if (!hasJob(locked)) return undefined
+    const found = { queued, locked }
+    if (!(await isForOthers(ctx, wish, found))) return found
+    left.push(queued.job_id)
+  }
+  return undefined
+}
+
+async function isForOthers(ctx: TransactionCtx, { agent }: Wish, found: FoundJob) {
+  const wanted = wantedEngine(ctx, found)
+  const fit = fitOf(wanted, store.holderOf(agent))
+  if (fit === 'preferred') return false
+  const { kind } = found.locked.job
+  const others = await listOtherHolders(ctx.db, { agent, kind, since: onlineSince(ctx.now()) })
+  return others.some((other) => isBetterFit(fitOf(wanted, other), fit))
+}
+
+/** Where nobody has named an engine, the workspace stays with the one that it had. */
+function wantedEngine({ config }: Pick<Ctx, 'config'>, { queued, locked: { run } }: FoundJob): WantedEngine {
+  return {
+    product: run.engine_product,
+    preferred: queued.newest_product ?? config.engine,
+    version: run.engine_version,
+    required: run.engine_version_required,
+  }
 }
 
 function hasJob(locked: LockedRun | undefined): locked is JobRun {
@@ -57,7 +98,11 @@ function hasJob(locked: LockedRun | undefined): locked is JobRun {
  * it first, and it would hold up the jobs behind it. A failure of the database says nothing about the run, and is thrown. One
  * that is not known as such has aborted the transaction, which then can't end the run either.
  */
-async function makeJob(ctx: TransactionCtx, locked: JobRun, queued: QueuedJob): Promise<AgentJob | undefined> {
+async function makeJob(
+  ctx: TransactionCtx,
+  locked: JobRun,
+  { queued, product }: { queued: QueuedJob; product: Product },
+): Promise<AgentJob | undefined> {
   const { run } = locked
   try {
     const variables = await resolveRunVariables(ctx, {
@@ -67,7 +112,7 @@ async function makeJob(ctx: TransactionCtx, locked: JobRun, queued: QueuedJob): 
       runVariables: run.variables as { key: string; value: string }[],
     })
     const tokens = { token: newTokenText(), engineToken: newTokenText() }
-    return agentJobDocument(ctx, { queued, locked, ...tokens, variables })
+    return agentJobDocument(ctx, { queued, locked, product, ...tokens, variables })
   } catch (error) {
     if (isDatabaseFailure(error)) throw error
     ctx.log.error({ err: error, run: run.id }, 'a run can not be given to an agent')
@@ -95,7 +140,7 @@ type Lease = { wish: Wish; job: AgentJob }
 
 async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }: Lease) {
   const { run, workspace, job } = locked
-  const { id: jobId, token, engineToken, organizationName, workspaceName } = claimed
+  const { id: jobId, token, engineToken, engine, organizationName, workspaceName } = claimed
   const now = ctx.now()
   const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS
   await applyChange(ctx, locked, {
@@ -104,7 +149,10 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }
     run: {
       engine_organization_name: organizationName,
       engine_workspace_name: workspaceName,
-      ...(job.kind === 'plan' && { base_state_version_id: workspace.current_state_version_id }),
+      ...(job.kind === 'plan' && {
+        base_state_version_id: workspace.current_state_version_id,
+        engine_product: engine.product,
+      }),
     },
     writes: [
       store.leaseUpdate(ctx.db, {

@@ -2,9 +2,18 @@ import { type Insertable, type OperationNodeSource, type Selectable, sql } from 
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { EngineHolder } from './engine-choice.ts'
 import { firstLease } from './lease.ts'
 
-export type ClaimingAgent = Pick<Selectable<Schema['agents']>, 'id' | 'name' | 'agent_pool_id'>
+export type ClaimingAgent = Pick<
+  Selectable<Schema['agents']>,
+  'id' | 'name' | 'agent_pool_id' | 'engines' | 'downloads_engines'
+>
+
+/** What the row of an agent says about its engines. */
+export function holderOf(agent: Pick<ClaimingAgent, 'engines' | 'downloads_engines'>): EngineHolder {
+  return { engines: agent.engines as EngineHolder['engines'], downloads: agent.downloads_engines }
+}
 
 /** The job of a request. */
 export type Job = NonNullable<Awaited<ReturnType<typeof findJob>>>

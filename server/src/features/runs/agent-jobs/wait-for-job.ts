@@ -11,7 +11,8 @@ const claims = createClaims<Wish, AgentJob>({
   listPoolsWithItems: async ({ db }, poolIds) => listPoolsWithJobs(db, poolIds),
   claim: claimJob,
   handBack: async (ctx, job) => releaseJob(ctx, { id: job.id, run_id: job.runId, workspace_id: job.workspaceId }),
-  kindOf: ({ accepts }) => accepts.toSorted().join(' '),
+  kindOf: ({ accepts, agent }) =>
+    [...accepts.toSorted(), agent.downloads_engines, JSON.stringify(agent.engines)].join(' '),
   listPreferredAgents: async ({ db }, poolId, agentIds) => listPreferredAgents(db, poolId, agentIds),
 })
 

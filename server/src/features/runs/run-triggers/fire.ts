@@ -56,7 +56,6 @@ async function decide(ctx: TransactionCtx, workspace: Workspace, { known, reason
         source: 'tfe-run-trigger',
         triggerReason: 'run_trigger',
         createdByUserId: null,
-        engineProduct: first.engine_product ?? 'terraform',
         triggeringRun: {
           id: first.source_run_id,
           workspaceId: first.source_id,

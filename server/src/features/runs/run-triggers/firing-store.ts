@@ -32,24 +32,15 @@ export async function lockWaitingFirings(tx: Tx, workspaceId: string) {
 }
 
 function selectWaiting(db: Db, workspaceId: string) {
-  return (
-    db
-      .selectFrom('trigger_firings as f')
-      .innerJoin('runs as r', 'r.id', 'f.source_run_id')
-      .innerJoin('workspaces as s', 's.id', 'r.workspace_id')
-      .select(['f.id', 'f.source_run_id', 'f.before_state_version_id', 'f.after_state_version_id'])
-      .select(['r.trigger_depth as source_depth', 's.id as source_id', 's.name as source_name'])
-      // The engine of the newest run in the workspace.
-      .select(
-        sql<
-          'terraform' | 'tofu' | null
-        >`(select last.engine_product from runs last where last.workspace_id = f.workspace_id
-        order by last.number desc limit 1)`.as('engine_product'),
-      )
-      .where('f.workspace_id', '=', workspaceId)
-      .where('f.status', '=', sql.lit('waiting' as const))
-      .orderBy('f.id')
-  )
+  return db
+    .selectFrom('trigger_firings as f')
+    .innerJoin('runs as r', 'r.id', 'f.source_run_id')
+    .innerJoin('workspaces as s', 's.id', 'r.workspace_id')
+    .select(['f.id', 'f.source_run_id', 'f.before_state_version_id', 'f.after_state_version_id'])
+    .select(['r.trigger_depth as source_depth', 's.id as source_id', 's.name as source_name'])
+    .where('f.workspace_id', '=', workspaceId)
+    .where('f.status', '=', sql.lit('waiting' as const))
+    .orderBy('f.id')
 }
 export type WaitingFiring = Awaited<ReturnType<typeof listWaitingFirings>>[number]
 

@@ -25,7 +25,7 @@ type NewRunRequest = {
   structured: boolean
   /** The client, unless a person sends the request from the web application. */
   source: RunRow['source']
-}
+} & Pick<RunOrigin, 'engineProduct'>
 
 /**
  * Creates a run in the workspace, and takes it as far as it gets at once: into the queue of the agents when nothing holds it
@@ -48,7 +48,6 @@ export async function createRun(
       ...origin,
       source: byHand ? 'tfe-ui' : source,
       createdByUserId: actor.kind === 'user' ? actor.userId : null,
-      engineProduct: ctx.request?.userAgent?.startsWith('OpenTofu/') ? 'tofu' : 'terraform',
     },
   })
 }

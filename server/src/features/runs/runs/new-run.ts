@@ -14,7 +14,8 @@ export type RunOrigin = {
   createdByUserId: string | null
   /** Whether the client can render logs that are the engine's JSON lines. */
   structured?: boolean
-  engineProduct?: RunRow['engine_product']
+  /** The engine that the client is. Without one, the agent that takes the run decides. */
+  engineProduct?: RunRow['engine_product'] | undefined
   triggeringRun?: { id: string; workspaceId: string; depth: number }
 }
 
@@ -87,7 +88,7 @@ export function newRun(
     target_addrs: input['target-addrs'] ?? [],
     replace_addrs: input['replace-addrs'] ?? [],
     variables: input.variables ?? [],
-    engine_product: origin.engineProduct ?? 'terraform',
+    engine_product: origin.engineProduct ?? null,
     engine_version: chosenEngine ?? workspace.engine_version,
     engine_version_required: chosenEngine !== undefined || workspace.engine_version_required,
     working_directory: workspace.working_directory,

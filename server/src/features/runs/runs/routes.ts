@@ -34,6 +34,7 @@ export const runRoutes: Routes = (http) => {
         // The `cloud` block names itself. `backend "remote"` prints log lines as they are, so they must be plain text.
         structured: source === 'terraform+cloud',
         source,
+        engineProduct: clientEngine(source, req.header('user-agent')),
       })
       return created(runResource(req.ctx, await requireRun(req.ctx, id, 'runs:read')))
     },
@@ -70,4 +71,10 @@ export const runRoutes: Routes = (http) => {
       return listAll([])
     },
   )
+}
+
+/** Both command lines count as Terraform. OpenTofu names itself beside that. */
+function clientEngine(source: ReturnType<typeof clientSource>, userAgent: string | undefined) {
+  if (userAgent?.startsWith('OpenTofu/')) return 'tofu'
+  return source === 'tfe-api' ? undefined : 'terraform'
 }

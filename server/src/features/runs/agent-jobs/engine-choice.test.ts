@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
+import { createRun, createRunSetting, type RunSetting } from '../../../testing/runs.ts'
+
+type Version = `${'terraform' | 'tofu'} ${string}`
+
+/** An app of its own, whose agents have nothing but these engines. */
+async function site(agents: readonly (readonly Version[])[], settings: Record<string, string> = {}) {
+  const app = await createTestApp(settings)
+  const made: FakeAgent[] = []
+  for (const [index, versions] of agents.entries()) {
+    const engines = versions.map((text) => {
+      const [product = '', version = ''] = text.split(' ')
+      return { product: product as 'terraform' | 'tofu', version }
+    })
+    made.push(await createFakeAgent(app, { name: `agent-${index}`, engines, downloadsEngines: false }))
+  }
+  const setting = await createRunSetting(app)
+  const require = async (version: string) => {
+    const { status } = await app.request({
+      method: 'PATCH',
+      url: `/api/v2/workspaces/${setting.workspaceId}`,
+      token: setting.user.token,
+      body: { data: { type: 'workspaces', attributes: { 'terraform-version': version } } },
+    })
+    expect(status).toBe(200)
+  }
+  return { app, agents: made, setting, require }
+}
+
+test.each([
+  ['the one that its agent has', ['tofu 1.10.0'], {}, 'tofu'],
+  ['Terraform where its agent has both', ['tofu 1.10.0', 'terraform 1.11.4'], {}, 'terraform'],
+  ['the one of the setting', ['tofu 1.10.0', 'terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'tofu'],
+  ['the one that is there, not that of the setting', ['terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'terraform'],
+  ['that of the setting where there is none', [], {}, 'terraform'],
+] as const)('a run for which nobody names an engine gets %s', async (_, versions, settings, product) => {
+  const { app, agents, setting } = await site([versions], settings)
+  await createRun(app, setting)
+
+  const job = await agents[0]?.take()
+
+  expect(job?.engine.product).toBe(product)
+})
+
+test('the apply has the engine of the plan, and so has the next run', async () => {
+  const { app, agents, setting } = await site([['tofu 1.10.0']])
+  await createRun(app, setting, { 'auto-apply': true })
+  await (await agents[0]?.take())?.finish()
+  const both = await createFakeAgent(app, {
+    name: 'both',
+    engines: [
+      { product: 'terraform', version: '1.11.4' },
+      { product: 'tofu', version: '1.10.0' },
+    ],
+    downloadsEngines: false,
+  })
+  app.clock.advance(2000)
+
+  const apply = await both.take()
+  await apply.finish()
+  await createRun(app, setting)
+  const next = await both.take()
+
+  expect([apply.kind, apply.engine.product]).toEqual(['apply', 'tofu'])
+  expect(next.engine.product).toBe('tofu')
+})
+
+test.each([
+  ['OpenTofu/1.10.0', { 'Terraform-Version': '1.10.0' }, 'tofu'],
+  ['go-tfe', { 'Terraform-Version': '1.11.4' }, 'terraform'],
+])('a run of %s has the engine of that command line', async (agent, headers, product) => {
+  const { app, agents, setting } = await site([['terraform 1.11.4', 'tofu 1.10.0']])
+  await createRunAs(app, setting, { 'User-Agent': agent, ...headers })
+
+  const job = await agents[0]?.take()
+
+  expect(job?.engine.product).toBe(product)
+})
+
+test.each(['1.5.7', '~> 1.5.0', '< 1.6'])('a run that requires %s goes to the agent that has it', async (version) => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
+  await require(version)
+  await createRun(app, setting)
+
+  expect(await agents[0]?.claim()).toBeUndefined()
+  const job = await agents[1]?.take()
+
+  expect(job?.engine).toEqual({ product: 'terraform', version, required: true })
+})
+
+test('what is left to another agent holds up nothing behind it', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
+  await require('1.5.7')
+  await createRun(app, setting)
+  const other = await createRun(app, await createRunSetting(app))
+
+  const job = await agents[0]?.take()
+
+  expect(job?.runId).toBe(other)
+})
+
+test('a run goes to an agent that can get its version, or may have it', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4']])
+  await require('1.5.7')
+  const former = await createFakeAgent(app, { name: 'former' })
+  await createRun(app, setting)
+
+  expect(await agents[0]?.claim()).toBeUndefined()
+  expect((await former.take()).engine.version).toBe('1.5.7')
+})
+
+test('a run whose version nobody has is taken all the same, so that the agent says so', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.10.0']])
+  await require('~> 1.5.0')
+  await createRun(app, setting)
+
+  expect((await agents[0]?.take())?.engine.version).toBe('~> 1.5.0')
+})
+
+test('a run waits for no agent that is gone', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
+  await require('1.5.7')
+  await createRun(app, setting)
+  app.clock.advance(61_000)
+
+  expect((await agents[0]?.take())?.engine.version).toBe('1.5.7')
+})
+
+async function createRunAs(
+  app: Awaited<ReturnType<typeof site>>['app'],
+  setting: RunSetting,
+  headers: Record<string, string>,
+) {
+  const { status } = await app.request({
+    method: 'POST',
+    url: '/api/v2/runs',
+    token: setting.user.token,
+    headers,
+    body: {
+      data: {
+        type: 'runs',
+        attributes: {},
+        relationships: { workspace: { data: { id: setting.workspaceId, type: 'workspaces' } } },
+      },
+    },
+  })
+  expect(status).toBe(201)
+}
