@@ -194,6 +194,14 @@ resource "terraform_data" "x" { input = 1 }
     expect(await readFile(authority, 'utf8')).toContain('BEGIN CERTIFICATE')
     expect(apply.all).toContain('1 added')
     expect(secure.output()).toContain(`export SSL_CERT_FILE=${authority}`)
+    const exec = ['exec', '--url', secure.url, '--token', ADMIN_TOKEN, '--', 'terraform']
+    const hello = join(work.path, 'hello')
+    await cp(join(ROOT, 'examples/hello'), hello, { recursive: true })
+    const trusting = { cwd: hello, env: { SSL_CERT_FILE: authority } }
+    await groundstate([...exec, 'init', '-no-color'], trusting)
+    const plan = await groundstate([...exec, 'plan', '-no-color'], trusting)
+    const [link = ''] = /https:\S+/.exec(plan.out) ?? []
+    expect(link.startsWith(`${secure.url}/app/main/hello/runs/run-`)).toBe(true)
     const where = ['--data-dir', secure.dataDir, '--tls', 'auto', '--port', new URL(secure.url).port]
     const doctor = await groundstate(['doctor', ...where])
     expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('Groundstate is running') })

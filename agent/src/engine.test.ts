@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { findEngine } from './engine.ts'
 import { temporaryFolder } from './testing/agent-fixture.ts'
 
@@ -33,6 +33,27 @@ test.for([
   const found = await findEngine({ product, version }, { enginePath, strict: true })
 
   expect(found).toMatchObject({ warning: undefined, engine: { product, version, platform: 'linux_amd64' } })
+})
+
+test('a wrapper that answers programs only is what its name says', async () => {
+  const enginePath = await temporaryFolder()
+  const answer = '{"terraform_version":"1.8.2","platform":"linux_amd64"}'
+  await writeFile(join(enginePath, 'tofu'), `#!/bin/sh\n[ "$2" = -json ] && echo '${answer}'\n`, { mode: 0o755 })
+
+  const found = await findEngine({ product: 'tofu', version: 'latest' }, { enginePath, strict: true })
+
+  expect(found.engine).toMatchObject({ product: 'tofu', version: '1.8.2', platform: 'linux_amd64' })
+})
+
+test('a job for an engine that is not there names those that are', async () => {
+  const enginePath = await temporaryFolder()
+  await installEngine(join(enginePath, 'tofu'), 'OpenTofu', '1.10.0')
+  vi.stubEnv('PATH', '/usr/bin:/bin')
+  onTestFinished(() => void vi.unstubAllEnvs())
+
+  const search = findEngine({ product: 'terraform', version: 'latest' }, { enginePath, strict: false })
+
+  await expect(search).rejects.toThrow(/this agent has no Terraform: .*\. It has OpenTofu 1\.10\.0$/)
 })
 
 test('without a version the highest is taken', async () => {

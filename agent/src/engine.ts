@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { readdir, realpath, stat } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { compareVersions, parseConstraint } from '@groundstate/contract/version-constraint'
+import { z } from 'zod'
 import type { EngineDownloads } from './engine-download.ts'
 import type { Product } from './engine-keys.ts'
 
@@ -192,9 +193,22 @@ async function askVersion(path: string): Promise<Engine | undefined> {
     CHECKPOINT_DISABLE: '1',
     TF_CLI_CONFIG_FILE: '/dev/null',
   }
-  const answer = await promisify(execFile)(path, ['version'], { env, timeout: 60_000 }).catch(() => undefined)
-  const match = /^(Terraform|OpenTofu) v(\S+)\s+on (\S+)/.exec(answer?.stdout ?? '')
-  if (match === null) return undefined
+  const ask = async (...args: string[]) =>
+    (await promisify(execFile)(path, args, { env, timeout: 60_000 }).catch(() => undefined))?.stdout ?? ''
+  const match = /^(Terraform|OpenTofu) v(\S+)\s+on (\S+)/.exec(await ask('version'))
+  // A wrapper may know the answer for programs only, which names no product.
+  if (match === null) return engineOf(path, await ask('version', '-json'))
   const [, name, version = '', platform = ''] = match
   return { path, product: name === 'OpenTofu' ? 'tofu' : 'terraform', version, platform }
+}
+
+const VERSION_ANSWER = z.object({ terraform_version: z.string().regex(EXACT), platform: z.string().min(1) })
+
+function engineOf(path: string, answer: string): Engine | undefined {
+  try {
+    const { terraform_version: version, platform } = VERSION_ANSWER.parse(JSON.parse(answer))
+    return { path, product: basename(path).includes('tofu') ? 'tofu' : 'terraform', version, platform }
+  } catch {
+    return undefined
+  }
 }

@@ -1,7 +1,7 @@
 # A first configuration that needs no account anywhere: terraform_data is built into the engine.
 terraform {
   cloud {
-    hostname     = "groundstate.local"
+    # The server is the one of `groundstate exec`. Without exec, name it: hostname = "groundstate.example.com"
     organization = "main"
 
     workspaces {

@@ -8,9 +8,9 @@ alter table installation
   -- for people: where the store was at the last start
   add column blob_store_place text;
 
--- null as long as nobody has named an engine: the agent that takes the run decides
-alter table runs alter column engine_product drop not null;
-create index runs_with_engine_idx on runs (workspace_id, number desc) where engine_product is not null;
+-- nobody has named an engine, and the agent that takes the run decides; servers of the version before take engine_product
+alter table runs add column engine_is_open boolean not null default false;
+create index runs_with_engine_idx on runs (workspace_id, number desc) where not engine_is_open;
 -- null for agents that do not say so
 alter table agents add column downloads_engines boolean;
 

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 
 export type ClientOptions = { url: string; token?: string | undefined; hostName: string }
 
+/** The name of a server without HTTPS. Configurations that use it go on working when their server gets HTTPS. */
+const PLAIN_NAME = 'groundstate.local'
+
 /**
  * A CLI configuration of terraform and tofu for the server at `url`. The `host` block replaces service discovery, which
  * requires HTTPS. So plain HTTP works, and a name without a port fits into the variable `TF_TOKEN_<name>`. Without a
@@ -12,8 +15,23 @@ export type ClientOptions = { url: string; token?: string | undefined; hostName:
 export function cliConfiguration({ url, token, hostName }: ClientOptions) {
   const api = `${url.replace(/\/+$/, '')}/api/v2/`
   const services = ['tfe.v2', 'tfe.v2.1', 'tfe.v2.2', 'state.v2'].map((name) => `    "${name}" = "${api}"\n`)
-  const host = `host "${hostName}" {\n  services = {\n${services.join('')}  }\n}\n`
-  return token === undefined ? host : `${host}\ncredentials "${hostName}" {\n  token = "${token}"\n}\n`
+  const blocks = [hostName, PLAIN_NAME]
+    .filter((name, index, names) => names.indexOf(name) === index)
+    .flatMap((name) => [
+      `host "${name}" {\n  services = {\n${services.join('')}  }\n}\n`,
+      ...(token === undefined ? [] : [`credentials "${name}" {\n  token = "${token}"\n}\n`]),
+    ])
+  return blocks.join('\n')
+}
+
+/**
+ * The name of the server for configurations that say none. The command lines print links that begin with `https://` and this name:
+ * they lead to the server where that serves HTTPS. No name would make them right for plain HTTP; there the log of the run says the
+ * address of its page.
+ */
+export function hostNameFor({ url, hostName }: { url: string; hostName?: string | undefined }) {
+  const { protocol, host } = new URL(url)
+  return hostName ?? (protocol === 'https:' ? host : PLAIN_NAME)
 }
 
 /** The user's own CLI configuration, which is kept; empty when there is none. */

@@ -54,6 +54,23 @@ test('cli-config follows the port of the server that this environment starts', a
 })
 
 test.each([
+  [
+    ['--url', 'https://a.example:8443/'],
+    ['a.example:8443', 'groundstate.local'],
+  ],
+  [['--url', 'http://a.example/'], ['groundstate.local']],
+  [
+    ['--url', 'https://a.example/', '--host-name', 'b.example'],
+    ['b.example', 'groundstate.local'],
+  ],
+])('cli-config with %j calls the server %j', async (args, names) => {
+  const { out } = await groundstate('cli-config', '--token', 'secret', ...args)
+
+  expect([...out.matchAll(/^host "(.*)"/gm)].map(([, name]) => name)).toEqual(names)
+  expect([...out.matchAll(/^credentials "(.*)"/gm)].map(([, name]) => name)).toEqual(names)
+})
+
+test.each([
   ['0d', 'of no use'],
   ['99999999999d', '36500d at most'],
   ['1w', 'm, h or d'],

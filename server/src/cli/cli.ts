@@ -34,9 +34,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .addOption(urlOption())
     .addOption(tokenOption())
     .addOption(hostNameOption())
-    .action(async (options: { url: string; token?: string; hostName: string }) => {
-      const { cliConfiguration } = await import('./cli-config.ts')
-      process.stdout.write(cliConfiguration(options))
+    .action(async (options: { url: string; token?: string; hostName?: string }) => {
+      const { cliConfiguration, hostNameFor } = await import('./cli-config.ts')
+      process.stdout.write(cliConfiguration({ ...options, hostName: hostNameFor(options) }))
     })
 
   program
@@ -51,9 +51,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .addOption(hostNameOption())
     .argument('<command...>', 'the command and its arguments, after --')
     .passThroughOptions()
-    .action(async (command: string[], options: { url: string; token?: string; hostName: string }) => {
-      const { execCommand } = await import('./exec.ts')
-      exitCode = await execCommand(command, options)
+    .action(async (command: string[], options: { url: string; token?: string; hostName?: string }) => {
+      const [{ execCommand }, { hostNameFor }] = [await import('./exec.ts'), await import('./cli-config.ts')]
+      exitCode = await execCommand(command, { ...options, hostName: hostNameFor(options) })
     })
 
   withSettings(program.command('token').summary('manage API tokens').command('create'), DATABASE_SETTINGS)
@@ -171,7 +171,7 @@ function tokenOption() {
 
 function hostNameOption() {
   return new Option('--host-name <name>', 'name by which configurations call this server')
-    .default('groundstate.local')
+    .default(undefined, 'that of an https address, otherwise groundstate.local')
     .argParser((name) => {
       if (/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i.test(name)) return name
       throw new InvalidArgumentError('It must be a host name, such as groundstate.local.')

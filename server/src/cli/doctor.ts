@@ -1,5 +1,5 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
-import { access, constants, readFile, statfs } from 'node:fs/promises'
+import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
@@ -83,11 +83,17 @@ async function checkEngine({ agents, enginePath, engineDownloads }: Config): Pro
   if (agents === 0) return { ok: true, found: 'no run executes here' }
   const engines = await listEngines({ enginePath, strict: false })
   const found = engines.map(({ product, version }) => `${engineName(product)} ${version}`).join(', ')
+  if (enginePath !== undefined && !(await stat(enginePath).catch(() => undefined)))
+    return {
+      ok: false,
+      found: `there is nothing at ${enginePath}; elsewhere: ${found || 'no engine'}`,
+      advice: 'name a binary or a folder in GROUNDSTATE_ENGINE_PATH',
+    }
   if (engines.length > 0) return { ok: true, found }
   if (engineDownloads) return { ok: true, found: 'none yet: they are downloaded as runs need them' }
   return {
     ok: false,
-    found: `neither terraform nor tofu ${enginePath === undefined ? 'on the PATH' : `at ${enginePath} or on the PATH`}`,
+    found: `neither terraform nor tofu ${enginePath === undefined ? '' : `at ${enginePath} or `}on the PATH`,
     advice: 'install one of them, or name it in GROUNDSTATE_ENGINE_PATH; without it runs fail here',
   }
 }

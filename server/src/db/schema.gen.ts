@@ -266,6 +266,8 @@ export type Schema = {
     engine_organization_name: string | null
     engine_product: 'terraform' | 'tofu'
     engine_product: 'terraform' | 'tofu' | null
+    engine_is_open: Generated<boolean>
+    engine_product: 'terraform' | 'tofu'
     engine_version: string
     engine_version_required: Generated<boolean>
     engine_workspace_name: string | null

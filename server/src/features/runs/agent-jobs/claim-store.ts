@@ -152,7 +152,7 @@ async function lockFirst(
 
 /** The engine of the workspace's newest run that has had one. */
 const newestProduct = sql<Product | null>`(select r.engine_product from runs r
-  where r.workspace_id = w.id and r.engine_product is not null order by r.number desc limit 1)`
+  where r.workspace_id = w.id and not r.engine_is_open order by r.number desc limit 1)`
 
 /** What the other agents of a pool that are online and take jobs of that kind say about their engines. */
 export async function listOtherHolders(

@@ -82,7 +82,7 @@ async function isForOthers(ctx: TransactionCtx, { agent }: Wish, found: FoundJob
 /** Where nobody has named an engine, the workspace stays with the one that it had. */
 function wantedEngine({ config }: Pick<Ctx, 'config'>, { queued, locked: { run } }: FoundJob): WantedEngine {
   return {
-    product: run.engine_product,
+    product: run.engine_is_open ? null : run.engine_product,
     preferred: queued.newest_product ?? config.engine,
     version: run.engine_version,
     required: run.engine_version_required,
@@ -152,6 +152,7 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }
       ...(job.kind === 'plan' && {
         base_state_version_id: workspace.current_state_version_id,
         engine_product: engine.product,
+        engine_is_open: false,
       }),
     },
     writes: [

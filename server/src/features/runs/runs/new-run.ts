@@ -47,7 +47,7 @@ const DEFAULT_MESSAGE = 'Queued manually via the Terraform Enterprise API'
 
 /** The row of a new run, as it is before it starts. Throws `invalid` where the settings of the workspace forbid the run. */
 export function newRun(
-  ctx: Pick<Ctx, 'now' | 'newId'>,
+  ctx: Pick<Ctx, 'now' | 'newId' | 'config'>,
   workspace: Workspace,
   { input, origin, version, number }: NewRun,
 ): RunRow {
@@ -88,7 +88,8 @@ export function newRun(
     target_addrs: input['target-addrs'] ?? [],
     replace_addrs: input['replace-addrs'] ?? [],
     variables: input.variables ?? [],
-    engine_product: origin.engineProduct ?? null,
+    engine_product: origin.engineProduct ?? ctx.config.engine,
+    engine_is_open: origin.engineProduct === undefined,
     engine_version: chosenEngine ?? workspace.engine_version,
     engine_version_required: chosenEngine !== undefined || workspace.engine_version_required,
     working_directory: workspace.working_directory,
