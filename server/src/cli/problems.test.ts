@@ -162,9 +162,8 @@ test('doctor tries the sandbox out when runs are to have one', async () => {
 
 test('serve refuses blobs that are not those of its database, until they are adopted', async () => {
   await using database = await createTestDatabase()
-  const where = (name: string) => [
-    ...['--data-dir', join(folder, name), '--database-url', database.url, '--secret', '11'.repeat(32)],
-  ]
+  const site = ['--database-url', database.url, '--secret', '11'.repeat(32)]
+  const where = (name: string) => ['--data-dir', join(folder, name), ...site]
   await groundstate('blobs', 'adopt', ...where('first'))
 
   const serve = ['serve', '--port', '0', '--agents', '0', ...where('second')]
