@@ -224,6 +224,7 @@ test('an agent says who it is, and what it can do', async () => {
       os: platform(),
       arch: arch(),
       concurrency: 3,
+      downloadsEngines: false,
       accepts: ['plan', 'task'],
       starts: true,
       engines: await listEngines({ enginePath: undefined, strict: false }),
