@@ -81,6 +81,18 @@ test('a folder that was moved with its blobs is the same', async () => {
   await expect(start(database, { dataDir: join(top, 'second') })).rejects.toThrow(`${top}/moved/blobs`)
 })
 
+test('a server whose blobs are gone is refused', async () => {
+  const { database, top } = await newSite()
+  await start(database, { dataDir: top })
+  await rm(join(top, 'blobs'), { recursive: true })
+
+  const again = start(database, { dataDir: top })
+
+  await expect(again).rejects.toThrow(
+    /blobs of the database are not in the folder .*blobs of .* any more .*restore them/,
+  )
+})
+
 test('blobs of another database are refused, by a new database too', async () => {
   const { database, top } = await newSite()
   const other = await newDatabase()

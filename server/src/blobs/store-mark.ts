@@ -42,6 +42,11 @@ export function checkStore(
     })
   }
   if (recorded.id === found?.id) return
+  if (recorded.place === here && found === undefined) {
+    throw new StartError(`the blobs of the database are not in ${here} any more (store ${recorded.id})`, {
+      advice: `mount or restore them; ${ADOPT}`,
+    })
+  }
   const what = found === undefined ? 'none of them' : `those of another database (store ${found.id})`
   throw new StartError(
     `the blobs of the database are in ${recorded.place} (store ${recorded.id}), and ${here} holds ${what}`,
