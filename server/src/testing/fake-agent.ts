@@ -1,5 +1,11 @@
 import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
-import { type AnswerTaskRequest, type RegisterAgent, taskRequest, type TaskRequest, type WorkKind } from '@groundstate/contract/agent'
+import {
+  type AnswerTaskRequest,
+  type RegisterAgent,
+  taskRequest,
+  type TaskRequest,
+  type WorkKind,
+} from '@groundstate/contract/agent'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
