@@ -31,6 +31,7 @@ import * as workspaceFacts from './0080-workspace-facts.ts'
 import * as userTokens from './0082-user-tokens.ts'
 import * as privateDeliveries from './0079-private-deliveries.ts'
 import * as blobStore from './0078-blob-store.ts'
+import * as keyBindings from './0081-key-bindings.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -67,4 +68,5 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0082-user-tokens', up: userTokens.up },
   { name: '0079-private-deliveries', up: privateDeliveries.up },
   { name: '0078-blob-store', up: blobStore.up },
+  { name: '0081-key-bindings', up: keyBindings.up },
 ]
