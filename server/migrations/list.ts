@@ -24,14 +24,12 @@ import * as queue from './0073-queue.ts'
 import * as taskRequests from './0074-task-requests.ts'
 import * as receipts from './0075-receipts.ts'
 import * as uploads from './0076-uploads.ts'
-import * as keyBindings from './0081-key-bindings.ts'
 import * as engineNames from './0077-engine-names.ts'
-import * as abandonedStateVersions from './0080-abandoned-state-versions.ts'
-import * as workspaceFacts from './0080-workspace-facts.ts'
-import * as userTokens from './0082-user-tokens.ts'
-import * as privateDeliveries from './0079-private-deliveries.ts'
 import * as blobStore from './0078-blob-store.ts'
+import * as privateDeliveries from './0079-private-deliveries.ts'
+import * as workspaceFacts from './0080-workspace-facts.ts'
 import * as keyBindings from './0081-key-bindings.ts'
+import * as userTokens from './0082-user-tokens.ts'
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
 export const MIGRATIONS: readonly { name: string; up: string }[] = [
@@ -61,12 +59,10 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0074-task-requests', up: taskRequests.up },
   { name: '0075-receipts', up: receipts.up },
   { name: '0076-uploads', up: uploads.up },
-  { name: '0081-key-bindings', up: keyBindings.up },
   { name: '0077-engine-names', up: engineNames.up },
-  { name: '0080-abandoned-state-versions', up: abandonedStateVersions.up },
-  { name: '0080-workspace-facts', up: workspaceFacts.up },
-  { name: '0082-user-tokens', up: userTokens.up },
-  { name: '0079-private-deliveries', up: privateDeliveries.up },
   { name: '0078-blob-store', up: blobStore.up },
+  { name: '0079-private-deliveries', up: privateDeliveries.up },
+  { name: '0080-workspace-facts', up: workspaceFacts.up },
   { name: '0081-key-bindings', up: keyBindings.up },
+  { name: '0082-user-tokens', up: userTokens.up },
 ]

@@ -263,10 +263,8 @@ export type Schema = {
     created_at: Timestamp
     created_by_user_id: string | null
     debugging_mode: boolean
-    engine_organization_name: string | null
-    engine_product: 'terraform' | 'tofu'
-    engine_product: 'terraform' | 'tofu' | null
     engine_is_open: Generated<boolean>
+    engine_organization_name: string | null
     engine_product: 'terraform' | 'tofu'
     engine_version: string
     engine_version_required: Generated<boolean>

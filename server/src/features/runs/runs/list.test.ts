@@ -1,6 +1,6 @@
+import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { sql } from 'kysely'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
