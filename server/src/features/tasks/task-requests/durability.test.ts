@@ -51,7 +51,7 @@ test('a request that waits for an agent still does after a restart', async () =>
 
 test('a process that is killed loses neither the request that an agent has nor its answer', async () => {
   const { setting, agent, run, id } = await setUp()
-  const first = await startReplicaProcess(url, SETTINGS)
+  const first = await startReplicaProcess(app, url, SETTINGS)
   const request = await takeTask(agent)
   const deadline = (await readResult(app, setting, id)).attributes['deadline-at']
 
@@ -60,7 +60,7 @@ test('a process that is killed loses neither the request that an agent has nor i
   // As long as a lease lasts goes by.
   await sql`update task_results set lease_expires_at = lease_expires_at - interval '10 s'
      where lease_expires_at is not null`.execute(app.db)
-  await startReplicaProcess(url, SETTINGS)
+  await startReplicaProcess(app, url, SETTINGS)
 
   const [row] = await loggedDeliveries(app, setting, { id, count: 1 })
   expect(row.attributes).toMatchObject({ error: null, response: { status: 200 } })

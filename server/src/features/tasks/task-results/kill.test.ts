@@ -42,7 +42,7 @@ const deadlineOf = async (setting: TaskSetting, id: string) =>
   (await readResult(app, setting, id)).attributes['deadline-at'] as string | null
 
 test('a replica that is killed loses no request, repeats none that was answered, and moves no deadline', async () => {
-  const first = await startReplicaProcess(url, SETTINGS)
+  const first = await startReplicaProcess(app, url, SETTINGS)
   const setting = await settingWith(4)
   // Two are answered before the kill, two are on their way when it comes.
   let unanswered = 2
@@ -64,7 +64,7 @@ test('a replica that is killed loses no request, repeats none that was answered,
   // As long as a lease lasts goes by.
   await sql`update task_results set lease_expires_at = lease_expires_at - interval '10 s'
      where lease_expires_at is not null`.execute(app.db)
-  await startReplicaProcess(url, SETTINGS)
+  await startReplicaProcess(app, url, SETTINGS)
   await setting.receiver.received(6)
   await eventually(async () => {
     const results = await Promise.all(ids.map(async (id) => readResult(app, setting, id)))

@@ -120,7 +120,7 @@ test('a workspace names its agent pool in a relationship too, and null takes it 
 test.each([
   [{ 'execution-mode': 'remote' }, () => related(poolId), "unless using 'agent' execution mode"],
   [{}, () => related(poolId), "unless using 'agent' execution mode"],
-  [{ 'execution-mode': 'agent' }, () => related('apool-none'), 'there is no agent pool apool-none'],
+  [{ 'execution-mode': 'agent' }, () => related('apool-none'), 'The provided agent pool does not exist'],
 ])('an agent pool that a workspace can not have is refused: %j', async (attributes, relationships, detail) => {
   const { id } = await newWorkspace()
 

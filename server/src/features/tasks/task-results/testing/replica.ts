@@ -1,6 +1,4 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { createApp } from '../../../../app.ts'
@@ -16,19 +14,19 @@ const PROGRAM = join(import.meta.dirname, '../../../../../bin/groundstate.mjs')
 export type Replica = { url: string; kill: () => Promise<void> }
 
 /**
- * Starts a server on a database that others use too, with the secret of the tests and without an agent; ended when the
- * file ends. `kill` ends it as a loss of power would.
+ * Starts a server on the database and the data folder of the app, with the secret of the tests and without an agent; ended
+ * when the file ends. `kill` ends it as a loss of power would.
  */
 export async function startReplicaProcess(
+  app: TestApp,
   databaseUrl: string,
   settings: Record<string, string> = {},
 ): Promise<Replica> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-replica-'))
   const child = spawn(process.execPath, [PROGRAM, 'serve'], {
     env: {
       PATH: process.env['PATH'],
       GROUNDSTATE_PORT: '0',
-      GROUNDSTATE_DATA_DIR: dataDir,
+      GROUNDSTATE_DATA_DIR: app.config.dataDir,
       GROUNDSTATE_DATABASE_URL: databaseUrl,
       GROUNDSTATE_SECRET: '11'.repeat(32),
       GROUNDSTATE_AGENTS: '0',
@@ -42,10 +40,7 @@ export async function startReplicaProcess(
     child.kill('SIGKILL')
     await ended
   }
-  whenFileEnds(async () => {
-    await kill()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  whenFileEnds(kill)
   const url = await new Promise<string>((resolve, reject) => {
     let output = ''
     const onData = (data: Buffer) => {
