@@ -3,25 +3,34 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { actOnRun, createRun, createRunSetting, readRun, runStatus } from '../../../testing/runs.ts'
+import { actOnRun, createRun, createRunSetting, readRun, type RunSetting, runStatus } from '../../../testing/runs.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
 
-test('a job of a deleted workspace is refused at once, so that its engine ends', async () => {
-  const { setting, job } = await startPlan(app, agent)
-  const beat = job.heartbeat({ waitMs: 20_000 })
-  await job.log('at work')
+/** The addresses of what holds a job, to delete it. */
+const PLACES = {
+  workspace: ({ workspaceId }: RunSetting) => `/api/v2/workspaces/${workspaceId}`,
+  organization: ({ organization }: RunSetting) => `/api/v2/organizations/${organization}`,
+}
 
-  const url = `/api/v2/workspaces/${setting.workspaceId}`
-  const deleted = await app.request({ method: 'DELETE', url, token: setting.user.token })
+test.each(Object.entries(PLACES))(
+  'a job of a deleted %s is refused at once, so that its engine ends',
+  async (_, urlOf) => {
+    const { setting, job } = await startPlan(app, agent)
+    const beat = job.heartbeat({ waitMs: 20_000 })
+    await job.log('at work')
 
-  expect(deleted.status).toBe(204)
-  expect((await beat).status).toBe(401)
-  expect((await app.request({ url: '/api/v2/account/details', token: job.engineToken })).status).toBe(401)
-})
+    const url = urlOf(setting)
+    const deleted = await app.request({ method: 'DELETE', url, token: setting.user.token })
+
+    expect(deleted.status).toBe(204)
+    expect((await beat).status).toBe(401)
+    expect((await app.request({ url: '/api/v2/account/details', token: job.engineToken })).status).toBe(401)
+  },
+)
 
 test.each(['/live/db', './live/db/'])('the working directory %s is a folder of the configuration', async (path) => {
   const setting = await createRunSetting(app, { 'working-directory': path })
@@ -174,11 +183,11 @@ describe('output that arrives as its job ends', () => {
     expect([(await end).status, (await output).status]).toEqual([204, 409])
   })
 
-  test('waits for the deletion of its workspace, and neither fails', async () => {
+  test.each(Object.entries(PLACES))('waits for the deletion of its %s, and neither fails', async (_, urlOf) => {
     const { setting, job } = await startPlan(app, agent)
     await job.log('at work\n')
     const release = await holdEnd('delete')
-    const url = `/api/v2/workspaces/${setting.workspaceId}`
+    const url = urlOf(setting)
     const deletion = app.request({ method: 'DELETE', url, token: setting.user.token })
     await expect.poll(waiters).toBe(1)
     const output = job.log('more\n', 8)

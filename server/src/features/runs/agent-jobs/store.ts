@@ -118,13 +118,19 @@ export async function listExpiredJobs(db: Db, now: Date): Promise<JobKey[]> {
     .execute()
 }
 
-/** Locks the jobs of a workspace whose agents may still send output, before anything of their logs is deleted. */
-export async function lockOpenJobs(tx: Tx, workspaceId: string) {
+export type JobPlace = { workspaceId: string } | { organizationId: string }
+
+/** Locks the jobs of a place whose agents may still send output, before anything of their logs is deleted. */
+export async function lockOpenJobs(tx: Tx, place: JobPlace) {
   return tx
     .selectFrom('agent_jobs as j')
     .innerJoin('runs as r', 'r.id', 'j.run_id')
     .select('j.id')
-    .where('r.workspace_id', '=', workspaceId)
+    .where((eb) =>
+      'workspaceId' in place
+        ? eb('r.workspace_id', '=', place.workspaceId)
+        : eb('r.organization_id', '=', place.organizationId),
+    )
     .where((eb) =>
       eb.or([
         eb('j.status', '=', 'running'),

@@ -79,7 +79,7 @@ function stillProcessed({ name }: StateOf) {
 }
 
 async function destroy(ctx: TransactionCtx, { id, name, organization_id: organizationId }: Workspace) {
-  await abandonJobs(ctx, id)
+  await abandonJobs(ctx, { workspaceId: id })
   await store.deleteWorkspace(ctx.db, id)
   await recordAudit(ctx, { organizationId, action: 'destroy', resource: { type: 'workspace', id }, meta: { name } })
 }
