@@ -1,13 +1,18 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Link-local addresses are never called: clouds serve the credentials of a machine there. Others are for the network to close. */
+/**
+ * Link-local addresses are never called, nor others of the metadata services of clouds, which serve the credentials of a machine.
+ * The rest is for the network to close.
+ */
 const CLOSED = new BlockList()
 CLOSED.addSubnet('169.254.0.0', 16, 'ipv4')
 CLOSED.addSubnet('fe80::', 10, 'ipv6')
 // The first one, as NAT64 writes it.
 CLOSED.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6')
 CLOSED.addAddress('fd00:ec2::254', 'ipv6')
+CLOSED.addAddress('100.100.100.200', 'ipv4')
+CLOSED.addAddress('168.63.129.16', 'ipv4')
 
 /** Why the agent does not send a request to the URL; undefined when it does. */
 export function targetProblem(text: string): string | undefined {
@@ -31,5 +36,5 @@ export const guardedLookup: LookupFunction = (hostname, options, callback) => {
 function addressProblem(address: string): string | undefined {
   const version = isIP(address)
   if (version === 0 || !CLOSED.check(address, version === 6 ? 'ipv6' : 'ipv4')) return undefined
-  return `${address} is a link-local address, which the agent never calls`
+  return `${address} is a link-local or metadata address, which the agent never calls`
 }

@@ -98,10 +98,14 @@ test('a refused connection is reported with its code', async () => {
 
 test.each([
   ['file:///etc/passwd', 'the agent calls http and https URLs only'],
-  ['http://169.254.169.254/latest/meta-data', '169.254.169.254 is a link-local address, which the agent never calls'],
-  ['http://[fe80::1]/', 'fe80::1 is a link-local address, which the agent never calls'],
+  [
+    'http://169.254.169.254/latest/meta-data',
+    '169.254.169.254 is a link-local or metadata address, which the agent never calls',
+  ],
+  ['http://[fe80::1]/', 'fe80::1 is a link-local or metadata address, which the agent never calls'],
   ['http://[::ffff:169.254.169.254]/', 'which the agent never calls'],
-  ['http://2852039166/', '169.254.169.254 is a link-local address, which the agent never calls'],
+  ['http://100.100.100.200/latest/meta-data', 'which the agent never calls'],
+  ['http://2852039166/', '169.254.169.254 is a link-local or metadata address, which the agent never calls'],
 ])('%s is not called', async (url, error) => {
   const server = await startServer()
   await startAgent(server)
