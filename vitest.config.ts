@@ -21,6 +21,8 @@ export default defineConfig({
           globalSetup: ['server/src/testing/global-setup.ts'],
           testTimeout: 20_000,
           hookTimeout: 20_000,
+          // What a test waits for comes later on a busy machine.
+          expect: { poll: { timeout: 10_000 } },
         },
       },
       // The web application has its own: other sources, and no database.
