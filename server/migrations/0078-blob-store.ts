@@ -1,6 +1,6 @@
 /**
- * What has to fit a database, an agent or a setting. Which blob store belongs to the database, so that a server with another one does not start on it; and which tokens
- * come from the settings, so that they end when their setting changes.
+ * What has to fit a database, an agent or a setting: which blob store belongs to the database, so that a server with another
+ * one does not start on it; which engine a run requires; which tokens come from the settings, so that they end with them.
  */
 export const up = `
 alter table installation

@@ -11,11 +11,6 @@ with abandoned as (
 )
 update state_versions sv set status = 'discarded' from abandoned where sv.id = abandoned.id;
 
--- When the current state was created, or the workspace as long as it has none.
-update workspaces w set latest_change_at = sv.created_at
-  from state_versions sv
- where sv.id = w.current_state_version_id and w.latest_change_at < sv.created_at;
-
 -- Of the last 30 runs that were applied or have failed; durations in ms. Null while there is none.
 alter table workspaces
   add column kpi_run_count integer,
@@ -27,12 +22,13 @@ create index runs_kpis_idx on runs (workspace_id, number desc) where status in (
 create function workspace_kpis(of_workspace text) returns table (run_count int, failure_count int, plan_ms int, apply_ms int)
 language sql stable as $$
   select nullif(count(*), 0)::int, case when count(*) > 0 then count(*) filter (where r.status = 'errored')::int end,
-         round(avg(p.ms))::int, round(avg(a.ms))::int
+         -- a machine may sleep for longer than an integer has milliseconds, and clocks go back
+         least(round(avg(p.ms)), 2147483647)::int, least(round(avg(a.ms)), 2147483647)::int
     from (select id, status from runs
            where workspace_id = of_workspace and status in ('applied', 'errored') order by number desc limit 30) r
-    left join lateral (select extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000 as ms
+    left join lateral (select greatest(extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000, 0) as ms
                          from phases where run_id = r.id and kind = 'plan') p on true
-    left join lateral (select extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000 as ms
+    left join lateral (select greatest(extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000, 0) as ms
                          from phases where run_id = r.id and kind = 'apply') a on true
 $$;
 
@@ -47,9 +43,4 @@ end $$;
 create trigger runs_kpis after update of status on runs
   for each row when (new.status in ('applied', 'errored') and old.status <> new.status)
   execute function keep_workspace_kpis();
-
-update workspaces w
-   set kpi_run_count = k.run_count, kpi_failure_count = k.failure_count, kpi_plan_duration = k.plan_ms, kpi_apply_duration = k.apply_ms
-  from workspaces x cross join lateral workspace_kpis(x.id) k
- where w.id = x.id and k.run_count is not null;
 `

@@ -30,9 +30,18 @@ import * as privateDeliveries from './0079-private-deliveries.ts'
 import * as workspaceFacts from './0080-workspace-facts.ts'
 import * as keyBindings from './0081-key-bindings.ts'
 import * as userTokens from './0082-user-tokens.ts'
+import * as validSources from './0083-valid-sources.ts'
+import * as latestChanges from './0084-latest-changes.ts'
+import * as workspaceKpis from './0085-workspace-kpis.ts'
+
+/**
+ * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
+ * servers at work wait for a few rows at a time.
+ */
+export type Migration = { name: string; up: string; isBatched?: true }
 
 /** In the order in which they run. Append-only: a migration that has landed never changes. */
-export const MIGRATIONS: readonly { name: string; up: string }[] = [
+export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-accounts', up: accounts.up },
   { name: '0002-workspaces', up: workspaces.up },
   { name: '0010-tags-and-counts', up: tagsAndCounts.up },
@@ -65,4 +74,7 @@ export const MIGRATIONS: readonly { name: string; up: string }[] = [
   { name: '0080-workspace-facts', up: workspaceFacts.up },
   { name: '0081-key-bindings', up: keyBindings.up },
   { name: '0082-user-tokens', up: userTokens.up },
+  { name: '0083-valid-sources', up: validSources.up },
+  { name: '0084-latest-changes', up: latestChanges.up, isBatched: true },
+  { name: '0085-workspace-kpis', up: workspaceKpis.up, isBatched: true },
 ]

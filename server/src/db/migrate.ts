@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { MIGRATIONS } from '../../migrations/list.ts'
+import { type Migration, MIGRATIONS } from '../../migrations/list.ts'
 import { codeOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 import { connectDatabase, databaseName } from './connect.ts'
@@ -30,7 +30,7 @@ type Options = {
 
 /**
  * Migrates the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration
- * is a transaction, and is repeated when running servers hold its locks. Throws a `MigrationError` when the database
+ * is a transaction, or one for each batch, and is repeated when running servers hold its locks. Throws a `MigrationError` when the database
  * has migrations that this server does not know: the server is older, and must not write to it.
  */
 export async function migrate(url: string, options: Options = {}): Promise<{ applied: string[] }> {
@@ -68,16 +68,19 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
   }
 }
 
-async function apply(client: pg.Client, migration: (typeof MIGRATIONS)[number], options: Options) {
+async function apply(client: pg.Client, migration: Migration, options: Options) {
   const { warn, lockTimeoutMs = LOCK_TIMEOUT_MS, pauseMs = PAUSE_MS, attempts = ATTEMPTS } = options
   for (let attempt = 1; ; attempt += 1) {
     await client.query('begin')
     try {
       await client.query(`set local lock_timeout = ${lockTimeoutMs}`)
-      await client.query(migration.up)
-      await client.query('insert into schema_migrations (name) values ($1)', [migration.name])
+      const { rowCount } = await client.query(migration.up)
+      const isDone = !migration.isBatched || rowCount === 0
+      if (isDone) await client.query('insert into schema_migrations (name) values ($1)', [migration.name])
       await client.query('commit')
-      return
+      if (isDone) return
+      attempt = 0
+      continue
     } catch (error) {
       await client.query('rollback')
       const isLost = RETRYABLE.test(codeOf(error) ?? '')
