@@ -22,13 +22,14 @@ create index runs_kpis_idx on runs (workspace_id, number desc) where status in (
 create function workspace_kpis(of_workspace text) returns table (run_count int, failure_count int, plan_ms int, apply_ms int)
 language sql stable as $$
   select nullif(count(*), 0)::int, case when count(*) > 0 then count(*) filter (where r.status = 'errored')::int end,
-         -- a machine may sleep for longer than an integer has milliseconds, and clocks go back
-         least(round(avg(p.ms)), 2147483647)::int, least(round(avg(a.ms)), 2147483647)::int
+         -- a machine may sleep for longer than an integer has milliseconds
+         case when avg(p.ms) > 2147483647 then 2147483647 else round(avg(p.ms)) end::int,
+         case when avg(a.ms) > 2147483647 then 2147483647 else round(avg(a.ms)) end::int
     from (select id, status from runs
            where workspace_id = of_workspace and status in ('applied', 'errored') order by number desc limit 30) r
-    left join lateral (select greatest(extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000, 0) as ms
+    left join lateral (select extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000 as ms
                          from phases where run_id = r.id and kind = 'plan') p on true
-    left join lateral (select greatest(extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000, 0) as ms
+    left join lateral (select extract(epoch from ended_at - (status_timestamps->>'running')::timestamptz) * 1000 as ms
                          from phases where run_id = r.id and kind = 'apply') a on true
 $$;
 
