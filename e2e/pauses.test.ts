@@ -103,11 +103,19 @@ async function eventsOf(run: string) {
   return data.map(({ attributes }: any) => attributes) as { action: string; description: string | null }[]
 }
 
-/** Stops processes in the middle of what they do, and lets them go on. */
-async function pauseAll(all: readonly { pid: number }[], ms: number) {
+/** Stops processes in the middle of what they do. */
+function stop(all: readonly { pid: number }[]) {
   for (const { pid } of all) process.kill(pid, 'SIGSTOP')
-  await pause(ms)
+}
+
+function goOn(all: readonly { pid: number }[]) {
   for (const { pid } of all) process.kill(pid, 'SIGCONT')
+}
+
+async function pauseAll(all: readonly { pid: number }[], ms: number) {
+  stop(all)
+  await pause(ms)
+  goOn(all)
 }
 
 /** How a run has ended, whether its log has the apply from its beginning to its end, and whether its result came too late. */
@@ -156,8 +164,12 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
   test('outlives a pause of the servers and the agent at once, even for longer than its lease', async () => {
     const { run, open } = await startApply('all')
 
-    await pauseAll([...servers, agent], LONG_PAUSE_MS)
-    await pause(LEASE_MS)
+    stop([...servers, agent])
+    await pause(LONG_PAUSE_MS)
+    goOn(servers)
+    // The servers find a lease that has long expired, and no agent yet.
+    await pause(LEASE_MS / 2)
+    goOn([agent])
     await open()
 
     expect(await outcomeOf(run)).toEqual(ALL)
