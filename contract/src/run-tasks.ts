@@ -200,13 +200,18 @@ export const sentRequest = z.strictObject({
   body: z.string(),
 })
 
-/** The answer of a receiver; null when none came, and when it is withheld. */
+/** The answer of a receiver; null when none came. */
 export const receivedResponse = z
   .strictObject({
     status: z.int(),
     headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
     body: z.string(),
     'is-truncated': z.boolean().describe('whether only the start of the body was kept'),
+    'is-withheld': z
+      .boolean()
+      .describe(
+        'whether headers and body are left out: they come from a private address, and are for site administrators',
+      ),
   })
   .nullable()
 
@@ -217,11 +222,11 @@ export const taskTestSchema = resource(
     attributes: {
       passed: z.boolean(),
       summary: z.string().describe('the result of the request, in one line'),
-      'duration-ms': z.int().nullable().describe('null where the answer is withheld'),
+      'duration-ms': z.int(),
       request: sentRequest,
       'expected-signature': z.string().describe("hex HMAC-SHA512 of the request's body; empty without a key"),
       response: receivedResponse,
-      error: z.string().nullable().describe('why no answer came, or is shown'),
+      error: z.string().nullable().describe('why no answer came'),
     },
     relationships: { task: hasOne('tasks') },
   },

@@ -79,10 +79,10 @@ export const taskDeliverySchema = resource(
     attributes: {
       attempt: z.int().describe('counted from 1'),
       'sent-at': timestamp,
-      'duration-ms': z.int().nullable().describe('null where the answer is withheld'),
+      'duration-ms': z.int(),
       request: sentRequest,
       response: receivedResponse,
-      error: z.string().nullable().describe('why no answer came, or is shown'),
+      error: z.string().nullable().describe('why no answer came'),
       'agent-name': z.string().nullable().describe('the agent that sent it, for a task with an agent pool'),
       'next-attempt-at': timestamp.nullable(),
     },

@@ -14,20 +14,23 @@ export function taskTestResource(
     type: 'task-tests',
     attributes: {
       passed: answer?.status === 200,
-      summary: isHidden ? WITHHELD : describeExchange(exchange),
-      'duration-ms': isHidden ? null : exchange.durationMs,
+      summary: describeExchange(exchange, { isHidden }),
+      'duration-ms': exchange.durationMs,
       request: { method: 'POST', url: request.url, headers: request.headers, body: request.body },
       'expected-signature': signature,
       response:
-        answer && !isHidden
-          ? {
-              status: answer.status,
-              headers: answer.headers,
-              body: answer.body.toString('utf8'),
-              'is-truncated': answer.truncated,
-            }
-          : null,
-      error: isHidden ? WITHHELD : (exchange.error ?? null),
+        answer === undefined
+          ? null
+          : isHidden
+            ? { status: answer.status, ...WITHHELD }
+            : {
+                status: answer.status,
+                headers: answer.headers,
+                body: answer.body.toString('utf8'),
+                'is-truncated': answer.truncated,
+                'is-withheld': false,
+              },
+      error: exchange.error ?? null,
     },
     relationships: { task: { data: { id: task.id, type: 'tasks' } } },
   }

@@ -6,7 +6,7 @@ import { requireTask, type Task } from './access.ts'
 import { AGENT_POOL, URL_POINTER } from './pointers.ts'
 import { describeExchange, type Receiver, taskReceiver, type Verification } from './receiver.ts'
 import { taskHeaders, taskSignature, verificationRequest } from './request.ts'
-import { isWithheld, WITHHELD } from './withheld.ts'
+import { isWithheld } from './withheld.ts'
 
 /** A receiver answers the verification request without any work, in ms. */
 const TIMEOUT_MS = 15_000
@@ -16,7 +16,7 @@ const CLAIM_MS = 5_000
 /** What a refusal is blamed on. */
 export type Suspect = 'url' | 'hmac-key' | 'ca-certificate' | 'agent-pool'
 
-/** What a test of the task has shown; `isHidden` when the actor may not see what came back. */
+/** What a test of the task has shown; `isHidden` when the actor may not read the answer. */
 export type TaskTest = { task: Task; verification: Verification; isHidden: boolean }
 
 /** Sends a verification request to the receiver of a task, whatever the answer, and returns the whole exchange. */
@@ -43,7 +43,7 @@ export async function checkReceiver(
   }
   const { exchange } = await verifyReceiver(ctx, organizationName, receiver)
   if (exchange.answer?.status === 200) return
-  const what = isWithheld(ctx, exchange) ? WITHHELD : describeExchange(exchange)
+  const what = describeExchange(exchange, { isHidden: isWithheld(ctx, exchange) })
   throw invalid(
     `the verification request to ${receiver.url} must be answered with 200: ${what}`,
     suspect === 'agent-pool' ? AGENT_POOL : `/data/attributes/${suspect}`,

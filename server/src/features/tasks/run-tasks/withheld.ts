@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { isSiteAdmin } from '../../../auth/actor.ts'
 
-/** Stands in place of what a private address has answered. */
-export const WITHHELD = 'what comes back from a private address is shown to site administrators only'
+/** What stands in place of the headers and the body of an answer that is withheld. */
+export const WITHHELD = { headers: {}, body: '', 'is-truncated': false, 'is-withheld': true } as const
 
 /**
- * Whether the actor may not learn what came of a request. Who manages the tasks of an organization could otherwise look
+ * Whether the actor may not read what a private address has answered, but for the status. Who manages the tasks of an organization could otherwise look
  * around in the network of the server.
  */
 export function isWithheld({ actor }: Pick<Ctx, 'actor'>, { isPrivate }: { isPrivate: boolean }) {

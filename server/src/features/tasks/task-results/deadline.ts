@@ -1,5 +1,4 @@
 import type { Ctx } from '../../../app.ts'
-import { WITHHELD } from '../run-tasks/withheld.ts'
 import type { LastDelivery } from './deliveries-store.ts'
 import type { OverdueResult } from './store.ts'
 
@@ -20,14 +19,9 @@ export function overdueMessage(
   const waited = duration(until(result.called_back_at ?? result.started_at))
   if (result.called_back_at) return `no further callback came within ${waited} after the last one`
   if (result.delivered_at) return `no callback came within ${waited}`
+  const why = last?.response_status ? `it was answered with ${last.response_status}` : (last?.error ?? 'no answer came')
   const times = result.attempts === 1 ? '1 attempt' : `${result.attempts} attempts`
-  return `no callback came within ${waited}, and the request was not delivered in ${times}: ${whyNot(last)}`
-}
-
-/** Everybody who may read the run reads this. */
-function whyNot(last: LastDelivery | undefined) {
-  if (last?.is_private) return WITHHELD
-  return last?.response_status ? `it was answered with ${last.response_status}` : (last?.error ?? 'no answer came')
+  return `no callback came within ${waited}, and the request was not delivered in ${times}: ${why}`
 }
 
 function duration(ms: number) {

@@ -185,7 +185,7 @@ export async function listLastDeliveries(db: Db, resultIds: readonly string[]) {
   return db
     .selectFrom('task_deliveries')
     .distinctOn('task_result_id')
-    .select(['task_result_id', 'attempt', 'response_status', 'error', 'is_private'])
+    .select(['task_result_id', 'attempt', 'response_status', 'error'])
     .where(sql<boolean>`task_result_id = any(${resultIds})`)
     .orderBy('task_result_id')
     .orderBy('attempt', 'desc')

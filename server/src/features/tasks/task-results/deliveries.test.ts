@@ -92,7 +92,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
 
     const { attributes } = await readResult(app, setting, id)
     expect(attributes.message).toMatch(
-      /^no callback came within 10 minutes, and the request was not delivered in \d attempts?: what comes back from a private address is shown to site administrators only$/,
+      /^no callback came within 10 minutes, and the request was not delivered in \d attempts?: it was answered with 502$/,
     )
   })
 })
@@ -153,9 +153,8 @@ describe('the delivery log', () => {
 
     expect(row.attributes).toMatchObject({
       request: { url: setting.receiver.url },
-      response: null,
-      'duration-ms': null,
-      error: 'what comes back from a private address is shown to site administrators only',
+      response: { status: 503, headers: {}, body: '', 'is-truncated': false, 'is-withheld': true },
+      error: 'it was answered with 503: only 200 says that the request has arrived',
     })
   })
 

@@ -77,7 +77,7 @@ export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean 
     attributes: {
       attempt: row.attempt,
       'sent-at': row.sent_at,
-      'duration-ms': row.isHidden ? null : row.duration_ms,
+      'duration-ms': row.duration_ms,
       request: {
         method: 'POST',
         url: row.url,
@@ -85,15 +85,18 @@ export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean 
         body: row.request_body,
       },
       response:
-        row.response_status === null || row.isHidden
+        row.response_status === null
           ? null
-          : {
-              status: row.response_status,
-              headers: row.response_headers as Record<string, string | string[]>,
-              body: row.response_body?.toString('utf8') ?? '',
-              'is-truncated': row.response_truncated,
-            },
-      error: row.isHidden ? WITHHELD : row.error,
+          : row.isHidden
+            ? { status: row.response_status, ...WITHHELD }
+            : {
+                status: row.response_status,
+                headers: row.response_headers as Record<string, string | string[]>,
+                body: row.response_body?.toString('utf8') ?? '',
+                'is-truncated': row.response_truncated,
+                'is-withheld': false,
+              },
+      error: row.error,
       'agent-name': row.agent_name,
       'next-attempt-at': row.next_attempt_at,
     },
