@@ -16,7 +16,7 @@ export async function createUserToken(ctx: Ctx, userId: string, input: CreateTok
 
 /**
  * Makes `text`, the value of the setting that `description` names, a token of a user, and ends the tokens that the setting had
- * before. A token with that text may exist already.
+ * before. A token with that text may exist already: one of the user ends with the setting from now on.
  */
 export async function replaceSettingToken(
   ctx: TransactionCtx,
@@ -24,9 +24,13 @@ export async function replaceSettingToken(
   { text, description }: { text: string; description: string },
 ) {
   const hash = tokenHash(text)
-  for (const former of await store.deleteFormerSettingTokens(ctx.db, { description, hash }))
+  for (const former of await store.deleteFormerSettingTokens(ctx.db, hash))
     await recordAudit(ctx, tokenAudit('destroy', former))
-  if (await store.findTokenByHash(ctx.db, hash)) return
+  const existing = await store.findTokenByHash(ctx.db, hash)
+  if (existing) {
+    if (existing.user_id === userId) await store.updateFromSetting(ctx.db, existing.id)
+    return
+  }
   const row: store.NewToken = {
     id: ctx.newId('at'),
     kind: 'user',

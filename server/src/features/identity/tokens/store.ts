@@ -77,13 +77,16 @@ export async function deleteToken(db: Db, id: string) {
   return db.deleteFrom('tokens').where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-/** Deletes the tokens that a setting had before, and returns them. */
-export async function deleteFormerSettingTokens(db: Db, setting: { description: string; hash: Buffer }) {
+export async function updateFromSetting(db: Db, id: string) {
+  await db.updateTable('tokens').set({ from_setting: true }).where('id', '=', id).execute()
+}
+
+/** Deletes the tokens that the setting had before the one with this hash, and returns them. There is one such setting. */
+export async function deleteFormerSettingTokens(db: Db, hash: Buffer) {
   return db
     .deleteFrom('tokens')
     .where('from_setting', '=', sql.lit(true))
-    .where('description', '=', setting.description)
-    .where('hash', '!=', setting.hash)
+    .where('hash', '!=', hash)
     .returningAll()
     .execute()
 }

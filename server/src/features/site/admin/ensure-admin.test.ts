@@ -96,6 +96,31 @@ test('another fixed token ends the former one, and no other token', async () => 
   expect(await statusWith(app, own.json().data.attributes.token)).toBe(200)
 })
 
+test('the generated token ends like any other once it has been the fixed one', async () => {
+  const app = await createTestApp()
+  const { token = '' } = await ensureAdmin(app)
+  const start = async (adminToken: string) => ensureAdmin({ ...app, config: { ...app.config, adminToken } })
+
+  await start(token)
+  expect(await statusWith(app, token)).toBe(200)
+  await start(FIXED)
+
+  expect(await statusWith(app, token)).toBe(401)
+  expect(await statusWith(app, FIXED)).toBe(200)
+})
+
+test("a token of somebody else does not become the administrator's by the setting", async () => {
+  const app = await createTestApp()
+  await ensureAdmin(app)
+  const other = await createUser(app)
+  const start = async (adminToken: string) => ensureAdmin({ ...app, config: { ...app.config, adminToken } })
+
+  await start(other.token)
+  await start(FIXED)
+
+  expect(await statusWith(app, other.token)).toBe(200)
+})
+
 test('a start without a fixed token leaves the one that was set', async () => {
   const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED })
   await ensureAdmin(app)
