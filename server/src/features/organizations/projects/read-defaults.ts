@@ -1,7 +1,8 @@
 import type { UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
-import { checkOverwrites, requireOrganizationPool } from '../organizations/pool-access.ts'
+import { requireOrganizationPool } from '../organizations/pool-access.ts'
+import { checkOverwrites } from '../organizations/setting-overwrites.ts'
 import type { FoundProject } from './project.ts'
 
 type Defaults = { mode: FoundProject['default_execution_mode']; pool: string | null }

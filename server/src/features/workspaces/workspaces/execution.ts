@@ -1,5 +1,6 @@
 import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import { invalid } from '../../../errors.ts'
+import { checkOverwrites } from '../../organizations/organizations/setting-overwrites.ts'
 
 export type ExecutionMode = 'remote' | 'local' | 'agent'
 export type ExecutionSettings = { execution_mode: ExecutionMode | null; agent_pool_id: string | null }
@@ -47,7 +48,8 @@ export function namedPool({ attributes, relationships }: UpdateWorkspace) {
 
 /**
  * The execution settings that a workspace has after `input`; null follows the defaults. Throws `invalid` when an agent
- * pool is named without the execution mode that uses it, or the mode without a pool.
+ * pool is named without the execution mode that uses it, or the mode without a pool, or when one is to follow the defaults
+ * and the other is not.
  */
 export function changeExecution(
   current: ExecutionSettings,
@@ -58,6 +60,7 @@ export function changeExecution(
   const legacy = attributes.operations === true ? 'remote' : attributes.operations === false ? 'local' : undefined
   const requested = attributes['execution-mode'] ?? legacy
   const overwrites = attributes['setting-overwrites']
+  checkOverwrites(overwrites?.['agent-pool'], overwrites?.['execution-mode'])
   const inherits =
     overwrites?.['execution-mode'] === false || (requested === undefined && attributes['execution-mode'] === null)
   const mode = inherits ? null : (requested ?? current.execution_mode)

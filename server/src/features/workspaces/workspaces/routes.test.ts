@@ -196,6 +196,22 @@ test('settings change, and what the body leaves out stays', async () => {
   expect(inherits.json().data.attributes['execution-mode']).toBe('remote')
 })
 
+test('the execution mode and the agent pool are overwritten together, or neither', async () => {
+  const workspace = await newWorkspace({ 'execution-mode': 'local' })
+  const overwrites = { 'execution-mode': false, 'agent-pool': true }
+
+  const changed = await patch(workspace.id, { 'setting-overwrites': overwrites })
+  const created = await create({ name: 'contradicting', 'setting-overwrites': overwrites })
+
+  expect([changed.status, created.status]).toEqual([422, 422])
+  expect(changed.json().errors[0]).toMatchObject({
+    detail: expect.stringContaining('their values must be the same'),
+    source: { pointer: '/data/attributes/setting-overwrites' },
+  })
+  const kept = await app.request({ url: `/api/v2/workspaces/${workspace.id}`, token: owner.token })
+  expect(kept.json().data.attributes['execution-mode']).toBe('local')
+})
+
 test('an organization default reaches the workspaces that set nothing', async () => {
   const other = await createOrganization(app, owner)
   const workspace = await createWorkspace(app, { organization: other.name, actor: owner.actor })
