@@ -294,7 +294,8 @@ export function isOnLoopback({ host, baseUrl }: Pick<Config, 'host' | 'baseUrl'>
   return isLoopbackHost(host) && (baseUrl === undefined || isLoopbackHost(new URL(baseUrl).hostname))
 }
 
-function isLoopbackHost(host: string) {
+/** Whether a host of an address or to listen on, by name or number, is this machine's loopback. */
+export function isLoopbackHost(host: string) {
   const name = host.replace(/^\[(.+)\]$/, '$1')
   return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback')
 }

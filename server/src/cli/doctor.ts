@@ -12,7 +12,7 @@ import { agentFolder } from '../agent-folder.ts'
 import { placeOf, storeOf } from '../blobs/blob-store.ts'
 import { findStoreId } from '../blobs/store-id.ts'
 import { checkStore, findRecordedStore } from '../blobs/store-mark.ts'
-import type { Config } from '../config.ts'
+import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { checkFolder } from '../folder.ts'
 import { INSTALLATION_HEADER, installationHeader } from '../installation.ts'
@@ -251,9 +251,8 @@ async function checkTls(config: Config): Promise<Verdict> {
   if (config.tls === 'auto') return checkLocalAuthority(config)
   const tls = await loadTls(config)
   if (!tls) {
-    const loopback = /^(127\.|::1$|localhost$)/.test(config.host)
     const found = 'off'
-    return loopback
+    return isLoopbackHost(config.host)
       ? { ok: true, found }
       : { ok: true, found, advice: 'beyond this machine, put a TLS proxy in front or set GROUNDSTATE_TLS' }
   }

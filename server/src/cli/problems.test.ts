@@ -125,6 +125,19 @@ test('doctor says what to do about TLS files that are not there, and about a dat
   expect(out).toMatch(/✗ database +.*PostgreSQL 9.*\n +→ \S/)
 })
 
+test.each([
+  ['::ffff:127.0.0.1', false],
+  ['127.0.0.2', false],
+  ['127.example.invalid', true],
+  ['0.0.0.0', true],
+])('doctor advises TLS where a server at %s is reached from elsewhere: %s', async (host, isAdvised) => {
+  const where = ['--data-dir', folder, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
+
+  const { out } = await groundstate('doctor', ...where, '--host', host)
+
+  expect(/✓ TLS +off\n +→ beyond this machine/.test(out)).toBe(isAdvised)
+})
+
 test('doctor says as whom runs execute, and where to read about it', async () => {
   const where = ['--data-dir', folder, '--port', '0', '--database-url', empty.url]
 
