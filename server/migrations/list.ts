@@ -33,6 +33,7 @@ import * as userTokens from './0082-user-tokens.ts'
 import * as validSources from './0083-valid-sources.ts'
 import * as latestChanges from './0084-latest-changes.ts'
 import * as workspaceKpis from './0085-workspace-kpis.ts'
+import * as signInPlaces from './0086-sign-in-places.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -77,4 +78,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0083-valid-sources', up: validSources.up },
   { name: '0084-latest-changes', up: latestChanges.up, isBatched: true },
   { name: '0085-workspace-kpis', up: workspaceKpis.up, isBatched: true },
+  { name: '0086-sign-in-places', up: signInPlaces.up },
 ]

@@ -326,6 +326,11 @@ export type Schema = {
     key: string
     started_at: Timestamp
   }
+  sign_in_places: {
+    last_at: Timestamp
+    place: string
+    user_id: string
+  }
   sso_identities: {
     created_at: Timestamp
     issuer: string

@@ -17,8 +17,7 @@ import { hasSecondFactor } from './second-factor-store.ts'
 export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
   if (!signInMethods(ctx).password) throw forbidden('signing in with a password is switched off on this server')
   const user = await findUserByLogin(ctx.db, login)
-  const account = user?.id ?? login
-  await countAttempt(ctx, account)
+  const attempt = await countAttempt(ctx, user?.id ?? login)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
   if (!user || !isRight) {
     await recordFailedSignIn(ctx, user, 'password')
@@ -28,7 +27,7 @@ export async function checkPassword(ctx: Ctx, login: string, password: string): 
     await recordFailedSignIn(ctx, user, 'suspended')
     throw forbidden('this account is suspended, ask an administrator of this server')
   }
-  await forgiveAttempt(ctx, account)
+  await forgiveAttempt(ctx, user.id, attempt)
   return user
 }
 
@@ -53,12 +52,12 @@ export async function checkCode(ctx: Ctx, user: UserRow, code: string) {
 
 /** Asks a user who is signed in for the password again. Throws `invalid` at `pointer`, or `too-many-requests`. */
 export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string, pointer: string) {
-  await countAttempt(ctx, user.id)
+  const attempt = await countAttempt(ctx, user.id)
   if (user.password_hash === null || !(await verifyPassword(password, user.password_hash))) {
     await recordFailedSignIn(ctx, user, 'current password')
     throw invalid('the current password is wrong', pointer)
   }
-  await forgiveAttempt(ctx, user.id)
+  await forgiveAttempt(ctx, user.id, attempt)
 }
 
 function codeError(detail: string) {

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import { countAttempt, forgiveAttempt } from './count-attempts.ts'
+import { countCode, forgiveCode } from './count-attempts.ts'
 import * as store from './second-factor-store.ts'
 import { recoveryHash, secretContext } from './second-factor.ts'
 import { acceptedStep } from './totp.ts'
@@ -11,10 +11,9 @@ import { acceptedStep } from './totp.ts'
  */
 export async function consumeCode(ctx: Ctx, userId: string, code: string) {
   // Codes have a counter of their own: a right password must not reset the count of wrong codes.
-  const account = `otp:${userId}`
-  await countAttempt(ctx, account)
+  await countCode(ctx, userId)
   const isRight = await checkSecondFactor(ctx, userId, code)
-  if (isRight) await forgiveAttempt(ctx, account)
+  if (isRight) await forgiveCode(ctx, userId)
   return isRight
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
-import { ATTEMPT_LIMITS, countAttempt } from './count-attempts.ts'
+import { ATTEMPT_LIMITS, countAttempt, REMEMBERED_MS } from './count-attempts.ts'
 import { sweepSessionsJob } from './jobs.ts'
 
 const PASSWORD = 'a good password'
@@ -14,6 +14,12 @@ beforeEach(() => app.clock.advance(ATTEMPT_LIMITS.windowMs))
 
 const signIn = (username: string, password: string) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })
+
+/** Uses up the attempts of all addresses together, from networks that nobody has signed in from. */
+async function failEverywhere(account: string) {
+  for (let index = 0; index < ATTEMPT_LIMITS.account / ATTEMPT_LIMITS.pair; index += 1)
+    await fail(account, ATTEMPT_LIMITS.pair, `2001:db8:0:${index}::1`)
+}
 
 /** Counts attempts as sign-ins do, without the time that hashing takes. */
 async function fail(account: string, times: number, address = '127.0.0.1') {
@@ -64,6 +70,40 @@ test('nobody is locked out by wrong passwords from another address, and many add
   await expect(fail(user.id, 1, '198.51.100.1')).rejects.toMatchObject({ kind: 'too-many-requests' })
 })
 
+test('a person is not held up where they have signed in lately, whatever is tried elsewhere', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await signIn(user.username, PASSWORD)
+  await failEverywhere(user.id)
+
+  expect((await signIn(user.username, PASSWORD)).status).toBe(201)
+  await expect(fail(user.id, 1, '198.51.100.1')).rejects.toMatchObject({ kind: 'too-many-requests' })
+})
+
+test('nor by what others have tried from the same address', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await signIn(user.username, PASSWORD)
+  for (let index = 0; index < ATTEMPT_LIMITS.address; index += 1) await fail(`other-${index}`, 1)
+
+  expect((await signIn(user.username, PASSWORD)).status).toBe(201)
+})
+
+test('where a person has signed in, their password can be tried as often as from any other address', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await signIn(user.username, PASSWORD)
+  await fail(user.id, ATTEMPT_LIMITS.pair)
+
+  expect((await signIn(user.username, PASSWORD)).status).toBe(429)
+})
+
+test('an address at which a person was long ago is like any other', async () => {
+  const user = await createUser(app, { password: PASSWORD })
+  await signIn(user.username, PASSWORD)
+  app.clock.advance(REMEMBERED_MS)
+  await failEverywhere(user.id)
+
+  expect((await signIn(user.username, PASSWORD)).status).toBe(429)
+})
+
 test('what is refused for one account does not use up the attempts of others at the address', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await fail('someone', ATTEMPT_LIMITS.pair)
@@ -91,12 +131,20 @@ test('one address can not try many accounts, and others are not held up by it', 
   await expect(fail('elsewhere', 1, '203.0.113.9')).resolves.toBeUndefined()
 })
 
-test('the addresses of one IPv6 network count as one', async () => {
-  for (let index = 0; index < ATTEMPT_LIMITS.address; index += 1)
-    await fail(`someone-${index}`, 1, `2001:db8:1:2::${index.toString(16)}`)
+test('for one account the addresses of an IPv6 network of 64 bits count as one', async () => {
+  for (let index = 0; index < ATTEMPT_LIMITS.pair; index += 1)
+    await fail('someone', 1, `2001:db8:1:2::${index.toString(16)}`)
 
-  await expect(fail('one-more', 1, '2001:db8:1:2:ffff::1')).rejects.toMatchObject({ kind: 'too-many-requests' })
-  await expect(fail('one-more', 1, '2001:db8:1:3::1')).resolves.toBeUndefined()
+  await expect(fail('someone', 1, '2001:db8:1:2:ffff::1')).rejects.toMatchObject({ kind: 'too-many-requests' })
+  await expect(fail('someone', 1, '2001:db8:1:3::1')).resolves.toBeUndefined()
+})
+
+test('for all accounts the addresses of an IPv6 network of 48 bits count as one', async () => {
+  for (let index = 0; index < ATTEMPT_LIMITS.address; index += 1)
+    await fail(`someone-${index}`, 1, `2001:db8:1:${index.toString(16)}::1`)
+
+  await expect(fail('one-more', 1, '2001:db8:1:ffff::1')).rejects.toMatchObject({ kind: 'too-many-requests' })
+  await expect(fail('one-more', 1, '2001:db8:2::1')).resolves.toBeUndefined()
 })
 
 test('attempts side by side do not slip under the limit', async () => {
@@ -126,12 +174,22 @@ test('behind a proxy the client counts, and what a client claims without one doe
   expect(await last(app, ['203.0.113.1', '203.0.113.2'])).toEqual([429, 429])
 })
 
-test('counters are swept once they say nothing any more', async () => {
+test('counters and places are swept once they say nothing any more', async () => {
+  const sweep = async () => {
+    await app.jobs.enqueue(app.db, sweepSessionsJob, {})
+    await app.runJobs()
+  }
+  const user = await createUser(app, { password: PASSWORD })
+  await signIn(user.username, PASSWORD)
   await fail('someone', 1)
+  const places = app.db.selectFrom('sign_in_places').select('user_id').where('user_id', '=', user.id)
 
   app.clock.advance(ATTEMPT_LIMITS.windowMs + 1)
-  await app.jobs.enqueue(app.db, sweepSessionsJob, {})
-  await app.runJobs()
-
+  await sweep()
   expect(await app.db.selectFrom('sign_in_attempts').selectAll().execute()).toEqual([])
+  expect(await places.execute()).toHaveLength(1)
+
+  app.clock.advance(REMEMBERED_MS)
+  await sweep()
+  expect(await places.execute()).toEqual([])
 })

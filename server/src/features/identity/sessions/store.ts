@@ -78,8 +78,33 @@ export async function deleteAttempts(db: Db, key: string) {
   await db.deleteFrom('sign_in_attempts').where('key', '=', key).execute()
 }
 
-/** Deletes expired sessions, and counters whose window began before `before`. */
-export async function deleteEnded(db: Db, { now, before }: { now: Date; before: Date }) {
+/** Where a user has signed in with the right password after `since`. */
+export async function findSignInPlace(
+  db: Db,
+  { userId, place, since }: { userId: string; place: string; since: Date },
+) {
+  return db
+    .selectFrom('sign_in_places')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('place', '=', place)
+    .where('last_at', '>', since)
+    .executeTakeFirst()
+}
+
+export async function recordSignInPlace(db: Db, row: Insertable<Schema['sign_in_places']>) {
+  await db
+    .insertInto('sign_in_places')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['user_id', 'place']).doUpdateSet({ last_at: row.last_at }))
+    .execute()
+}
+
+type Ends = { now: Date; countersBefore: Date; placesBefore: Date }
+
+/** Deletes expired sessions, counters whose window began before a time, and places where nobody has signed in since another. */
+export async function deleteEnded(db: Db, { now, countersBefore, placesBefore }: Ends) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
-  await db.deleteFrom('sign_in_attempts').where('started_at', '<', before).execute()
+  await db.deleteFrom('sign_in_attempts').where('started_at', '<', countersBefore).execute()
+  await db.deleteFrom('sign_in_places').where('last_at', '<', placesBefore).execute()
 }
