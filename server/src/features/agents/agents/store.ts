@@ -10,6 +10,11 @@ function isBusy(now: Date) {
     where j.agent_id = a.id and j.status = 'running' and j.lease_expires_at > ${now})`
 }
 
+/** Whether an agent is online after `since`, or at work: one that has all the jobs that it takes asks for none. */
+export function isPresent({ since, now }: { since: Date; now: Date }) {
+  return sql<boolean>`(a.last_ping_at > ${since} or ${isBusy(now)})`
+}
+
 /** An agent, and whether it has a job. */
 export type AgentRow = NonNullable<Awaited<ReturnType<typeof findAgent>>>
 
@@ -110,7 +115,7 @@ export async function listRegisteredAgents(
     .selectFrom('agents as a')
     .innerJoin('agent_pools as p', 'p.id', 'a.agent_pool_id')
     .select(['a.id', 'a.name', 'a.ip_address', 'a.agent_pool_id'])
-    .select(sql<boolean>`(a.last_ping_at > ${since} or ${isBusy(now)})`.as('is_present'))
+    .select(isPresent({ since, now }).as('is_present'))
     .where('p.organization_id', '=', organizationId)
     .where('a.exited_at', 'is', null)
     .execute()

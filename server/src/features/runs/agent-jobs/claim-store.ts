@@ -2,11 +2,12 @@ import { type InferResult, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { publishing } from '../../../signals.ts'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
+import { isPresent } from '../../agents/agents/store.ts'
 import { isPoolOpenTo } from '../../organizations/organizations/store.ts'
 import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
 import { QUEUE_CLASS } from '../runs/new-job.ts'
 import { poolTopicOf } from '../runs/queued-job-store.ts'
-import type { EngineHolder, Product } from './engine-choice.ts'
+import type { EngineHolder, Product, WantedEngine } from './engine-choice.ts'
 import { type ClaimingAgent, holderOf } from './store.ts'
 
 export type JobKind = 'plan' | 'apply'
@@ -24,12 +25,21 @@ export type Wish = {
 type Choice = {
   /** A job that prefers another agent counts once it was queued before this. */
   preferredUntil: Date
-  /** Jobs that are left to other agents. */
-  left: readonly string[]
+  /** Jobs that ask for these are left to other agents. */
+  left: readonly LeftEngine[]
+}
+
+/** The engine of a job that is left to other agents, and so are all jobs that ask for the same. */
+export type LeftEngine = Pick<WantedEngine, 'product' | 'version' | 'required'> & {
+  kind: JobKind
+  /** The engine that the workspace had. */
+  newestProduct: Product | null
 }
 
 /** So many jobs at the head of a queue are tried: others may have locked them, or a limit holds them back. */
 const HEADS = 50
+/** So many are looked through for one that is not left to other agents: a claim never reads all of a long queue. */
+const HEADS_BEHIND_LEFT = 2000
 
 const runningOf = (column: 'organization_id' | 'agent_pool_id', value: RawBuilder<string>) =>
   sql`(select count(*) from agent_jobs at_work where at_work.status = 'running' and at_work.${sql.ref(column)} = ${value})`
@@ -85,31 +95,46 @@ export async function lockNextJob(
   if (!classes) return undefined
   const { agent } = wish
   const isQueued = sql`j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id}
-    and j.class between ${sql.lit(classes.from)} and ${sql.lit(classes.to)}
-    ${left.length > 0 ? sql`and j.id <> all(${left})` : sql``}`
+    and j.class between ${sql.lit(classes.from)} and ${sql.lit(classes.to)}`
   const isFree = sql`(j.preferred_agent_id is null or j.preferred_agent_id = ${agent.id} or j.queued_at < ${preferredUntil})`
-  const found = await lockFirst(tx, agent, heads(wish, sql`${isQueued} and ${isFree}`))
-  return found ?? lockFirst(tx, agent, headsOfOrganizations({ agent, isQueued, isFree, classes }))
+  const found = await lockFirst(tx, agent, heads(wish, { isClaimable: sql`${isQueued} and ${isFree}`, left }))
+  return found ?? lockFirst(tx, agent, headsOfOrganizations({ agent, isQueued, isFree, left, classes }))
 }
 
 type Condition = RawBuilder<unknown>
 
 /** The head of the queue. Before it stands what the agent has made the plan of, or still has the folder of. */
-function heads({ agent, warmRunIds }: Wish, isClaimable: Condition) {
+function heads({ agent, warmRunIds }: Wish, { isClaimable, left }: { isClaimable: Condition } & Pick<Choice, 'left'>) {
+  const isOpen = isNotLeft(left)
+  const depth = left.length > 0 ? HEADS_BEHIND_LEFT : HEADS
   const columns = (order: number) => sql`j.id, ${sql.lit(order)} as place, j.class, j.tag, j.seq`
   const warm = sql`union all
-    select ${columns(0)} from agent_jobs j where j.run_id = any(${warmRunIds}) and j.status <> 'ended' and ${isClaimable}`
+    select ${columns(0)} from agent_jobs j where j.run_id = any(${warmRunIds}) and j.status <> 'ended' and ${isClaimable} and ${isOpen}`
   return sql`select id from (
-      (select ${columns(0)} from agent_jobs j where j.preferred_agent_id = ${agent.id} and ${isClaimable}
+      (select ${columns(0)} from agent_jobs j where j.preferred_agent_id = ${agent.id} and ${isClaimable} and ${isOpen}
         order by j.seq limit ${sql.lit(HEADS)})
       ${warmRunIds.length > 0 ? warm : sql``}
       union all
-      (select ${columns(1)} from agent_jobs j where ${isClaimable}
-        order by j.class, j.tag, j.seq limit ${sql.lit(HEADS)})) head
+      (select ${columns(1)} from (select * from agent_jobs j where ${isClaimable}
+          order by j.class, j.tag, j.seq limit ${sql.lit(depth)}) j
+        where ${isOpen} order by j.class, j.tag, j.seq limit ${sql.lit(HEADS)})) head
     order by place, class, tag, seq`
 }
 
+/** Whether a job asks for another engine than those. */
+function isNotLeft(left: readonly LeftEngine[]): Condition {
+  if (left.length === 0) return sql`true`
+  const asked = left.map(
+    ({ kind, product, version, required, newestProduct }) => sql`(j.kind = ${kind}
+      and r.engine_version = ${version} and r.engine_version_required = ${required}
+      and case when j.kind = 'apply' or not r.engine_is_open then r.engine_product end is not distinct from ${product}::text
+      and (${product}::text is not null or ${newestProductOf('j.workspace_id')} is not distinct from ${newestProduct}::text))`,
+  )
+  return sql`not exists (select from runs r where r.id = j.run_id and (${sql.join(asked, sql` or `)}))`
+}
+
 type Lanes = {
+  left: Choice['left']
   agent: ClaimingAgent
   isQueued: Condition
   isFree: Condition
@@ -120,7 +145,7 @@ type Lanes = {
  * The first jobs of each organization that its limit leaves room for: what holds back thousands of jobs at the head of a
  * queue costs one look for each organization, and not one for each job.
  */
-function headsOfOrganizations({ agent, isQueued, isFree, classes }: Lanes) {
+function headsOfOrganizations({ agent, isQueued, isFree, left, classes }: Lanes) {
   const lane = sql`class, organization_id`
   return sql`with recursive lane as (
       (select ${lane} from agent_jobs j where ${isQueued} order by ${lane} limit 1)
@@ -130,12 +155,12 @@ function headsOfOrganizations({ agent, isQueued, isFree, classes }: Lanes) {
          where j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id} and j.class <= ${sql.lit(classes.to)}
            and (j.class, j.organization_id) > (lane.class, lane.organization_id)
          order by j.class, j.organization_id limit 1) next)
-    select head.id from lane join organizations o on o.id = lane.organization_id
-     cross join lateral (select j.id, j.class, j.tag, j.seq from agent_jobs j
+    select j.id from lane join organizations o on o.id = lane.organization_id
+     cross join lateral (select j.id, j.class, j.tag, j.seq, j.run_id, j.kind, j.workspace_id from agent_jobs j
         where ${isQueued} and ${isFree} and j.class = lane.class and j.organization_id = lane.organization_id
-        order by j.round, j.tag, j.seq limit ${sql.lit(HEADS)}) head
-     where ${organizationHasRoom('o')}
-     order by head.class, head.tag, head.seq limit ${sql.lit(HEADS)}`
+        order by j.round, j.tag, j.seq limit ${sql.lit(HEADS)}) j
+     where ${organizationHasRoom('o')} and ${isNotLeft(left)}
+     order by j.class, j.tag, j.seq limit ${sql.lit(HEADS)}`
 }
 
 /** Tries the candidates in their order, one at a time, and locks the first that is free. */
@@ -151,22 +176,24 @@ async function lockFirst(
 }
 
 /** The engine of the workspace's newest run that has had one. */
-const newestProduct = sql<Product | null>`(select r.engine_product from runs r
-  where r.workspace_id = w.id and not r.engine_is_open order by r.number desc limit 1)`
+function newestProductOf(workspaceId: 'w.id' | 'j.workspace_id') {
+  return sql<Product | null>`(select newest.engine_product from runs newest
+    where newest.workspace_id = ${sql.ref(workspaceId)} and not newest.engine_is_open order by newest.number desc limit 1)`
+}
 
-/** What the other agents of a pool that are online and take jobs of that kind say about their engines. */
+/** What the other agents of a pool that are online or at work, and take jobs of that kind, say about their engines. */
 export async function listOtherHolders(
   db: Db,
-  { agent, kind, since }: { agent: ClaimingAgent; kind: JobKind; since: Date },
+  { agent, kind, ...online }: { agent: ClaimingAgent; kind: JobKind; since: Date; now: Date },
 ): Promise<EngineHolder[]> {
   const rows = await db
-    .selectFrom('agents')
-    .select(['engines', 'downloads_engines'])
-    .where('agent_pool_id', '=', agent.agent_pool_id)
-    .where('id', '!=', agent.id)
-    .where('exited_at', 'is', null)
-    .where('last_ping_at', '>', since)
-    .where(sql<boolean>`${kind} = any(accepts)`)
+    .selectFrom('agents as a')
+    .select(['a.engines', 'a.downloads_engines'])
+    .where('a.agent_pool_id', '=', agent.agent_pool_id)
+    .where('a.id', '!=', agent.id)
+    .where('a.exited_at', 'is', null)
+    .where(isPresent(online))
+    .where(sql<boolean>`${kind} = any(a.accepts)`)
     .execute()
   return rows.map(holderOf)
 }
@@ -183,7 +210,7 @@ function selectFreeJob(tx: Tx) {
     .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
     .select(['o.name as organization_name', 'p.name as project_name'])
     .select(['j.agent_pool_id', 'o.run_concurrency', 'pool.max_concurrent_jobs', 'pool.name as pool_name'])
-    .select(newestProduct.as('newest_product'))
+    .select(newestProductOf('w.id').as('newest_product'))
     .select(isPoolOpenTo('pool', { workspaceId: sql.ref('w.id'), projectId: sql.ref('w.project_id') }).as('is_served'))
     .select((eb) =>
       eb

@@ -11,7 +11,7 @@ import { applyChange } from '../runs/advance.ts'
 import { readLockedRun } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
-import { listOtherHolders, lockLimits, lockNextJob, type QueuedJob, type Wish } from './claim-store.ts'
+import { type LeftEngine, listOtherHolders, lockLimits, lockNextJob, type QueuedJob, type Wish } from './claim-store.ts'
 import { fitOf, isBetterFit, type Product, productFor, type WantedEngine } from './engine-choice.ts'
 import { leaseLength } from './lease.ts'
 import { insertNotice } from './log-store.ts'
@@ -48,15 +48,15 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
   })
 }
 
-/** So many jobs are left to other agents in one claim: each takes a look of its own. */
-const MAX_LEFT = 20
+/** So many engines are left to other agents in one claim: each takes a look of its own. */
+const MAX_LEFT = 50
 
 type FoundJob = { queued: QueuedJob; locked: JobRun }
 
 /** The next job for the agent. One for whose engine another agent is fit better is left to that one. */
 async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob | 'exited' | undefined> {
   const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
-  const left: string[] = []
+  const left: LeftEngine[] = []
   while (left.length < MAX_LEFT) {
     const queued = await lockNextJob(ctx.db, wish, { preferredUntil, left })
     if (queued?.has_agent === false) return 'exited'
@@ -65,7 +65,7 @@ async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob
     if (!hasJob(locked)) return undefined
     const found = { queued, locked }
     if (!(await isForOthers(ctx, wish, found))) return found
-    left.push(queued.job_id)
+    left.push({ ...wantedEngine(ctx, found), kind: locked.job.kind, newestProduct: queued.newest_product })
   }
   return undefined
 }
@@ -75,14 +75,15 @@ async function isForOthers(ctx: TransactionCtx, { agent }: Wish, found: FoundJob
   const fit = fitOf(wanted, store.holderOf(agent))
   if (fit === 'preferred') return false
   const { kind } = found.locked.job
-  const others = await listOtherHolders(ctx.db, { agent, kind, since: onlineSince(ctx.now()) })
+  const now = ctx.now()
+  const others = await listOtherHolders(ctx.db, { agent, kind, since: onlineSince(now), now })
   return others.some((other) => isBetterFit(fitOf(wanted, other), fit))
 }
 
-/** Where nobody has named an engine, the workspace stays with the one that it had. */
-function wantedEngine({ config }: Pick<Ctx, 'config'>, { queued, locked: { run } }: FoundJob): WantedEngine {
+/** Where nobody has named an engine, the workspace stays with the one that it had. An apply has the engine of its plan. */
+function wantedEngine({ config }: Pick<Ctx, 'config'>, { queued, locked: { run, job } }: FoundJob): WantedEngine {
   return {
-    product: run.engine_is_open ? null : run.engine_product,
+    product: run.engine_is_open && job.kind === 'plan' ? null : run.engine_product,
     preferred: queued.newest_product ?? config.engine,
     version: run.engine_version,
     required: run.engine_version_required,
@@ -152,7 +153,6 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }
       ...(job.kind === 'plan' && {
         base_state_version_id: workspace.current_state_version_id,
         engine_product: engine.product,
-        engine_is_open: false,
       }),
     },
     writes: [

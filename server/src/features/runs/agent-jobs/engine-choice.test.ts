@@ -128,6 +128,88 @@ test('a run waits for no agent that is gone', async () => {
   expect((await agents[0]?.take())?.engine.version).toBe('1.5.7')
 })
 
+test('a run waits for the agent that has its version, which is at work and asks for nothing', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
+  await createRun(app, setting)
+  const long = await agents[1]?.take()
+  await require('1.5.7')
+  const run = await createRun(app, setting, { 'plan-only': true })
+  for (let beat = 0; beat < 4; beat += 1) {
+    app.clock.advance(20_000)
+    await long?.heartbeat()
+  }
+
+  expect(await agents[0]?.claim()).toBeUndefined()
+  await long?.finish({ hasChanges: false })
+  expect((await agents[1]?.take())?.runId).toBe(run)
+})
+
+test('any number of runs that are left to another agent hold up nothing behind them', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
+  await require('1.5.7')
+  for (let count = 0; count < 60; count += 1) await createRun(app, setting, { 'plan-only': true })
+  await require('latest')
+  const other = await createRun(app, setting, { 'plan-only': true })
+
+  const job = await agents[0]?.take()
+
+  expect(job?.runId).toBe(other)
+  expect(await agents[0]?.claim()).toBeUndefined()
+  expect((await agents[1]?.take())?.engine.version).toBe('1.5.7')
+})
+
+test('what is left is told apart by version, by engine and by whether it is required', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7', 'tofu 1.11.4']])
+  await require('1.5.7')
+  await createRun(app, setting, { 'plan-only': true })
+  await require('1.11.4')
+  const tofu = { 'User-Agent': 'OpenTofu/1.11.4', 'Terraform-Version': '1.11.4' }
+  await createRunAs(app, await createRunSetting(app), tofu)
+  const run = await createRun(app, setting, { 'plan-only': true })
+
+  const job = await agents[0]?.take()
+
+  expect(job?.runId).toBe(run)
+  expect(await agents[0]?.claim()).toBeUndefined()
+})
+
+test('an agent that downloads gets the preferred engine where it has none that would do', async () => {
+  const { app, setting, require } = await site([])
+  const engines = [{ product: 'tofu', version: '1.10.0' }] as const
+  const agent = await createFakeAgent(app, { engines: [...engines], downloadsEngines: true })
+  await require('1.11.4')
+  await createRun(app, setting)
+
+  expect((await agent.take()).engine).toEqual({ product: 'terraform', version: '1.11.4', required: true })
+})
+
+test('a plan that is queued again is tied to no engine that nobody has named', async () => {
+  const { app, agents, setting } = await site([['tofu 1.10.0']])
+  await createRun(app, setting)
+  const first = await agents[0]?.take()
+  await first?.release()
+  const engines = [{ product: 'terraform', version: '1.11.4' }] as const
+  const other = await createFakeAgent(app, { name: 'other', engines: [...engines], downloadsEngines: false })
+
+  const again = await other.take()
+
+  expect([first?.engine.product, again.engine.product]).toEqual(['tofu', 'terraform'])
+})
+
+test('the apply of a plan that a server of the version before has ended has the engine of the plan', async () => {
+  const { app, agents, setting } = await site([['tofu 1.10.0']])
+  const run = await createRun(app, setting, { 'auto-apply': true })
+  await (await agents[0]?.take())?.finish()
+  await app.db.updateTable('runs').set({ engine_is_open: true }).where('id', '=', run).execute()
+  const engines = [{ product: 'terraform', version: '1.11.4' }] as const
+  const other = await createFakeAgent(app, { name: 'other', engines: [...engines] })
+  app.clock.advance(2000)
+
+  const apply = await other.take()
+
+  expect([apply.kind, apply.engine.product]).toEqual(['apply', 'tofu'])
+})
+
 async function createRunAs(
   app: Awaited<ReturnType<typeof site>>['app'],
   setting: RunSetting,

@@ -36,11 +36,13 @@ export function isBetterFit(one: Fit, other: Fit) {
   return FITS.indexOf(one) > FITS.indexOf(other)
 }
 
-/** The engine for an agent that takes the run. One that lacks what the run asks for says so in the run's log. */
+/** The engine for an agent that takes the run. One that lacks and can't get what the run asks for says so in the run's log. */
 export function productFor(wanted: WantedEngine, agent: EngineHolder): Product {
   if (wanted.product !== null) return wanted.product
-  const anyVersion = { ...wanted, required: false }
-  return bestProduct(wanted, agent) ?? bestProduct(anyVersion, agent) ?? wanted.preferred
+  const fitting = bestProduct(wanted, agent)
+  if (fitting !== undefined) return fitting
+  if (agent.downloads !== false) return wanted.preferred
+  return bestProduct({ ...wanted, required: false }, agent) ?? wanted.preferred
 }
 
 function bestProduct({ product, preferred, version, required }: WantedEngine, { engines }: EngineHolder) {

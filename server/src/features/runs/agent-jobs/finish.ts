@@ -37,7 +37,8 @@ export async function finishJob(ctx: Ctx, job: Job, body: FinishJob) {
 function planEnd(body: FinishJob): Change {
   return {
     job: body.status,
-    run: { ...resultColumns(body), has_changes: body.hasChanges ?? false },
+    // From now on the run has the engine that made its plan.
+    run: { ...resultColumns(body), has_changes: body.hasChanges ?? false, engine_is_open: false },
     plan: {
       ...countColumns(body),
       has_changes: body.hasChanges ?? false,

@@ -47,7 +47,10 @@ export function selectWorkspacesFor(db: Db, actor: ActorInSql) {
   return selectWorkspaces(db).select(facts.as('facts'))
 }
 
-/** A workspace and the facts about it for `actor`. */
+/**
+ * A workspace and the facts about it for `actor`. An engine gets its own workspace by the name that it had when the plan began, and
+ * no other that has got this name meanwhile, not even for remote state.
+ */
 export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
   const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
   if ('name' in lower && isOwnOrganizationName(actor, lower.organization)) {
