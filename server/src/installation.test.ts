@@ -31,6 +31,32 @@ async function start(databaseUrl: string, { dataDir, ...settings }: Where) {
   await migrate(databaseUrl, { afterwards: (client) => requireSameInstallation(client, config) })
 }
 
+/** Starts a server whose connection ends before its statement of that number. Returns whether it needed no more than those. */
+async function startUntil(databaseUrl: string, where: Where, statements: number) {
+  await migrate(databaseUrl)
+  const client = await connectDatabase(databaseUrl, 'test')
+  let count = 0
+  const cut = new Proxy(client, {
+    get(target, name) {
+      if (name !== 'query') return Reflect.get(target, name)
+      return async (text: string, values?: unknown[]) => {
+        if (count === statements) await client.end()
+        count += 1
+        return client.query(text, values)
+      }
+    },
+  })
+  try {
+    await requireSameInstallation(cut, configOf(where))
+    return true
+  } catch (error) {
+    if (count <= statements) throw error
+    return false
+  } finally {
+    await client.end()
+  }
+}
+
 function configOf({ dataDir, ...settings }: Where) {
   return readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: SECRET, ...settings })
 }
@@ -55,6 +81,32 @@ test('servers that share a folder of blobs share a database', async () => {
   await Promise.all([start(database, { dataDir: top }), start(database, { dataDir: top })])
 
   await expect(start(database, { dataDir: top })).resolves.toBeUndefined()
+})
+
+test('a first start that is cut off anywhere can be repeated', async () => {
+  const { top } = await newSite()
+  let isWhole = false
+  let statements = 0
+  for (; !isWhole; statements += 1) {
+    const database = await newDatabase()
+    const where = { dataDir: join(top, String(statements)) }
+    isWhole = await startUntil(database, where, statements)
+
+    await expect(start(database, where)).resolves.toBeUndefined()
+    await expect(start(database, { dataDir: join(top, 'other') })).rejects.toThrow('holds none')
+  }
+  expect(statements).toBeGreaterThan(5)
+})
+
+test('a first start that is cut off before it has written into the folder can be repeated', async () => {
+  const { database, top } = await newSite()
+  await start(database, { dataDir: top })
+  await rm(join(top, 'blobs'), { recursive: true })
+  await execute(database, 'update installation set blob_store_place = null')
+
+  await start(database, { dataDir: top })
+
+  await expect(start(database, { dataDir: join(top, 'other') })).rejects.toThrow('holds none')
 })
 
 test('a server with another folder is refused, which names both and what to do', async () => {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { adoptStore, requireSameStore } from './blobs/store-mark.ts'
+import { adoptStore, markStore, requireSameStore } from './blobs/store-mark.ts'
 import type { Config } from './config.ts'
 import { findMark, requireSameSecret } from './secrets/mark.ts'
 import type { Secrets } from './secrets/secrets.ts'
@@ -8,7 +8,7 @@ export const INSTALLATION_HEADER = 'x-groundstate-installation'
 
 /**
  * Checks that this server has the secret and the blob store of the database; a new database gets those of this server. Throws a
- * `StartError`, and leaves a new database new then. Call it under the migration lock.
+ * `StartError`, and leaves a new database new then, unless only the blob store can't be written. Call it under the migration lock.
  */
 export async function requireSameInstallation(client: pg.Client, config: Config) {
   await inTransaction(client, async () => {
@@ -16,6 +16,7 @@ export async function requireSameInstallation(client: pg.Client, config: Config)
     await requireSameSecret(client, config)
     await requireSameStore(client, config, { isNew })
   })
+  await markStore(client, config)
 }
 
 /** Records the blob store of this server as the one of the database; see `adoptStore`. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFileOnce } from '../durable-file.ts'
@@ -25,9 +24,8 @@ export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<S
   return { id, isOurs: secrets.verify(id, signature, PURPOSE) }
 }
 
-/** Gives a blob store an id, unless it has got one meanwhile. */
-export async function createStoreId(store: BlobStore, secrets: Secrets): Promise<StoreId> {
-  const id = randomUUID()
+/** Gives a blob store this id, unless it has got one meanwhile. Returns the one that it holds then. */
+export async function createStoreId(store: BlobStore, secrets: Secrets, id: string): Promise<StoreId> {
   await writeId(store, `${id} ${secrets.sign(id, PURPOSE)}\n`).catch((error: unknown) => unreachable(store, error))
   const written = await findStoreId(store, secrets)
   if (written === undefined) throw new StartError(`${placeOf(store)} does not keep what is written there`)

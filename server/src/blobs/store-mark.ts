@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { loadSecret } from '../secrets/secret-file.ts'
@@ -6,8 +7,11 @@ import { StartError } from '../start-error.ts'
 import { type BlobStore, placeOf, storeOf } from './blob-store.ts'
 import { createStoreId, findStoreId, type StoreId } from './store-id.ts'
 
-/** The blob store that the database records. `place` is where it was at the last start, for people. */
-type RecordedStore = { id: string; place: string }
+/**
+ * The blob store that the database records. `place` is where it was at the last start, for people; null until the store is known
+ * to hold the id.
+ */
+type RecordedStore = { id: string; place: string | null }
 
 const SHARE =
   'give all servers one folder or one bucket (GROUNDSTATE_DATA_DIR, GROUNDSTATE_S3_…), see "Keep the blobs with their database" in docs/OPERATIONS.md'
@@ -16,7 +20,7 @@ const SHARE =
  * Checks that the server has the blob store that belongs to the database. Otherwise each of two servers would miss what the other
  * has stored, and delete what its own database does not name. A database that records none takes the store of this server:
  * `isNew` says that it has just been made, and so belongs to no store that others use. Throws a `StartError`. Call it where
- * the row of the installation is there, under the migration lock.
+ * the row of the installation is there, under the migration lock; once that is committed, call `markStore`.
  */
 export async function requireSameStore(client: pg.Client, config: Config, { isNew }: { isNew: boolean }) {
   const store = storeOf(config)
@@ -24,8 +28,24 @@ export async function requireSameStore(client: pg.Client, config: Config, { isNe
   const recorded = await findRecordedStore(client)
   const found = await findStoreId(store, secrets)
   checkStore(recorded, found, { store, isNew })
-  const { id } = found ?? (await createStoreId(store, secrets))
-  if (recorded?.id !== id || recorded.place !== placeOf(store)) await recordStore(client, { id, place: placeOf(store) })
+  const place = placeOf(store)
+  if (found === undefined) {
+    if (recorded === undefined) await recordStore(client, { id: randomUUID(), place: null })
+  } else if (recorded?.id !== found.id || recorded.place !== place) await recordStore(client, { id: found.id, place })
+}
+
+/**
+ * Gives the store the id that the database records for it, unless it has it. The id is committed before: a start that is cut
+ * off in between leaves no store of which no database knows, and the next one goes on from there. Throws a `StartError`.
+ */
+export async function markStore(client: pg.Client, config: Config) {
+  const recorded = await findRecordedStore(client)
+  if (recorded?.place !== null) return
+  const store = storeOf(config)
+  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const found = await createStoreId(store, secrets, recorded.id)
+  checkStore(recorded, found, { store, isNew: false })
+  await recordStore(client, { id: found.id, place: placeOf(store) })
 }
 
 /** Throws a `StartError` unless a server may use the store with the database; reads and changes nothing. */
@@ -42,6 +62,7 @@ export function checkStore(
     })
   }
   if (recorded.id === found?.id) return
+  if (recorded.place === null && found === undefined) return
   if (recorded.place === here && found === undefined) {
     throw new StartError(`the blobs of the database are not in ${here} any more (store ${recorded.id})`, {
       advice: `mount or restore them; ${ADOPT}`,
@@ -49,7 +70,7 @@ export function checkStore(
   }
   const what = found === undefined ? 'none of them' : `those of another database (store ${found.id})`
   throw new StartError(
-    `the blobs of the database are in ${recorded.place} (store ${recorded.id}), and ${here} holds ${what}`,
+    `the blobs of the database are in ${recorded.place ?? 'an unknown place'} (store ${recorded.id}), and ${here} holds ${what}`,
     { advice: `${SHARE}; ${ADOPT}` },
   )
 }
@@ -60,10 +81,10 @@ const ADOPT = 'if the right blobs are here all the same, stop all servers and ru
  * Records the store of this configuration as the one of the database, whatever either was before. Returns its id. Throws a
  * `StartError` for a store of another secret, since nothing in it could be read.
  */
-export async function adoptStore(client: pg.Client, config: Config): Promise<RecordedStore> {
+export async function adoptStore(client: pg.Client, config: Config): Promise<{ id: string; place: string }> {
   const store = storeOf(config)
   const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
-  const { id, isOurs } = (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets))
+  const { id, isOurs } = (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets, randomUUID()))
   if (!isOurs) {
     throw new StartError(`the blobs in ${placeOf(store)} were encrypted with another secret`, {
       advice: 'set GROUNDSTATE_SECRET to the one that they were stored with',
@@ -80,7 +101,7 @@ export async function findRecordedStore(client: pg.Client): Promise<RecordedStor
     'select blob_store_id as id, blob_store_place as place from installation',
   )
   const [row] = rows
-  return row && row.id !== null ? { id: row.id, place: row.place ?? 'an unknown place' } : undefined
+  return row && row.id !== null ? { id: row.id, place: row.place } : undefined
 }
 
 async function recordStore(client: pg.Client, { id, place }: RecordedStore) {
