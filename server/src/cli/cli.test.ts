@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { groundstate } from '../testing/command-line.ts'
 
 test('a command that does not exist is named as one', async () => {
@@ -63,11 +66,42 @@ test.each([
     ['--url', 'https://a.example/', '--host-name', 'b.example'],
     ['b.example', 'groundstate.local'],
   ],
+  // Names that terraform refuses in a `host` block, which would make every command fail.
+  ...['bücher.example', 'xn--bcher-kva.example', 'ab--cd.example', 'a_b.example', 'a.-b.example', '[::1]:8443'].map(
+    (host) => [['--url', `https://${host}/`], ['groundstate.local']],
+  ),
 ])('cli-config with %j calls the server %j', async (args, names) => {
   const { out } = await groundstate('cli-config', '--token', 'secret', ...args)
 
   expect([...out.matchAll(/^host "(.*)"/gm)].map(([, name]) => name)).toEqual(names)
   expect([...out.matchAll(/^credentials "(.*)"/gm)].map(([, name]) => name)).toEqual(names)
+})
+
+test.each(['TF_TOKEN_groundstate_local', 'TF_TOKEN_a_example'])(
+  'exec finds the token in %s and gives it to the command under both names',
+  async (variable) => {
+    const folder = await mkdtemp(join(tmpdir(), 'groundstate-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    vi.stubEnv(variable, 'secret')
+    onTestFinished(() => void vi.unstubAllEnvs())
+
+    const copy = `require('fs').copyFileSync(process.env.TF_CLI_CONFIG_FILE, ${JSON.stringify(join(folder, 'rc'))})`
+    const { code } = await groundstate('exec', '--url', 'https://a.example', '--', process.execPath, '-e', copy)
+
+    expect(code).toBe(0)
+    const text = await readFile(join(folder, 'rc'), 'utf8')
+    expect([...text.matchAll(/^credentials "(.*)" \{\n {2}token = "secret"/gm)].map(([, name]) => name)).toEqual([
+      'a.example',
+      'groundstate.local',
+    ])
+  },
+)
+
+test('exec without a token starts no command', async () => {
+  const { code, err } = await groundstate('exec', '--url', 'https://a.example', '--', 'true')
+
+  expect(code).toBe(2)
+  expect(err).toContain('no API token')
 })
 
 test.each([

@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { type Config, readConfig, SETTINGS, settingFlag, settingKey, USUAL_VARIABLES } from '../config.ts'
 import { StartError } from '../start-error.ts'
+import { isHostName } from './cli-config.ts'
 import { addStateCommands } from './state-commands.ts'
 
 type SettingFlags = Record<string, string | undefined>
@@ -171,9 +172,9 @@ function tokenOption() {
 
 function hostNameOption() {
   return new Option('--host-name <name>', 'name by which configurations call this server')
-    .default(undefined, 'that of an https address, otherwise groundstate.local')
+    .default(undefined, 'that of an https address if terraform takes it as a name, otherwise groundstate.local')
     .argParser((name) => {
-      if (/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i.test(name)) return name
+      if (isHostName(name)) return name
       throw new InvalidArgumentError('It must be a host name, such as groundstate.local.')
     })
 }

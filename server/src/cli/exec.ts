@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ClientOptions, cliConfiguration, ownCliConfiguration } from './cli-config.ts'
+import { type ClientOptions, cliConfiguration, ownCliConfiguration, tokenFromVariables } from './cli-config.ts'
 import { watchGroup } from './group-watcher.ts'
 
 /**
@@ -20,7 +20,8 @@ const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQ
 export async function execCommand(command: readonly string[], options: ClientOptions): Promise<number> {
   const [program, ...args] = command
   if (program === undefined) return 2
-  if (options.token === undefined && process.env[tokenVariable(options.hostName)] === undefined) {
+  const token = options.token ?? tokenFromVariables(process.env, options.hostName)
+  if (token === undefined) {
     process.stderr.write(
       'groundstate: no API token: set GROUNDSTATE_TOKEN, or make one with `groundstate token create`\n',
     )
@@ -49,7 +50,9 @@ export async function execCommand(command: readonly string[], options: ClientOpt
 
   try {
     const file = join(folder, 'terraform.rc')
-    writeFileSync(file, `${cliConfiguration(options)}\n${ownCliConfiguration(process.env)}`, { mode: 0o600 })
+    writeFileSync(file, `${cliConfiguration({ ...options, token })}\n${ownCliConfiguration(process.env)}`, {
+      mode: 0o600,
+    })
     return await new Promise<number>((resolve) => {
       child = spawn(program, args, {
         stdio: 'inherit',
@@ -72,8 +75,4 @@ export async function execCommand(command: readonly string[], options: ClientOpt
     rmSync(folder, { recursive: true, force: true })
     for (const name of SIGNALS) process.off(name, listener)
   }
-}
-
-function tokenVariable(hostName: string) {
-  return `TF_TOKEN_${hostName.replaceAll('.', '_').replaceAll('-', '__')}`
 }
