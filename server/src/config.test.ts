@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig } from './config.ts'
+import { ConfigError, isOnLoopback, readConfig } from './config.ts'
 import { settingsTable } from './settings-table.ts'
 
 describe('settings', () => {
@@ -53,6 +53,16 @@ describe('settings', () => {
 
     expect(read('loopback, 10.0.0.0/8,fd00::1')).toEqual(['loopback', '10.0.0.0/8', 'fd00::1'])
     expect(() => read('10.0.0.0/8,proxy.example')).toThrow('"proxy.example"')
+  })
+
+  test.each([
+    [{}, true],
+    [{ GROUNDSTATE_BASE_URL: 'http://localhost:7777' }, true],
+    [{ GROUNDSTATE_BASE_URL: 'https://groundstate.example' }, false],
+    [{ GROUNDSTATE_HOST: '0.0.0.0' }, false],
+    [{ GROUNDSTATE_TRUST_PROXY: '127.0.0.1' }, false],
+  ])('with %j, whether only this machine can reach the server is %s', (values, expected) => {
+    expect(isOnLoopback(readConfig(values))).toBe(expected)
   })
 
   test('the table in docs/SETTINGS.md is up to date', async () => {

@@ -201,7 +201,7 @@ export const SETTINGS = {
   ALLOW_PRIVATE_URLS: {
     schema: flag.optional(),
     doc: 'whether the server may call private and loopback addresses for run tasks',
-    shown: 'on when HOST and BASE_URL are loopback addresses',
+    shown: 'on when HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
   },
   AUDIT_RETENTION_DAYS: {
     schema: integer(0, 36_500).default(365),
@@ -289,9 +289,10 @@ export function settingKey(name: string) {
 /** Settings for which a common variable of that name, in upper or lower case, is the fallback. */
 export const USUAL_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const satisfies readonly SettingName[]
 
-/** Whether only this machine can reach the server: it listens on loopback, and no proxy has a name for it elsewhere. */
-export function isOnLoopback({ host, baseUrl }: Pick<Config, 'host' | 'baseUrl'>) {
-  return isLoopbackHost(host) && (baseUrl === undefined || isLoopbackHost(new URL(baseUrl).hostname))
+/** Whether only this machine can reach the server: it listens on loopback, and no proxy makes it known elsewhere. */
+export function isOnLoopback({ host, baseUrl, trustProxy }: Pick<Config, 'host' | 'baseUrl' | 'trustProxy'>) {
+  const isNamedElsewhere = baseUrl !== undefined && !isLoopbackHost(new URL(baseUrl).hostname)
+  return isLoopbackHost(host) && !isNamedElsewhere && trustProxy === undefined
 }
 
 /** Whether a host of an address or to listen on, by name or number, is this machine's loopback. */
