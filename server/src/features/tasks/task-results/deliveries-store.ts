@@ -37,38 +37,51 @@ export type ClaimedRequest = Claim & {
   agent_pool_name: string | null
 }
 
-type Claims = {
-  now: Date
-  leaseUntil: Date
-  limit: number
-  /** How many connections an organization may have, and how many this process has for each now. */
-  perOrganization: number
-  busy: ReadonlyMap<string, number>
-}
+/**
+ * How many connections a process may have in all, and for one organization or task. The last of all, the `reserved` ones,
+ * are for organizations that have none: their first requests have turn 1.
+ */
+export type Connections = { all: number; reserved: number; perOrganization: number; perTask: number }
+/** How many connections this process has to the receiver of a task. */
+export type Busy = { taskId: string; organizationId: string; count: number }
+
+type Claims = { now: Date; leaseUntil: Date; connections: Connections; busy: readonly Busy[] }
 
 /**
- * Leases requests that are due, so that each is sent by one process. Organizations take turns, and one that has its
- * share of connections waits. When a process dies, its requests become due again. One statement loads everything that
- * sending them needs.
+ * Leases requests that are due, so that each is sent by one process. Tasks of an organization take turns, and so do
+ * organizations. What has its share of connections waits; requests that an agent sends need none. When a process dies,
+ * its requests become due again. One statement loads everything that sending them needs.
  */
-export async function claimDeliveries(db: Db, { now, leaseUntil, limit, perOrganization, busy }: Claims) {
+export async function claimDeliveries(db: Db, { now, leaseUntil, connections, busy }: Claims) {
+  const { all, reserved, perOrganization, perTask } = connections
+  const free = busy.reduce((left, { count }) => left - count, all)
+  const column = <K extends keyof Busy>(name: K) => busy.map((receiver) => receiver[name])
   const isDue = sql`r.delivery_due_at <= ${now} and r.deadline_at > ${now}
     and (r.lease_expires_at is null or r.lease_expires_at <= ${now})`
-  const { rows } = await sql<ClaimedRequest>`with waiting as (
-      select r.id, r.delivery_due_at,
-             row_number() over (partition by w.organization_id, t.agent_pool_id is null order by r.delivery_due_at)
-               + case when t.agent_pool_id is null then coalesce(busy.count, 0) else 0 end as turn
+  const { rows } = await sql<ClaimedRequest>`with busy as (
+      select * from unnest(${column('taskId')}::text[], ${column('organizationId')}::text[], ${column('count')}::integer[])
+                      as busy (task_id, organization_id, count)),
+    busy_organizations as (select organization_id, sum(count) as count from busy group by organization_id),
+    waiting as (
+      select r.id, r.delivery_due_at, t.organization_id, t.id is not null and t.agent_pool_id is null as connects,
+             row_number() over (partition by r.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
         from task_results r
-        join runs on runs.id = r.run_id
-        join workspaces w on w.id = runs.workspace_id
         left join tasks t on t.id = r.task_id
-        left join unnest(${[...busy.keys()]}::text[], ${[...busy.values()]}::integer[]) as busy (organization_id, count)
-          on busy.organization_id = w.organization_id
+        left join busy on busy.task_id = t.id and t.agent_pool_id is null
        where ${isDue}),
+    turns as (
+      select waiting.*, row_number() over (partition by organization_id, connects order by task_turn, delivery_due_at)
+                          + case when connects then coalesce(busy.count, 0) else 0 end as turn
+        from waiting left join busy_organizations as busy using (organization_id)
+       where task_turn <= ${perTask} or not connects),
+    places as (
+      select turns.*, row_number() over (partition by connects order by turn, delivery_due_at) as place
+        from turns where turn <= ${perOrganization}),
     due as (
-      select r.id from task_results r join waiting on waiting.id = r.id
-       where waiting.turn <= ${perOrganization} and ${isDue}
-       order by waiting.turn, waiting.delivery_due_at limit ${limit} for update of r skip locked),
+      select r.id from task_results r join places on places.id = r.id
+       where (not connects or place <= ${free}::integer - case turn when 1 then 0 else ${reserved}::integer end)
+         and ${isDue}
+         for update of r skip locked),
     claimed as (
       update task_results r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
         from due where r.id = due.id

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { deliver } from './deliver.ts'
-import { claimDeliveries, renewLeases } from './deliveries-store.ts'
+import { type Busy, claimDeliveries, type ClaimedRequest, type Connections, renewLeases } from './deliveries-store.ts'
 import { endOverdueResults } from './end.ts'
 import { findNextDeadline, findNextDelivery } from './store.ts'
 import { TOPIC } from './topic.ts'
@@ -10,11 +10,8 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** A lost signal delays a request by at most this time. */
 const POLL_MS = 1000
-/**
- * How many connections to receivers a process holds, and how many of them for one organization: its receivers may take
- * their time. Requests that wait for an agent hold no connection, and do not count.
- */
-const CONNECTIONS = { all: 1000, perOrganization: 100 }
+/** How many connections to receivers a process holds. Requests that wait for an agent hold none, and do not count. */
+const CONNECTIONS: Connections = { all: 1000, reserved: 200, perOrganization: 500, perTask: 50 }
 
 /**
  * Sends the requests of run tasks and ends overdue results until it is disposed. The rows of the results say what is
@@ -32,7 +29,7 @@ export function startTaskDeliveries(ctx: Ctx, connections = CONNECTIONS): AsyncD
   }
 }
 
-async function sendDue(ctx: Ctx, connections: typeof CONNECTIONS, signal: AbortSignal) {
+async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) {
   using topic = ctx.signals.subscribe(TOPIC)
   const inFlight: InFlight = new Map()
   const sending = { inFlight, connections, freed: new AbortController(), signal }
@@ -58,59 +55,61 @@ async function sendDue(ctx: Ctx, connections: typeof CONNECTIONS, signal: AbortS
   }
 }
 
-/** What this process waits for, by the ids of the results; `organizationId` is undefined when an agent sends it. */
-type InFlight = Map<string, { sent: Promise<void>; organizationId: string | undefined }>
+/** What this process waits for, by the ids of the results; `receiver` is undefined when an agent sends it. */
+type InFlight = Map<string, { sent: Promise<void>; receiver: Receiver | undefined }>
+type Receiver = Pick<Busy, 'taskId' | 'organizationId'>
 
 /** `freed` is aborted when a connection ends that others may wait for. */
-type Sending = { inFlight: InFlight; connections: typeof CONNECTIONS; freed: AbortController; signal: AbortSignal }
+type Sending = { inFlight: InFlight; connections: Connections; freed: AbortController; signal: AbortSignal }
 
 /** Claims what is due and starts to send it; returns how long to wait for more, in ms. */
 async function claimDue(ctx: Ctx, sending: Sending) {
   const { inFlight, connections, signal } = sending
   const now = ctx.now()
-  const busy = connectionsOf(inFlight)
-  const claims = await claimDeliveries(ctx.db, {
-    now,
-    leaseUntil: leaseEnd(ctx),
-    limit: connections.all - sum(busy),
-    perOrganization: connections.perOrganization,
-    busy,
-  })
+  const claims = await claimDeliveries(ctx.db, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
   for (const claim of claims) {
-    const organizationId = claim.agent_pool_id === null ? claim.organization_id : undefined
+    const receiver = receiverOf(claim)
     const sent = deliver(ctx, claim, signal)
       .catch((error: unknown) => {
         // The lease expires, and the request is claimed again.
         ctx.log.error({ err: error, result: claim.id }, 'request of a run task')
       })
       .finally(() => {
-        if (isShort(sending, organizationId)) sending.freed.abort()
+        if (receiver && isShort(sending, receiver)) sending.freed.abort()
         // A later attempt may have its place, when this one had lost its lease.
         if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
       })
-    inFlight.set(claim.id, { sent, organizationId })
+    inFlight.set(claim.id, { sent, receiver })
   }
   return untilDue(ctx, await findNextDelivery(ctx.db, now))
 }
 
-/** Whether there are no more connections for an organization. */
-function isShort({ inFlight, connections }: Sending, organizationId: string | undefined) {
-  if (organizationId === undefined) return false
-  const busy = connectionsOf(inFlight)
-  return sum(busy) >= connections.all || (busy.get(organizationId) ?? 0) >= connections.perOrganization
+/** The receiver of which the request holds a connection. */
+function receiverOf({ task_id, agent_pool_id, organization_id }: ClaimedRequest): Receiver | undefined {
+  return task_id === null || agent_pool_id !== null ? undefined : { taskId: task_id, organizationId: organization_id }
 }
 
-/** How many connections are held for each organization. */
-function connectionsOf(inFlight: InFlight): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const { organizationId } of inFlight.values()) {
-    if (organizationId !== undefined) counts.set(organizationId, (counts.get(organizationId) ?? 0) + 1)
+/** Whether others may wait for the connection that a receiver gives back. */
+function isShort({ inFlight, connections }: Sending, { taskId, organizationId }: Receiver) {
+  const busy = busyOf(inFlight)
+  return (
+    sum(busy) >= connections.all - connections.reserved ||
+    sum(busy.filter((receiver) => receiver.organizationId === organizationId)) >= connections.perOrganization ||
+    sum(busy.filter((receiver) => receiver.taskId === taskId)) >= connections.perTask
+  )
+}
+
+/** How many connections each receiver holds. */
+function busyOf(inFlight: InFlight): Busy[] {
+  const busy = new Map<string, Busy>()
+  for (const { receiver } of inFlight.values()) {
+    if (receiver) busy.set(receiver.taskId, { ...receiver, count: (busy.get(receiver.taskId)?.count ?? 0) + 1 })
   }
-  return counts
+  return [...busy.values()]
 }
 
-function sum(counts: ReadonlyMap<string, number>) {
-  return [...counts.values()].reduce((total, count) => total + count, 0)
+function sum(busy: readonly Busy[]) {
+  return busy.reduce((total, { count }) => total + count, 0)
 }
 
 async function endOverdue(ctx: Ctx, signal: AbortSignal) {

@@ -51,9 +51,8 @@ test('the request of a process that died is sent by another when its lease has r
   await claimDeliveries(app.db, {
     now,
     leaseUntil: new Date(now.getTime() + 10_000),
-    limit: 10,
-    perOrganization: 10,
-    busy: new Map(),
+    connections: { all: 10, reserved: 0, perOrganization: 10, perTask: 10 },
+    busy: [],
   })
 
   await using _ = await startReplica(app, url)

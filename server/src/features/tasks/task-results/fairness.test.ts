@@ -1,15 +1,30 @@
 import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { createTestApp } from '../../../testing/app.ts'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { whenFileEnds } from '../../../testing/cleanup.ts'
-import { createRun } from '../../../testing/runs.ts'
-import { addTask, createTaskSetting, eventually, readResult } from '../../../testing/task-runs.ts'
+import { startReceiver } from '../../../testing/receiver.ts'
+import { addWorkspace, createRun } from '../../../testing/runs.ts'
+import {
+  addTask,
+  attachTask,
+  createTask,
+  createTaskSetting,
+  eventually,
+  readResult,
+  type TaskSetting,
+} from '../../../testing/task-runs.ts'
+import { createPoolAgent, createPoolSetting, createPoolTask, takeTask } from '../task-requests/testing/pool-tasks.ts'
 import { startTaskDeliveries } from './delivery-loop.ts'
 
-const app = await createTestApp()
-const deliveries = startTaskDeliveries(app.as(), { all: 5, perOrganization: 3 })
-whenFileEnds(() => deliveries[Symbol.asyncDispose]())
+const PLENTY = { all: 100, reserved: 0, perOrganization: 100, perTask: 100 }
+
+async function createApp(connections: Partial<typeof PLENTY> = {}) {
+  const app = await createTestApp()
+  const deliveries = startTaskDeliveries(app.as(), { ...PLENTY, ...connections })
+  whenFileEnds(() => deliveries[Symbol.asyncDispose]())
+  return app
+}
 
 const within = async <T>(work: Promise<T>) => {
   const started = performance.now()
@@ -17,30 +32,51 @@ const within = async <T>(work: Promise<T>) => {
   return performance.now() - started
 }
 
-/** An organization whose receiver answers none of its requests. */
-async function createHangingSetting(tasks: number) {
-  const setting = await createTaskSetting(app)
+/** A receiver that answers none of its requests until `end` ends the first of them. */
+async function startHangingReceiver() {
+  const receiver = await startReceiver()
   const open: ServerResponse[] = []
-  setting.receiver.onRequest = (_, response) => {
+  receiver.onRequest = (_, response) => {
     open.push(response)
     return new Promise(() => {})
   }
-  for (let index = 0; index < tasks; index += 1) await addTask(app, setting, { stages: ['pre_plan'] })
   whenFileEnds(() => open.forEach((response) => response.end()))
-  return { ...setting, open }
+  return { receiver, end: () => open.shift()?.end() }
+}
+
+/** An organization whose tasks ask a receiver that does not answer, in as many runs of each task. */
+async function createHangingSetting(app: TestApp, { tasks = 1, runs = 1 }: { tasks?: number; runs?: number }) {
+  const { receiver, end } = await startHangingReceiver()
+  const setting = { ...(await createTaskSetting(app)), receiver }
+  for (let index = 0; index < tasks; index += 1) await askOften(app, setting, runs)
+  return { ...setting, end, receives: (count: number) => eventually(async () => receiver.requests.length >= count) }
+}
+
+/** Creates a task, and runs that ask it, each in a workspace of its own. */
+async function askOften(app: TestApp, setting: TaskSetting, runs: number) {
+  const task = await createTask(app, setting)
+  for (let index = 0; index < runs; index += 1) {
+    const workspace = await addWorkspace(app, setting)
+    await attachTask(app, workspace, { task, stages: ['pre_plan'] })
+    await createRun(app, workspace)
+  }
+}
+
+/** How long the first request to an organization takes that has no other, in ms. */
+async function asksAnother(app: TestApp) {
+  const setting = await createTaskSetting(app)
+  await askOften(app, setting, 1)
+  return within(setting.receiver.received(1))
 }
 
 test('receivers of one organization that do not answer hold up no other organization, and their own go on in turn', async () => {
-  const hanging = await createHangingSetting(8)
-  const other = await createTaskSetting(app)
-  await addTask(app, other, { stages: ['pre_plan'] })
-  await createRun(app, hanging)
-  await eventually(async () => hanging.receiver.requests.length >= 3)
+  const app = await createApp({ all: 5, perOrganization: 3 })
+  const hanging = await createHangingSetting(app, { tasks: 5 })
+  await hanging.receives(3)
 
-  await createRun(app, other)
-  const took = await within(other.receiver.received(1))
+  const took = await asksAnother(app)
   const held = hanging.receiver.requests.length
-  hanging.open[0]?.end()
+  hanging.end()
   const next = await within(hanging.receiver.received(4))
 
   expect(took).toBeLessThan(1000)
@@ -48,7 +84,58 @@ test('receivers of one organization that do not answer hold up no other organiza
   expect(next).toBeLessThan(900)
 })
 
+test('a receiver that does not answer holds up no other task of its organization, and its own go on in turn', async () => {
+  const app = await createApp({ perOrganization: 3, perTask: 2 })
+  const hanging = await createHangingSetting(app, { runs: 5 })
+  await hanging.receives(2)
+  const receiver = await startReceiver()
+
+  await askOften(app, { ...hanging, receiver }, 2)
+  const took = await within(receiver.received(2))
+  const held = hanging.receiver.requests.length
+  hanging.end()
+  const next = await within(hanging.receiver.received(3))
+
+  expect(took).toBeLessThan(1000)
+  expect(held).toBe(2)
+  expect(next).toBeLessThan(900)
+})
+
+test('the last connections are for organizations that have none, however many others wait', async () => {
+  const app = await createApp({ all: 4, reserved: 2, perOrganization: 2 })
+  const first = await createHangingSetting(app, { tasks: 2 })
+  await first.receives(2)
+  const second = await createHangingSetting(app, { tasks: 3 })
+  await second.receives(1)
+
+  const took = await asksAnother(app)
+  const held = [first.receiver.requests.length, second.receiver.requests.length]
+  first.end()
+  first.end()
+  const next = await within(second.receiver.received(2))
+
+  expect(took).toBeLessThan(1000)
+  expect(held).toEqual([2, 1])
+  expect(next).toBeLessThan(900)
+})
+
+test('a request goes to an agent while all connections are held', async () => {
+  const app = await createApp({ all: 1 })
+  const setting = await createPoolSetting(app)
+  const agent = await createPoolAgent(app, setting)
+  const task = await createPoolTask(app, setting, { agent })
+  await attachTask(app, setting, { task, stages: ['pre_plan'] })
+  const hanging = await createHangingSetting(app, {})
+  await hanging.receives(1)
+
+  await createRun(app, setting)
+  const { payload } = await takeTask(agent)
+
+  expect(payload.workspace_id).toBe(setting.workspaceId)
+})
+
 test('a result that cannot be ended now holds up no delivery', async () => {
+  const app = await createApp()
   const late = await createTaskSetting(app)
   await addTask(app, late, { stages: ['pre_plan'] })
   const run = await createRun(app, late)
