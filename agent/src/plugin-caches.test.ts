@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AgentJob } from '@groundstate/contract/agent'
 import { expect, test } from 'vitest'
 import { openPluginCaches, whileFilling } from './plugin-caches.ts'
+import { openRunFolders } from './run-folder.ts'
 import { temporaryFolder } from './testing/agent-fixture.ts'
+
+const ended = (code: number | null) => async () => code
 
 /** A cache in which an init that ends with `code` has put a provider; another run of the organization uses it too. */
 async function filledCache(code: number | null) {
@@ -28,6 +32,41 @@ test('what an init has left that was killed goes once no run uses it any more', 
   await caches.enter('org-acme')
 
   expect(existsSync(provider)).toBe(false)
+})
+
+test('a good init does not stand for one that was killed', async () => {
+  const workDir = await temporaryFolder()
+  const caches = await openPluginCaches(workDir, undefined)
+  const cache = await caches.enter('org-acme')
+  const provider = join(cache.path, 'provider')
+  await writeFile(provider, 'half')
+  await whileFilling(cache, ended(null))
+
+  await whileFilling(cache, ended(0))
+  caches.leave('org-acme')
+
+  expect(existsSync(provider)).toBe(false)
+  expect((await readdir(join(workDir, 'plugins'))).filter((name) => name.includes('filling'))).toEqual([])
+})
+
+test.each([
+  [0, ['run-1']],
+  [null, []],
+])('a restart after an init that ended with %j keeps the folders %j', async (code, expected) => {
+  const workDir = await temporaryFolder()
+  const limits = { keepMs: 60_000, keepCount: 10 }
+  const job = { id: 'job-1', runId: 'run-1', organizationId: 'org-acme' } as AgentJob
+  const caches = await openPluginCaches(workDir, undefined)
+  const folders = await openRunFolders(workDir, limits, { caches, users: undefined })
+  const folder = await folders.create(job)
+  await folders.keep(folder, job, '1.5.7')
+  await whileFilling(folder.cache, ended(code))
+
+  const reopened = { caches: await openPluginCaches(workDir, undefined), users: undefined }
+  const { warmRunIds } = await openRunFolders(workDir, limits, reopened)
+
+  expect(warmRunIds()).toEqual(expected)
+  expect(existsSync(folder.root)).toBe(code === 0)
 })
 
 test('what an init has left that came to its end stays, also if it failed', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { chmod, chown, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInitGate, type InitGate } from './init-gate.ts'
@@ -7,8 +7,9 @@ import type { createIdPool } from './run-users.ts'
 /** Runs of an organization share its providers; the members of its group may write them. */
 export type PluginCache = { organizationId: string; path: string; gid: number | undefined; initGate: InitGate }
 
-/** Beside the folder while an init may be writing there: what it left is not known to be whole. */
-const FILLING = '.filling'
+/** Beside the folder, one for each init that may be writing there: what it left is not known to be whole. */
+const FILLING = '.filling-'
+let inits = 0
 
 /**
  * The plugin caches of an agent, one for each organization. `groups` holds their group ids when runs have users of their own.
@@ -26,7 +27,7 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
   for (const name of names) {
     const path = join(parent, name)
     const { gid } = await stat(path)
-    const known = isOrganization(name) && !names.includes(`${name}${FILLING}`)
+    const known = isOrganization(name) && !names.some((other) => other.startsWith(`${name}${FILLING}`))
     if (known && (groups === undefined ? gid === process.getegid?.() : groups.reserve(gid))) add(name, gid)
     else await rm(path, { recursive: true, force: true })
   }
@@ -63,16 +64,24 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
     return cache
   }
 
+  /** The marks of the inits that were killed, once no run uses the cache. */
+  function marksOf({ organizationId }: PluginCache) {
+    const marks = readdirSync(parent).filter((name) => name.startsWith(`${organizationId}${FILLING}`))
+    return marks.map((name) => join(parent, name))
+  }
+
   /** An init that was killed has left providers that may be cut off. Nothing awaits before the cache has a place of its own again. */
-  function empty({ organizationId, path, gid }: PluginCache) {
+  function empty({ organizationId, path, gid }: PluginCache, marks: readonly string[]) {
     const broken = `${path}.broken-${process.pid}-${(emptied += 1)}`
     renameSync(path, broken)
-    rmSync(`${path}${FILLING}`)
+    for (const mark of marks) rmSync(mark)
     caches.set(organizationId, { organizationId, path, gid, initGate: createInitGate() })
     rm(broken, { recursive: true, force: true }).catch(() => {})
   }
 
   return {
+    /** Whether there is a cache of the organization: an earlier agent has left it, or a run has entered it. */
+    has: (organizationId: string) => caches.has(organizationId),
     /** The cache of an organization, which stays until as many calls of `leave`. */
     async enter(organizationId: string): Promise<PluginCache> {
       const cache = find(organizationId)
@@ -94,7 +103,8 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
       if (count > 0) return void users.set(organizationId, count)
       users.delete(organizationId)
       const cache = caches.get(organizationId)
-      if (cache !== undefined && existsSync(`${cache.path}${FILLING}`)) empty(cache)
+      const marks = cache === undefined ? [] : marksOf(cache)
+      if (cache !== undefined && marks.length > 0) empty(cache, marks)
     },
   }
 }
@@ -103,7 +113,7 @@ export type PluginCaches = Awaited<ReturnType<typeof openPluginCaches>>
 
 /** Marks a cache as half written for the time of an init, and beyond one that did not come to its end. */
 export async function whileFilling({ path }: Pick<PluginCache, 'path'>, init: () => Promise<number | null>) {
-  const mark = `${path}${FILLING}`
+  const mark = `${path}${FILLING}${(inits += 1)}`
   await writeFile(mark, '')
   const code = await init()
   if (code !== null) await rm(mark, { force: true })

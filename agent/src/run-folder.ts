@@ -179,8 +179,10 @@ async function readKept(parent: string, { caches, users, inUse }: FolderOwners):
     const text = await readFile(join(root, KEPT), 'utf8').catch(() => '{}')
     const facts = keptFacts.safeParse(parseJson(text))
     const { uid } = facts.data ?? {}
+    // The folder refers to its providers in the cache, and may rest on one that is not there any more.
+    const hasProviders = facts.success && caches.has(facts.data.organizationId)
     // The files of a run belong to its user: no other one, and the agent's own, can go on with them.
-    const usable = users === undefined ? uid === undefined : uid !== undefined && users.reserve(uid)
+    const usable = hasProviders && (users === undefined ? uid === undefined : uid !== undefined && users.reserve(uid))
     if (facts.success && usable) {
       const { runId, tmp, organizationId, jobId, engineVersion, keptAt } = facts.data
       const cache = await caches.enter(organizationId)

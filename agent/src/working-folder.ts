@@ -74,9 +74,8 @@ export async function runInit(context: EngineContext) {
   const pinned = existsSync(lockFile(context))
   const providers = `${job.workspaceId} ${await lockFileDigest(context)}`
   const code = await folder.cache.initGate.pass(providers, stop.interrupt, (alone) => {
-    if (alone) return whileFilling(folder.cache, initAndShare)
     // Without a lock file a version may have come out that the cache has not.
-    return pinned ? init() : initAndShare()
+    return alone || !pinned ? whileFilling(folder.cache, initAndShare) : init()
   })
   if (code === 0) return
   log.write(Buffer.concat(said))
