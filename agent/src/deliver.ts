@@ -57,10 +57,15 @@ export async function sendErroredState(
   }
 }
 
-/** An outcome with what else there is to say. */
+/** The longest message of an outcome that the server takes. */
+const LONGEST_MESSAGE = 10_000
+
+/** An outcome with what else there is to say, which stands whole: it may name the only copy of a state. */
 export function withNotes(outcome: FinishJob, notes: readonly (string | undefined)[]): FinishJob {
-  const said = [outcome.message, ...notes].filter((note) => note !== undefined)
-  return said.length === 0 ? outcome : { ...outcome, message: said.join('\n').slice(0, 10_000) }
+  const said = notes.filter((note) => note !== undefined).join('\n')
+  if (said === '') return outcome
+  const start = outcome.message?.slice(0, LONGEST_MESSAGE - said.length - 1)
+  return { ...outcome, message: start === undefined ? said : `${start}\n${said}` }
 }
 
 /** What became of an apply whose agent died, as far as its engine has left a trace. */
