@@ -50,6 +50,35 @@ test('a token that is revoked later ends the agent as well, and it says what to 
   await expect(agent.ended).rejects.toThrow('it refuses the token. Make a new one for the agent pool')
 })
 
+test.each([401, 403, 404, 409])('a %d of a proxy to its claims does not end an agent', async (status) => {
+  const server = await startServer()
+  const refused = { claim: 0, 'claim-task': 0 }
+  server.refuse(({ verb }) => {
+    if (verb !== 'claim' && verb !== 'claim-task') return undefined
+    return (refused[verb] += 1) < 3 ? status : undefined
+  })
+
+  const agent = await startAgent(server)
+
+  await expect.poll(() => [server.claims(), server.tasks.claims()]).toEqual([1, 1])
+  expect(server.registrations()).toBe(1)
+  expect(agent.logged.filter(({ level }) => level === 'error')).toEqual([])
+})
+
+test('a 401 of a proxy to a registration that is not the first does not end an agent', async () => {
+  const server = await startServer()
+  let introductions = 0
+  server.refuse(({ verb }) => (verb === 'register' && (introductions += 1) === 2 ? 401 : undefined))
+  await startAgent(server, { againMs: 20, lookMs: 20 })
+  await expect.poll(() => server.claims()).toBe(1)
+
+  server.refuseAgents(409, 'forgotten')
+  await expect.poll(() => introductions).toBeGreaterThan(1)
+  server.refuseAgents(undefined)
+
+  await expect.poll(() => server.claims()).toBe(1)
+})
+
 test('a token that is refused when it claims run tasks ends the agent with the same words', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { accepts: ['task'] })

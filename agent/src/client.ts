@@ -27,6 +27,9 @@ const FINISH_MS = 30_000
 /** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
 const ANSWER_MS = 30_000
 
+/** The type of the server's refusals. Those of a proxy have another one, and say nothing about a token or a job. */
+const REFUSAL_TYPE = /^application\/vnd\.api\+json\b/
+
 /** The server no longer knows this job as ours: its lease ran out, or the job and its token are gone. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost'
@@ -38,20 +41,23 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The server answered with a status that sending again will not change. */
+/** The server, or what stands before it, answered with a status that sending again at once will not change. */
 export class Refused extends Error {
   override name = 'Refused'
   status: number
+  /** The server itself has said so, and will say it again. */
+  isFinal: boolean
 
-  constructor(what: string, status: number, detail: string) {
+  constructor(what: string, status: number, { detail = '', isFinal = false } = {}) {
     super(`the server answered ${status} to ${what}${detail === '' ? '' : `: ${detail}`}`)
     this.status = status
+    this.isFinal = isFinal
   }
 }
 
 /** Whether the server refuses the agent's token, for whatever it was sent with. */
 export function isTokenRefused(error: unknown): error is Refused {
-  return error instanceof Refused && [401, 403].includes(error.status)
+  return error instanceof Refused && error.isFinal && [401, 403].includes(error.status)
 }
 
 type Call = {
@@ -63,6 +69,8 @@ type Call = {
   holdMs?: number
   /** What it may take to answer beyond that, in ms. */
   answerMs?: number
+  /** It is sent again when another than the server refuses it, as after a 5xx. */
+  outlastsProxies?: true
   /** What is different when the call is sent again. */
   again?: Pick<Call, 'body' | 'holdMs'>
   signal: AbortSignal
@@ -123,7 +131,9 @@ async function attempt(connection: Connection, call: Call): Promise<Dispatcher.R
       headersTimeout: (call.holdMs ?? 0) + (call.answerMs ?? ANSWER_MS),
       signal: call.signal,
     })
-    if (response.statusCode < 500 && response.statusCode !== 429) return response
+    const { statusCode } = response
+    const isOfProxy = call.outlastsProxies === true && statusCode >= 400 && !isOfServer(response)
+    if (statusCode < 500 && statusCode !== 429 && !isOfProxy) return response
     await response.body.dump()
     return `status ${response.statusCode}`
   } catch (error) {
@@ -160,10 +170,19 @@ function contentHeaders(body: Call['body']): Record<string, string> {
   return { 'content-type': 'application/octet-stream', 'content-length': String(size) }
 }
 
+function contentType({ headers }: Dispatcher.ResponseData) {
+  return [headers['content-type']].flat()[0] ?? ''
+}
+
+/** Whether a refusal is the server's own. */
+function isOfServer(response: Dispatcher.ResponseData) {
+  return REFUSAL_TYPE.test(contentType(response))
+}
+
 async function requireStatus(call: Call, response: Dispatcher.ResponseData, wanted: readonly number[]) {
   if (wanted.includes(response.statusCode)) return
   const detail = detailOf(await response.body.text()).slice(0, 1_000)
-  throw new Refused(`${call.method} ${call.path}`, response.statusCode, detail)
+  throw new Refused(`${call.method} ${call.path}`, response.statusCode, { detail, isFinal: isOfServer(response) })
 }
 
 const errorDocument = z.object({ errors: z.array(z.object({ title: z.string(), detail: z.string() }).partial()) })
@@ -184,8 +203,8 @@ export class NoServer extends Error {
 export async function register(connection: Connection, token: string, agent: RegisterAgent, signal: AbortSignal) {
   const call: Call = { method: 'POST', path: '/register', token, body: JSON.stringify(agent), signal }
   const response = await send(connection, call)
-  const type = String(response.headers['content-type'] ?? '')
-  if (/json/.test(type) && response.statusCode !== 404) await requireStatus(call, response, [200, 201])
+  const type = contentType(response)
+  if (isOfServer(response) && response.statusCode !== 404) await requireStatus(call, response, [200, 201])
   const read = registeredAgent.safeParse(parseJson(await response.body.text()))
   if (read.success) return read.data
   const answer = `${response.statusCode}${type === '' ? '' : ` with ${type}`}`
@@ -212,7 +231,7 @@ export async function claim(
   const runs = accepts.filter((kind) => kind !== 'task')
   const body = JSON.stringify({ waitMs, warmRunIds, accepts: runs, sendsReceipt: true })
   const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, holdMs: waitMs, signal }
-  const response = await send(connection, call)
+  const response = await send(connection, { ...call, outlastsProxies: true })
   await requireStatus(call, response, [200, 204])
   if (response.statusCode === 200) return agentJob.parse(await response.body.json())
   await response.body.dump()
@@ -228,7 +247,7 @@ export async function claimTask(
 ): Promise<TaskRequest | undefined> {
   const body = JSON.stringify({ waitMs })
   const call: Call = { method: 'POST', path: `/agents/${agentId}/claim-task`, token, body, holdMs: waitMs, signal }
-  const response = await send(connection, call)
+  const response = await send(connection, { ...call, outlastsProxies: true })
   await requireStatus(call, response, [200, 204])
   if (response.statusCode === 200) return taskRequest.parse(await response.body.json())
   await response.body.dump()
@@ -246,6 +265,7 @@ export async function answerTask(
     path: `/task-requests/${id}/answer`,
     token,
     body: JSON.stringify(answer),
+    outlastsProxies: true,
     signal,
   }
   const response = await send(connection, call)
@@ -274,7 +294,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
   async function sendForJob(call: Omit<Call, 'token'>, wanted: readonly number[]) {
     const full = { ...call, path: `/jobs/${job.id}${call.path}`, token }
     const response = await send(connection, full)
-    if (response.statusCode === 409 || response.statusCode === 401) {
+    if ((response.statusCode === 409 || response.statusCode === 401) && isOfServer(response)) {
       await response.body.dump()
       throw new LeaseLost(`${call.method} ${full.path}`, response.statusCode)
     }

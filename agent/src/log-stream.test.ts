@@ -113,7 +113,7 @@ function proxiedServer(status: (bytes: Buffer) => number | undefined) {
     forget: (bytes: number) => void (stored = stored.subarray(0, stored.length - bytes)),
     append: async (offset: number, bytes: Buffer) => {
       const refusal = offset > stored.length ? 416 : status(bytes)
-      if (refusal !== undefined) throw new Refused('PUT /log', refusal, '')
+      if (refusal !== undefined) throw new Refused('PUT /log', refusal)
       stored = Buffer.concat([stored, bytes.subarray(stored.length - offset)])
       return stored.length
     },

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configuration, startAgent, startServer, temporaryFolder } from './testing/agent-fixture.ts'
 
-/** An engine whose apply says much, and fails to store its state if it is told to. */
-async function chattyEngine({ keepsState = false } = {}) {
+/** An engine whose apply says much and takes its time, and fails to store its state if it is told to. */
+async function chattyEngine({ keepsState = false, seconds = 0 } = {}) {
   const path = join(await temporaryFolder(), 'terraform')
   const end = keepsState
     ? 'echo kept > errored.tfstate; exit 1'
@@ -12,7 +12,7 @@ async function chattyEngine({ keepsState = false } = {}) {
   const script = `#!/bin/sh
 case $1 in
   version) printf 'Terraform v9.9.9\\non linux_amd64\\n' ;;
-  apply) seq 1 20000; ${end} ;;
+  apply) seq 1 20000; sleep ${seconds}; ${end} ;;
 esac
 `
   await writeFile(path, script, { mode: 0o755 })
@@ -40,6 +40,21 @@ test('an apply ends well behind a proxy that refuses large bodies, and heartbeat
   expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
   expect(apply.log()).toMatch(/\n1\n2\n3\n[^]*\n20000\nApply complete/)
   expect(outcomes).toBe(2)
+})
+
+test.each([401, 409])('a %d of a proxy is not taken for the word of the server', async (status) => {
+  const server = await startServer()
+  let [beats, outcomes] = [0, 0]
+  server.refuse(({ verb }) => {
+    const isRefused = (verb === 'heartbeat' && (beats += 1) === 2) || (verb === 'finish' && (outcomes += 1) === 1)
+    return isRefused ? status : undefined
+  })
+  await startAgent(server, { enginePath: await chattyEngine({ seconds: 1 }) })
+
+  const apply = server.submit({ ...coldApply(), leaseMs: 6_000 })
+
+  expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+  expect(beats).toBeGreaterThan(1)
 })
 
 test('a state that the server refuses stays on the agent, and the outcome says where', async () => {

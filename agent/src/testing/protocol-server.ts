@@ -13,6 +13,7 @@ import {
   type FinishJob,
   type RegisterAgent,
 } from '@groundstate/contract/agent'
+import { refuseAs } from './refusal.ts'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
 import { createWorkspaceApi, readBody, type WorkspaceApi } from './workspace-api.ts'
 
@@ -131,9 +132,11 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     }
     const [noun, id, verb, kind] = target.pathname.slice(AGENT_API.length + 1).split('/')
     const body = await readBody(request)
+    const status = refusedBy?.({ verb: verb ?? noun ?? '', kind: kind ?? '', body })
+    if (status !== undefined) return sendJson(response, { message: 'no' }, status)
     if (noun === 'register') {
-      if (token !== AGENT_TOKEN) return sendJson(response, { errors: [] }, 401)
-      if (refusal !== undefined) return sendJson(response, { errors: [{ detail: refusalDetail }] }, refusal)
+      if (token !== AGENT_TOKEN) return refuseAs(response, 401)
+      if (refusal !== undefined) return refuseAs(response, refusal, refusalDetail)
       const agent = registerAgentBody.parse(JSON.parse(body.toString()))
       registered.push(agent)
       return sendJson(response, {
@@ -148,20 +151,18 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       tasks.endClaims()
       return void response.writeHead(204).end()
     }
-    if (verb === 'claim-task' && refusal !== undefined) return void response.writeHead(refusal).end()
+    if (verb === 'claim-task' && refusal !== undefined) return refuseAs(response, refusal)
     if (verb === 'claim-task' || noun === 'task-requests')
       return tasks.answer(request, response, { id: id ?? '', token, body })
     if (noun === 'agents') {
-      if (refusal !== undefined) return void response.writeHead(refusal).end()
+      if (refusal !== undefined) return refuseAs(response, refusal)
       const { waitMs } = claimBody.parse(JSON.parse(body.toString()))
       const record = revoked ? undefined : (queue.shift() ?? (await nextJob(waitMs, request)))
-      if (isRevoked()) return void response.writeHead(401).end()
+      if (isRevoked()) return refuseAs(response, 401)
       return record === undefined ? void response.writeHead(204).end() : sendJson(response, record.job)
     }
-    const status = refusedBy?.({ verb: verb ?? '', kind: kind ?? '', body })
-    if (status !== undefined) return void response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>no</h1>')
     const record = jobs.get(id ?? '')
-    if (record === undefined || record.lost || record.job.token !== token) return void response.writeHead(409).end()
+    if (record === undefined || record.lost || record.job.token !== token) return refuseAs(response, 409)
     await answerJob(record, { request, response, target, verb: verb ?? '', kind: kind ?? '', body })
   }
 
@@ -279,12 +280,12 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
     case 'heartbeat': {
       const { waitMs, seen } = heartbeatBody.parse(JSON.parse(body.toString()))
       if (record.wanted === seen) await commandChange(record, waitMs)
-      if (record.lost || record.givenUp) return void response.writeHead(409).end()
+      if (record.lost || record.givenUp) return refuseAs(response, 409)
       return sendJson(response, { command: record.wanted })
     }
     case 'log': {
       const offset = Number(target.searchParams.get('offset'))
-      if (offset > record.bytes.length) return void response.writeHead(416).end()
+      if (offset > record.bytes.length) return refuseAs(response, 416)
       record.bytes = Buffer.concat([record.bytes, body.subarray(record.bytes.length - offset)])
       for (const listener of record.onLog) listener()
       return sendJson(response, { size: record.bytes.length })
@@ -297,13 +298,13 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
         return void response.writeHead(204).end()
       }
       const artifact = record.artifacts.get(name)
-      return artifact === undefined ? void response.writeHead(404).end() : void response.end(artifact)
+      return artifact === undefined ? refuseAs(response, 404) : void response.end(artifact)
     }
     case 'configuration':
       return void response.end(record.configuration)
     case 'finish':
       record.lost = record.refusesOutcome
-      if (record.lost) return void response.writeHead(409).end()
+      if (record.lost) return refuseAs(response, 409)
       record.ended = true
       response.writeHead(204).end()
       return record.resolveFinished(finishBody.parse(JSON.parse(body.toString())))
@@ -311,7 +312,7 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
       response.writeHead(204).end()
       return record.resolveReleased()
     default:
-      return void response.writeHead(404).end()
+      return refuseAs(response, 404)
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type AnswerTaskRequest,
   type TaskRequest,
 } from '@groundstate/contract/agent'
+import { refuseAs } from './refusal.ts'
 
 /** The part of the protocol server that is about run tasks, in memory. */
 export type TaskQueue = {
@@ -71,7 +72,7 @@ export function createTaskQueue(): TaskQueue {
       const given: unknown = JSON.parse(body.toString())
       const asked = open.get(id)
       if (asked) {
-        if (asked.token !== token) return void response.writeHead(401).end()
+        if (asked.token !== token) return refuseAs(response, 401)
         response.writeHead(204).end()
         return asked.resolve(answerTaskRequestBody.parse(given))
       }

@@ -1,0 +1,8 @@
+import type { ServerResponse } from 'node:http'
+
+/** In the words of the server, which an agent tells from those of a proxy by their type. */
+export function refuseAs(response: ServerResponse, status: number, detail?: string) {
+  response
+    .writeHead(status, { 'content-type': 'application/vnd.api+json' })
+    .end(JSON.stringify({ errors: [{ status: String(status), detail }] }))
+}
