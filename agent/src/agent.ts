@@ -127,8 +127,16 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   /** Without any engine a run could only fail, whereas another agent may have one. */
   let hasEngine = true
   const idleness = stack.use(watchIdleness(options.idleTimeoutMs, () => done.abort()))
+  const recoveries = new Set<Promise<void>>()
+  /** What is not recovered soon after the agent is asked to end is left for its next start; one that has done its own waits for it. */
+  const ending = new AbortController()
+  const onAsked = () => setTimeout(() => ending.abort(), GOODBYE_MS).unref()
+  const asked = AbortSignal.any([signal, failed.signal])
+  asked.addEventListener('abort', onAsked)
+  stack.defer(() => asked.removeEventListener('abort', onAsked))
+  if (asked.aborted) onAsked()
   try {
-    const recovering = journals.length === 0 ? undefined : idleness.during(() => recoverAll(journals))
+    for (const journal of journals) recover(journal)
     const registration = stack.use(
       createRegistration(connection, {
         token,
@@ -159,21 +167,19 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     const loops = Array.from({ length: takesRuns ? options.concurrency : 0 }, () => claimLoop())
     if (accepts.includes('task')) loops.push(taskLoop())
     await Promise.all([aborted(stopping), ...[registration.current(), ...loops].map((loop) => loop.catch(fail))])
-    await recovering
+    await Promise.all(recoveries)
     gone.abort()
     await goodbye
     failed.signal.throwIfAborted()
 
-    /** What is not finished when the agent is asked to end is left for its next start; one that has done its own waits for it. */
-    async function recoverAll(left: readonly Journal[]) {
-      const ending = new AbortController()
-      const onStop = () => setTimeout(() => ending.abort(), GOODBYE_MS).unref()
-      const asked = AbortSignal.any([signal, failed.signal])
-      asked.addEventListener('abort', onStop)
-      if (asked.aborted) onStop()
+    /** Finishes what is left of a job, beside all other work. */
+    function recover(journal: Journal) {
       const recovery = { workDir, folders: settings.agent.folders, log, signal: ending.signal }
-      await Promise.all(left.map((journal) => recoverJob(connection, journal, recovery)))
-      asked.removeEventListener('abort', onStop)
+      const recovering = idleness
+        .during(() => recoverJob(connection, journal, recovery))
+        .catch((error: unknown) => log.error({ error }, 'what is left of a job could not be removed'))
+        .finally(() => recoveries.delete(recovering))
+      recoveries.add(recovering)
     }
 
     async function taskLoop() {
@@ -245,7 +251,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     async function takeJob(job: AgentJob) {
       // It came as the agent stopped.
       if (stopping.aborted) await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
-      else if (!(await runJob(connection, job, settings))) {
+      else if (!(await runJob(connection, job, { ...settings, tellLater: recover }))) {
         // Whatever kept the server from hearing of it may keep on.
         await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         return false
@@ -280,7 +286,7 @@ type Parts = {
   journals: readonly Journal[]
 }
 
-async function prepare(options: AgentOptions, parts: Parts): Promise<JobSettings> {
+async function prepare(options: AgentOptions, parts: Parts): Promise<Omit<JobSettings, 'tellLater'>> {
   const { workDir, connection, confinement, watchdog, certificates, forceful, journals } = parts
   const schemaCache = join(workDir, 'schemas')
   await mkdir(schemaCache, { recursive: true, mode: 0o700 })

@@ -4,7 +4,7 @@ import { jobClient, LeaseLost, Refused, type Connection } from './client.ts'
 import type { JobContext, EngineContext, AgentContext } from './context.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 import { engineName, findEngine, type EngineSearch } from './engine.ts'
-import { createJournal, storeErroredState } from './journal.ts'
+import { createJournal, type Journal, storeErroredState } from './journal.ts'
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
 import type { AgentLog } from './log.ts'
@@ -22,14 +22,16 @@ export type JobSettings = {
   /** Log output beyond this is dropped, in bytes. */
   logLimitBytes: number
   log: AgentLog
+  /** Takes over the journal of an apply whose outcome is refused, and tells it later. */
+  tellLater: (journal: Journal) => void
   /** Aborts when the agent has to end soon. */
   forceful: AbortSignal
 }
 
 /**
  * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
- * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that could not be reported
- * before the agent had to end stays in the journal, for its next start.
+ * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that is refused is left to
+ * `tellLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
  *
  * Returns false for a job that did not begin, since the server could not be told that it has arrived.
  */
@@ -49,6 +51,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     onCommand: (command: 'cancel' | 'force-cancel') => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
     onCutOff: (why: string) => stop.lose(why),
     onLost: (why: string, isGone: boolean) => stop.lose(why, isGone),
+    onRefused: (error: unknown) => log.warn({ ...facts, error }, 'a heartbeat got no answer of the server'),
   }
   // Before the server is told that the job has arrived: should this agent die, its next start finds the job.
   const journal = await createJournal(settings.workDir, job).catch(async (error: unknown) => {
@@ -106,13 +109,22 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     }
   }
 
+  let isRefused = false
   try {
     await conclude(outcome)
     await journal.remove()
   } catch (error) {
-    await drop(error)
+    isRefused = job.kind === 'apply' && error instanceof Refused
+    if (!isRefused) await drop(error)
+    else
+      log.error({ ...facts, error }, 'the outcome of an apply is refused: it is sent again as long as this agent runs')
   }
   if (folder !== undefined && !keep) await settings.agent.folders.remove(folder)
+  if (isRefused) {
+    // Its folder is gone, and its user may be that of another run by then.
+    await journal.note({ folder: undefined })
+    settings.tellLater(journal)
+  }
   return true
 
   /** Whether the server knows that nothing has begun here. */
@@ -144,7 +156,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   async function drop(why: unknown) {
     const failed = { ...facts, error: why }
     const isCutShort = stop.reason()?.kind === 'agent-stopped' && stop.alive.aborted
-    if (job.kind === 'apply' && (isCutShort || why instanceof Refused)) {
+    if (job.kind === 'apply' && isCutShort) {
       log.error(failed, 'the server could not be told how an apply ended: it is told when this agent starts again')
       return
     }

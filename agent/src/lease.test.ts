@@ -2,7 +2,7 @@ import { createServer, request, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { type JobClient, jobClient, openConnection } from './client.ts'
+import { type JobClient, jobClient, openConnection, Refused } from './client.ts'
 import { holdLease } from './lease.ts'
 import { configuration, ONE_RESOURCE, startAgent, startServer } from './testing/agent-fixture.ts'
 import type { ProtocolServer } from './testing/protocol-server.ts'
@@ -52,6 +52,7 @@ test.each([
     onCommand() {},
     onCutOff: (why: string) => said.push(why),
     onLost: (why: string) => said.push(why),
+    onRefused() {},
   }
 
   {
@@ -77,7 +78,7 @@ test('a receipt that was answered late counts from when it was sent, as every he
     },
   } as unknown as JobClient
   const said: string[] = []
-  const events = { onCommand() {}, onCutOff: (why: string) => said.push(why), onLost() {} }
+  const events = { onCommand() {}, onCutOff: (why: string) => said.push(why), onLost() {}, onRefused() {} }
 
   {
     await using lease = holdLease(client, { leaseMs: 2000 }, events)
@@ -87,6 +88,35 @@ test('a receipt that was answered late counts from when it was sent, as every he
 
   expect(said).toEqual([])
   expect(beats).toBeGreaterThan(2)
+})
+
+test('heartbeats that get no answer of the server are mentioned, each kind once', async () => {
+  const refusals = [
+    new Refused('POST /heartbeat', 403, { detail: 'request 1' }),
+    new Refused('POST /heartbeat', 403, { detail: 'request 2' }),
+    new TypeError('no command'),
+  ]
+  let beats = 0
+  const client = {
+    async heartbeat(holdMs: number, _: string, { signal }: { signal: AbortSignal }) {
+      beats += 1
+      if (beats > 1 && refusals.length > 0) throw refusals.shift()
+      await delay(holdMs, undefined, { signal })
+      return 'continue'
+    },
+  } as unknown as JobClient
+  const said: unknown[] = []
+  const events = { onCommand() {}, onCutOff() {}, onLost() {}, onRefused: (error: unknown) => said.push(error) }
+
+  {
+    await using _ = holdLease(client, { leaseMs: 30_000 }, events)
+    await expect.poll(() => beats).toBe(5)
+  }
+
+  expect(said.map(String)).toEqual([
+    'Refused: the server answered 403 to POST /heartbeat: request 1',
+    'TypeError: no command',
+  ])
 })
 
 test('a receipt that gets no answer is sent again before the first part of the lease is over', async () => {

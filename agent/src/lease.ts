@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentJob, JobCommand } from '@groundstate/contract/agent'
-import { LeaseLost, type JobClient } from './client.ts'
+import { LeaseLost, Refused, type JobClient } from './client.ts'
 
 const LONGEST_HOLD_MS = 10_000
 /** A server gets at least this long to answer, in ms. */
@@ -34,6 +34,8 @@ export type LeaseEvents = {
   onCutOff: (why: string) => void
   /** The server has given the job up; `isGone` says that it does not even know the job any more. */
   onLost: (why: string, isGone: boolean) => void
+  /** A heartbeat got no answer of the server's own, or one that is not understood; told once for each kind. */
+  onRefused: (error: unknown) => void
 }
 
 /**
@@ -45,7 +47,7 @@ export type LeaseEvents = {
 export function holdLease(
   client: JobClient,
   { leaseMs }: Pick<AgentJob, 'leaseMs'>,
-  { onCommand, onCutOff, onLost }: LeaseEvents,
+  { onCommand, onCutOff, onLost, onRefused }: LeaseEvents,
 ): Lease {
   const ended = new AbortController()
   // The lease counts from before the hold that was answered last, and the one that is cut off has gone by too.
@@ -54,6 +56,7 @@ export function holdLease(
   let expiry: NodeJS.Timeout | undefined = expireIn(leaseMs)
   let concluding = false
   let isReceived = false
+  const refusals = new Set<string>()
   const received = Promise.withResolvers<void>()
   // Whoever finishes the job of a dead agent does not ask.
   received.promise.catch(() => {})
@@ -107,6 +110,9 @@ export function holdLease(
   /** What stands between the agent and the server may answer in its place for a while. Only the server can end the lease. */
   function passing(error: unknown) {
     if (error instanceof LeaseLost) throw error
+    const kind = error instanceof Refused ? `status ${error.status}` : error instanceof Error ? error.name : 'unknown'
+    if (!ended.signal.aborted && !refusals.has(kind)) onRefused(error)
+    refusals.add(kind)
     return undefined
   }
 

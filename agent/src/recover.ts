@@ -12,13 +12,18 @@ import { LONE_GRACE_MS } from './stop.ts'
 const POLL_MS = 200
 /** Between the end of an engine and the note of it, in ms. */
 const NOTE_MS = 5_000
+/** An outcome that a proxy refuses is sent again after this time, in ms, and then after twice that. */
+const FIRST_WAIT_MS = 5_000
+const LONGEST_WAIT_MS = 10 * 60_000
+/** For this long, in ms: the server takes no result that comes later. */
+const LATE_MS = 24 * 3_600_000
 
 type Recovery = { workDir: string; folders: Pick<RunFolders, 'removeLeft'>; log: AgentLog; signal: AbortSignal }
 
 /**
  * Finishes a job that the agent had when it died: a plan goes back to the queue, and so does an apply that had not begun. Of one
- * that had, the engine was interrupted: its end is waited for, and what is known of it is reported. What the server can't be told
- * before `signal` aborts is left for the next start.
+ * that had, the engine was interrupted: its end is waited for, and what is known of it is reported. So is the outcome of an apply
+ * that was refused. What the server can't be told before `signal` aborts is left for the next start.
  */
 export async function recoverJob(connection: Connection, journal: Journal, recovery: Recovery): Promise<void> {
   const { log, signal } = recovery
@@ -28,13 +33,13 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
   try {
     if (mustFinish(journal)) await finishApply(client, journal, recovery)
     else await client.release(signal)
-    log.warn(facts, 'a job that this agent had when it died is finished')
+    log.warn(facts, 'a job that was left behind is finished')
   } catch (error) {
     if (signal.aborted) return
     // The server has no more interest. The only copy of a state is not removed all the same.
     const kept = await storeErroredState(recovery.workDir, job.runId, journal.erroredState).catch(() => undefined)
     if (error instanceof LeaseLost || error instanceof Refused) log.warn({ ...facts, error, kept }, 'a job is dropped')
-    else log.error({ ...facts, error, kept }, 'a job that this agent had when it died can not be finished')
+    else log.error({ ...facts, error, kept }, 'a job that was left behind can not be finished')
   }
   const { folder } = journal.facts()
   if (folder !== undefined) await recovery.folders.removeLeft(folder)
@@ -46,11 +51,25 @@ function mustFinish(journal: Journal) {
   return job.kind === 'apply' && (began === true || outcome !== undefined)
 }
 
-async function finishApply(client: JobClient, journal: Journal, { workDir, signal }: Recovery) {
+/** Again and again when a proxy refuses it: nobody else knows how the apply ended. */
+async function finishApply(client: JobClient, journal: Journal, recovery: Recovery) {
+  const end = performance.now() + LATE_MS
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+    try {
+      return await tryToFinishApply(client, journal, recovery)
+    } catch (error) {
+      if (!(error instanceof Refused) || error.isFinal || performance.now() > end) throw error
+    }
+    await delay(waitMs, undefined, { signal: recovery.signal })
+  }
+}
+
+async function tryToFinishApply(client: JobClient, journal: Journal, { workDir, log, signal }: Recovery) {
   const { job, outcome } = journal.facts()
   const ignore = () => {}
+  const onRefused = (error: unknown) => log.warn({ jobId: job.id, error }, 'a heartbeat got no answer of the server')
   // The engine can store its state only as long as the job is ours.
-  await using lease = holdLease(client, job, { onCommand: ignore, onCutOff: ignore, onLost: ignore })
+  await using lease = holdLease(client, job, { onCommand: ignore, onCutOff: ignore, onLost: ignore, onRefused })
   const reached = outcome ?? (await awaitOutcome(journal, signal))
   lease.concluding()
   await deliverLeft(client, journal, reached, { workDir, signal })

@@ -57,6 +57,25 @@ test.each([401, 409])('a %d of a proxy is not taken for the word of the server',
   expect(beats).toBeGreaterThan(1)
 })
 
+test('an outcome that is refused for long is told as soon as it is taken, and other jobs do not wait for that', async () => {
+  const server = await startServer()
+  let isRefused = true
+  server.refuse(({ verb }) => (isRefused && verb === 'finish' ? 403 : undefined))
+  const { workDir, logged } = await startAgent(server, { enginePath: await chattyEngine() })
+
+  const apply = server.submit(coldApply())
+  await expect
+    .poll(() => logged.map(({ message }) => message), { timeout: 45_000 })
+    .toContain('the outcome of an apply is refused: it is sent again as long as this agent runs')
+  await expect.poll(() => server.claims()).toBe(1)
+  isRefused = false
+
+  expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+  expect(apply.log()).toMatch(/\n20000\nApply complete[^\n]*\n$/)
+  await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+  expect(await readdir(join(workDir, 'runs'))).toEqual([])
+}, 60_000)
+
 test('a state that the server refuses stays on the agent, and the outcome says where', async () => {
   const server = await startServer()
   server.refuse(({ kind }) => (kind === 'errored-state' ? 413 : undefined))
