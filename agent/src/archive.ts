@@ -14,10 +14,10 @@ export class ArchiveRefused extends Error {
 type Owner = { uid: number; gid: number }
 
 /**
- * Unpacks a tar, compressed or not, into a folder, for `owner` if it is another user, and answers how many entries it had. Throws `ArchiveRefused` for what the
- * archive is to blame for; errors of the stream that brings it pass through.
+ * Unpacks a tar, compressed or not, into a folder, for `owner` if it is another user. Throws `ArchiveRefused` for what the archive is
+ * to blame for; errors of the stream that brings it pass through.
  */
-export async function unpackArchive(archive: Readable, folder: string, owner?: Owner): Promise<number> {
+export async function unpackArchive(archive: Readable, folder: string, owner?: Owner): Promise<void> {
   const seen = newSeenEntries()
   let problem: string | undefined
   let damage: string | undefined
@@ -54,7 +54,6 @@ export async function unpackArchive(archive: Readable, folder: string, owner?: O
   // The archive of an empty folder holds nothing but its end mark; destroying needs no configuration.
   const empty = entries === 0 && damage?.endsWith('Unrecognized archive format') === true
   if (damage !== undefined && !empty) throw new ArchiveRefused(`the configuration's archive can't be read: ${damage}`)
-  return entries
 }
 
 function isArchiveError(error: unknown): error is Error {

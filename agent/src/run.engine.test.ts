@@ -160,6 +160,28 @@ describeWithTerraform('a run', () => {
     expect(server.api.current()?.resources).toEqual([])
   })
 
+  test.each([
+    [
+      'a working directory that an archive of one file has not',
+      { 'main.tf': ONE_RESOURCE },
+      'prod',
+      'has no folder "prod"',
+    ],
+    ['a working directory without configuration', { 'prod/readme.md': '', 'main.tf': '' }, 'prod', 'has no .tf files'],
+    ['an archive without configuration', { 'readme.md': '' }, '', 'has no .tf files in its root'],
+    ['an empty archive', {}, '', 'has no .tf files in its root'],
+  ])(
+    'plans nothing for %s, which would destroy everything',
+    async (_, files: Record<string, string>, workingDirectory, message) => {
+      const server = await startServer()
+      await startAgent(server)
+
+      const planned = await server.submit({ configuration: archiveOf(files), workingDirectory }).finished
+
+      expect(planned).toMatchObject({ status: 'errored', message: expect.stringContaining(message) })
+    },
+  )
+
   test('targets, replaces and refreshes as it is told', async () => {
     const server = await startServer()
     await startAgent(server)

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { unpackArchive } from './archive.ts'
@@ -17,7 +17,7 @@ import { shareProviders } from './shared-cache.ts'
 export async function prepareFolder(jobContext: JobContext, folder: RunFolder): Promise<EngineContext> {
   const { client, job } = jobContext
   const signal = AbortSignal.any([jobContext.alive, jobContext.stop.interrupt])
-  const entries = await client.getConfiguration(signal, async (archive) => {
+  await client.getConfiguration(signal, async (archive) => {
     // A download that broke off has left files here.
     await rm(folder.configuration, { recursive: true })
     await mkdir(folder.configuration, { mode: 0o700 })
@@ -25,7 +25,7 @@ export async function prepareFolder(jobContext: JobContext, folder: RunFolder): 
     return unpackArchive(archive, folder.configuration, folder.user)
   })
   const context = await enterFolder(jobContext, folder)
-  await requireWorkingFolder(context, entries)
+  await requireConfiguration(context)
   await forgetEarlierState(context.workingFolder)
   const override = { organization: job.organizationName, name: job.workspaceName }
   await handOver(await writeOverride(context.workingFolder, override), folder)
@@ -48,12 +48,30 @@ export async function enterFolder(jobContext: JobContext, folder: RunFolder): Pr
   return { ...jobContext, folder, environment, workingFolder: join(folder.configuration, job.workingDirectory) }
 }
 
-async function requireWorkingFolder({ folder, workingFolder, job }: EngineContext, entries: number) {
-  const facts = await stat(workingFolder).catch(() => undefined)
-  if (facts?.isDirectory() === true) return
-  // A destroy may come with an empty configuration, which has no folders either.
-  if (entries > 1)
-    throw new Error(`the configuration has no folder "${job.workingDirectory}", the workspace's working directory`)
+/** The files that an engine reads as configuration. */
+const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/
+
+/**
+ * Throws when there is nothing to plan: what we add to the folder hides that from the engine, and it would plan to destroy all that
+ * the workspace manages. Only a destroy may come with an empty configuration, which has no folders either.
+ */
+async function requireConfiguration({ folder, workingFolder, job }: EngineContext) {
+  const isThere = (await stat(workingFolder).catch(() => undefined))?.isDirectory() === true
+  if (job.options.isDestroy) {
+    if (!isThere) await makeWorkingFolder(folder, workingFolder)
+    return
+  }
+  const place =
+    job.workingDirectory === '' ? 'root' : `folder "${job.workingDirectory}", the workspace's working directory`
+  if (!isThere) throw new Error(`the configuration has no ${place}`)
+  const names = await readdir(workingFolder)
+  if (names.some((name) => CONFIGURATION.test(name))) return
+  throw new Error(
+    `the configuration has no .tf files in its ${place}: a plan would destroy everything; start a destroy run if that is meant`,
+  )
+}
+
+async function makeWorkingFolder(folder: RunFolder, workingFolder: string) {
   await mkdir(workingFolder, { recursive: true })
   for (let path = workingFolder; path !== folder.configuration; path = dirname(path)) await handOver(path, folder)
 }

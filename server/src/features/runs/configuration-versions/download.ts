@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { notFound } from '../../../errors.ts'
 import { requireConfigurationVersion, requireConfigurationOfRun } from './access.ts'
 import * as store from './store.ts'
@@ -19,7 +20,12 @@ export async function openArchive(
   version: Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>,
 ) {
   if (version.status !== 'uploaded' || version.blob_key === null) throw notFound('configuration archive')
-  return { content: await ctx.blobs.open(version.blob_key), size: version.size }
+  const content = await ctx.blobs.open(version.blob_key).catch((error: unknown) => {
+    // Lost, as with a disk that was not restored. An agent that gets an error of ours would ask for it for ever.
+    if (error instanceof BlobNotFoundError) throw notFound('configuration archive')
+    throw error
+  })
+  return { content, size: version.size }
 }
 
 /** The archive for a job that is already authorised. */

@@ -119,6 +119,24 @@ test('a run shows its version and gives its archive', async () => {
   await (await agent.take()).finish({ hasChanges: false })
 })
 
+test('an archive that is lost is not found, so that an agent asks for it once', async () => {
+  const setting = await createRunSetting(app)
+  await createRun(app, setting)
+  const job = await agent.take()
+  const { blob_key: key } = await app.db
+    .selectFrom('configuration_versions')
+    .select('blob_key')
+    .where('id', '=', setting.configurationVersionId)
+    .executeTakeFirstOrThrow()
+  await app.blobs.delete(key ?? '')
+
+  const asked = await job.configuration()
+
+  expect(asked.status).toBe(404)
+  expect((await read(setting, `/configuration-versions/${setting.configurationVersionId}/download`)).status).toBe(404)
+  await job.finish({ status: 'canceled' })
+})
+
 test('a version is archived when nothing needs it', async () => {
   const setting = await createRunSetting(app)
   const old = setting.configurationVersionId
