@@ -3,7 +3,9 @@ import module from 'node:module'
 import { join } from 'node:path'
 
 if (Number(process.versions.node.split('.', 1)[0]) < 24) {
-  process.stderr.write(`groundstate: Node.js 24 or later is needed, this is ${process.version}: `npm ci` in the repository brings one, as `npm start` does\n`)
+  process.stderr.write(
+    `groundstate: Node.js 24 or later is needed, this is ${process.version}: run npm ci here, which brings one\n`,
+  )
   process.exit(1)
 }
 
