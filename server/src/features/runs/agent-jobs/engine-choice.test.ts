@@ -1,7 +1,14 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { endFile, endTest } from '../../../testing/cleanup.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, type RunSetting } from '../../../testing/runs.ts'
+
+// Each test has an app of its own, and all of them at once would take every connection of the database.
+afterEach(async () => {
+  endTest()
+  await endFile()
+})
 
 type Version = `${'terraform' | 'tofu'} ${string}`
 
