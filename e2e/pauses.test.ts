@@ -39,7 +39,7 @@ beforeAll(async () => {
   whenFileEnds(() => postgres[Symbol.asyncDispose]())
   const boot = async (shiftMs: number) =>
     bootServer({
-      NODE_OPTIONS: `--import ${join(import.meta.dirname, 'shifted-clock.mjs')}`,
+      NODE_OPTIONS: `--import ${new URL('shifted-clock.mjs', import.meta.url).href}`,
       CLOCK_SHIFT_MS: String(shiftMs),
       GROUNDSTATE_DATABASE_URL: postgres.url,
       GROUNDSTATE_DATA_DIR: join(folder, 'data'),
