@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { adoptStore, markStore, requireSameStore } from './blobs/store-mark.ts'
 import type { Config } from './config.ts'
-import { findMark, requireSameSecret } from './secrets/mark.ts'
+import { requireSameSecret } from './secrets/mark.ts'
 import type { Secrets } from './secrets/secrets.ts'
 
 export const INSTALLATION_HEADER = 'x-groundstate-installation'
@@ -12,9 +12,7 @@ export const INSTALLATION_HEADER = 'x-groundstate-installation'
  */
 export async function requireSameInstallation(client: pg.Client, config: Config) {
   await inTransaction(client, async () => {
-    const isNew = (await findMark(client)) === undefined
-    await requireSameSecret(client, config)
-    await requireSameStore(client, config, { isNew })
+    await requireSameStore(client, config, await requireSameSecret(client, config))
   })
   await markStore(client, config)
 }

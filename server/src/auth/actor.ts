@@ -80,6 +80,15 @@ export function actorUserId(actor: Actor) {
   return actor.kind === 'user' ? actor.userId : null
 }
 
+/** What the engine of a run calls its workspace; undefined before its plan has begun. */
+export function engineNames(run: {
+  engine_organization_name: string | null
+  engine_workspace_name: string | null
+}): EngineNames | undefined {
+  const { engine_organization_name: organization, engine_workspace_name: workspace } = run
+  return organization === null || workspace === null ? undefined : { organization, workspace }
+}
+
 /** Whether the actor is an engine, and this is what it calls the organization of its run. */
 export function isOwnOrganizationName(actor: Actor, name: string): actor is RunActor {
   return actor.kind === 'run' && actor.names?.organization.toLowerCase() === name.toLowerCase()

@@ -5,7 +5,7 @@ import type { Db } from '../db/db.ts'
 import { lookup } from '../db/lookup.ts'
 import { storeInWindows } from '../db/window.ts'
 import { forbidden, unauthorized } from '../errors.ts'
-import { type Actor, ANONYMOUS, type UserActor } from './actor.ts'
+import { type Actor, ANONYMOUS, engineNames, type UserActor } from './actor.ts'
 import { tokenHash } from './tokens.ts'
 
 export const SESSION_COOKIE = 'groundstate_session'
@@ -139,11 +139,6 @@ export async function findTokenActor(app: App, text: string): Promise<Actor | un
     case 'task':
       return { kind: 'task', taskResultId: required(row.task_result_id), runId: required(row.run_id), tokenId }
   }
-}
-
-function engineNames(row: { engine_organization_name: string | null; engine_workspace_name: string | null }) {
-  const { engine_organization_name: organization, engine_workspace_name: workspace } = row
-  return organization === null || workspace === null ? undefined : { organization, workspace }
 }
 
 function required(value: string | null) {

@@ -23,8 +23,7 @@ const SHARE =
  * the row of the installation is there, under the migration lock; once that is committed, call `markStore`.
  */
 export async function requireSameStore(client: pg.Client, config: Config, { isNew }: { isNew: boolean }) {
-  const store = storeOf(config)
-  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const { store, secrets } = await ownStore(config)
   const recorded = await findRecordedStore(client)
   const found = await findStoreId(store, secrets)
   checkStore(recorded, found, { store, isNew })
@@ -41,8 +40,7 @@ export async function requireSameStore(client: pg.Client, config: Config, { isNe
 export async function markStore(client: pg.Client, config: Config) {
   const recorded = await findRecordedStore(client)
   if (recorded?.place !== null) return
-  const store = storeOf(config)
-  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const { store, secrets } = await ownStore(config)
   const found = await createStoreId(store, secrets, recorded.id)
   checkStore(recorded, found, { store, isNew: false })
   await recordStore(client, { id: found.id, place: placeOf(store) })
@@ -82,8 +80,7 @@ const ADOPT = 'if the right blobs are here all the same, stop all servers and ru
  * `StartError` for a store of another secret, since nothing in it could be read.
  */
 export async function adoptStore(client: pg.Client, config: Config): Promise<{ id: string; place: string }> {
-  const store = storeOf(config)
-  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const { store, secrets } = await ownStore(config)
   const { id, isOurs } = (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets, randomUUID()))
   if (!isOurs) {
     throw new StartError(`the blobs in ${placeOf(store)} were encrypted with another secret`, {
@@ -102,6 +99,11 @@ export async function findRecordedStore(client: pg.Client): Promise<RecordedStor
   )
   const [row] = rows
   return row && row.id !== null ? { id: row.id, place: row.place } : undefined
+}
+
+/** The store of this server, and the secrets that sign its id. */
+async function ownStore(config: Config) {
+  return { store: storeOf(config), secrets: createSecrets(await loadSecret(config.dataDir, config.secret)) }
 }
 
 async function recordStore(client: pg.Client, { id, place }: RecordedStore) {

@@ -15,7 +15,9 @@ async function newInstallation() {
     await rm(top, { recursive: true })
   })
   const start = (where: { dataDir: string; secret?: string }) =>
-    migrate(database.url, { afterwards: (client) => requireSameSecret(client, { secret: undefined, ...where }) })
+    migrate(database.url, {
+      afterwards: async (client) => void (await requireSameSecret(client, { secret: undefined, ...where })),
+    })
   return { start, first: join(top, 'first'), second: join(top, 'second') }
 }
 

@@ -7,7 +7,8 @@ import { createSecrets } from './secrets.ts'
 
 /**
  * Checks that the server has the secret with which the database was created, since sealed values can't be opened with
- * another. A new database gets the mark of this server's secret, which is generated if needed. Throws a `StartError`.
+ * another. A new database gets the mark of this server's secret, which is generated if needed, and the answer says that it is
+ * new. Throws a `StartError`.
  * Call it under the migration lock, so that only one of several first starts sets the mark.
  */
 export async function requireSameSecret(client: pg.Client, config: Pick<Config, 'dataDir' | 'secret'>) {
@@ -15,9 +16,10 @@ export async function requireSameSecret(client: pg.Client, config: Pick<Config, 
   if (stored === undefined) {
     const mark = secretMark(await loadSecret(config.dataDir, config.secret))
     await client.query('insert into installation (secret_mark) values ($1)', [mark])
-    return
+    return { isNew: true }
   }
   await checkSecret(stored, config)
+  return { isNew: false }
 }
 
 /** Throws a `StartError` unless the present secret matches the mark of the database; creates nothing. */

@@ -2,7 +2,7 @@ import { type AgentJob, agentJob } from '@groundstate/contract/agent'
 import { workingFolder } from '@groundstate/contract/workspaces'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
-import type { EngineNames } from '../../../auth/actor.ts'
+import { type EngineNames, engineNames } from '../../../auth/actor.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
 import type { QueuedJob } from './claim-store.ts'
 import type { Product } from './engine-choice.ts'
@@ -23,7 +23,7 @@ export function agentJobDocument(
   { queued, locked, product, token, engineToken, variables }: Parts,
 ): AgentJob {
   const { run, job, plan } = locked
-  const names = engineNames(locked, queued)
+  const names = jobNames(locked, queued)
   return agentJob.parse({
     id: queued.job_id,
     kind: job.kind,
@@ -64,13 +64,12 @@ export function agentJobDocument(
 }
 
 /** What the engine calls the workspace: a plan learns the names that it has now, and the apply keeps those of its plan. */
-function engineNames(
+function jobNames(
   { run, job }: { run: RunRow; job: LockedJob },
   { organization_name, workspace_name }: Pick<QueuedJob, 'organization_name' | 'workspace_name'>,
 ): EngineNames {
-  const { engine_organization_name: organization, engine_workspace_name: workspace } = run
-  if (job.kind === 'apply' && organization !== null && workspace !== null) return { organization, workspace }
-  return { organization: organization_name, workspace: workspace_name }
+  const ofPlan = job.kind === 'apply' ? engineNames(run) : undefined
+  return ofPlan ?? { organization: organization_name, workspace: workspace_name }
 }
 
 /** How long a phase may take, in ms. */

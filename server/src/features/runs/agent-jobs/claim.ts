@@ -11,7 +11,15 @@ import { applyChange } from '../runs/advance.ts'
 import { readLockedRun } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
-import { type LeftEngine, listOtherHolders, lockLimits, lockNextJob, type QueuedJob, type Wish } from './claim-store.ts'
+import {
+  type JobKind,
+  type LeftEngine,
+  listOtherHolders,
+  lockLimits,
+  lockNextJob,
+  type QueuedJob,
+  type Wish,
+} from './claim-store.ts'
 import { fitOf, isBetterFit, type Product, productFor, type WantedEngine } from './engine-choice.ts'
 import { leaseLength } from './lease.ts'
 import { insertNotice } from './log-store.ts'
@@ -33,14 +41,14 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const found = await lockFittingJob(ctx, wish)
     if (found === undefined || found === 'exited') return found
-    const { queued, locked } = found
+    const { queued, locked, wanted } = found
     if (!queued.is_served) {
       const why = `the agent pool ${queued.pool_name} serves the workspace ${queued.workspace_name} no more`
       await failUnstarted(ctx, locked, `${why}: allow the workspace in the scope of the pool, and start a new run`)
       return undefined
     }
 
-    const product = productFor(wantedEngine(ctx, found), store.holderOf(wish.agent))
+    const product = productFor(wanted, store.holderOf(wish.agent))
     const job = await makeJob(ctx, locked, { queued, product })
     if (!job) return undefined
     await lease(ctx, locked, { wish, job })
@@ -51,7 +59,7 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
 /** So many engines are left to other agents in one claim: each takes a look of its own. */
 const MAX_LEFT = 50
 
-type FoundJob = { queued: QueuedJob; locked: JobRun }
+type FoundJob = { queued: QueuedJob; locked: JobRun; wanted: WantedEngine }
 
 /** The next job for the agent. One for whose engine another agent is fit better is left to that one. */
 async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob | 'exited' | undefined> {
@@ -63,25 +71,28 @@ async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob
     if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
     const locked = await readLockedRun(ctx.db, queued, queued.run_id)
     if (!hasJob(locked)) return undefined
-    const found = { queued, locked }
-    if (!(await isForOthers(ctx, wish, found))) return found
-    left.push({ ...wantedEngine(ctx, found), kind: locked.job.kind, newestProduct: queued.newest_product })
+    const { kind } = locked.job
+    const wanted = wantedEngine(ctx, queued, locked)
+    if (!(await isForOthers(ctx, wish, { kind, wanted }))) return { queued, locked, wanted }
+    left.push({ ...wanted, kind, newestProduct: queued.newest_product })
   }
   return undefined
 }
 
-async function isForOthers(ctx: TransactionCtx, { agent }: Wish, found: FoundJob) {
-  const wanted = wantedEngine(ctx, found)
+async function isForOthers(
+  ctx: TransactionCtx,
+  { agent }: Wish,
+  { kind, wanted }: { kind: JobKind; wanted: WantedEngine },
+) {
   const fit = fitOf(wanted, store.holderOf(agent))
   if (fit === 'preferred') return false
-  const { kind } = found.locked.job
   const now = ctx.now()
   const others = await listOtherHolders(ctx.db, { agent, kind, since: onlineSince(now), now })
   return others.some((other) => isBetterFit(fitOf(wanted, other), fit))
 }
 
 /** Where nobody has named an engine, the workspace stays with the one that it had. An apply has the engine of its plan. */
-function wantedEngine({ config }: Pick<Ctx, 'config'>, { queued, locked: { run, job } }: FoundJob): WantedEngine {
+function wantedEngine({ config }: Pick<Ctx, 'config'>, queued: QueuedJob, { run, job }: JobRun): WantedEngine {
   return {
     product: run.engine_is_open && job.kind === 'plan' ? null : run.engine_product,
     preferred: queued.newest_product ?? config.engine,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { createFakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting, readRun, type RunSetting, runStatus } from '../../../testing/runs.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
@@ -169,18 +169,22 @@ describe('output that arrives as its job ends', () => {
     return rows.length
   }
 
+  /** Sends output while that end is held up, and answers the status of both. */
+  async function withOutput(job: FakeJob, end: Promise<{ status: number }>, release: () => Promise<void>) {
+    await expect.poll(waiters).toBe(1)
+    const output = job.log('more\n', 8)
+    await expect.poll(waiters).toBe(2)
+    await release()
+    return [(await end).status, (await output).status]
+  }
+
   test('waits for that end, and neither fails', async () => {
     const { job } = await startPlan(app, agent)
     await job.log('at work\n')
     const release = await holdEnd()
     const end = job.finish({ status: 'errored', message: 'the engine has died' })
-    await expect.poll(waiters).toBe(1)
-    const output = job.log('more\n', 8)
-    await expect.poll(waiters).toBe(2)
 
-    await release()
-
-    expect([(await end).status, (await output).status]).toEqual([204, 409])
+    expect(await withOutput(job, end, release)).toEqual([204, 409])
   })
 
   test.each(Object.entries(PLACES))('waits for the deletion of its %s, and neither fails', async (_, urlOf) => {
@@ -189,13 +193,8 @@ describe('output that arrives as its job ends', () => {
     const release = await holdEnd('delete')
     const url = urlOf(setting)
     const deletion = app.request({ method: 'DELETE', url, token: setting.user.token })
-    await expect.poll(waiters).toBe(1)
-    const output = job.log('more\n', 8)
-    await expect.poll(waiters).toBe(2)
 
-    await release()
-
-    expect([(await deletion).status, (await output).status]).toEqual([204, 401])
+    expect(await withOutput(job, deletion, release)).toEqual([204, 401])
   })
 
   test('waits for that end of an apply that was lost too', async () => {
@@ -207,13 +206,8 @@ describe('output that arrives as its job ends', () => {
     await reapLostLeases(app.as())
     const release = await holdEnd()
     const end = job.finish({ status: 'errored', message: 'the engine has died' })
-    await expect.poll(waiters).toBe(1)
-    const output = job.log('more\n', 8)
-    await expect.poll(waiters).toBe(2)
 
-    await release()
-
-    expect([(await end).status, (await output).status]).toEqual([204, 409])
+    expect(await withOutput(job, end, release)).toEqual([204, 409])
   })
 })
 

@@ -1,6 +1,6 @@
 import type { TaskTestResource } from '@groundstate/contract/run-tasks'
 import { describeExchange, type Verification } from './receiver.ts'
-import { WITHHELD } from './withheld.ts'
+import { shownAnswer } from './withheld.ts'
 
 /** What a test of a task's receiver has shown: our own resource, for those who build a receiver. */
 export function taskTestResource(
@@ -21,15 +21,15 @@ export function taskTestResource(
       response:
         answer === undefined
           ? null
-          : isHidden
-            ? { status: answer.status, ...WITHHELD }
-            : {
+          : shownAnswer(
+              {
                 status: answer.status,
                 headers: answer.headers,
                 body: answer.body.toString('utf8'),
                 'is-truncated': answer.truncated,
-                'is-withheld': false,
               },
+              { isHidden },
+            ),
       error: exchange.error ?? null,
     },
     relationships: { task: { data: { id: task.id, type: 'tasks' } } },

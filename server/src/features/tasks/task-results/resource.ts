@@ -4,7 +4,7 @@ import type {
   TaskResultOutcomeResource,
   TaskResultResource,
 } from '@groundstate/contract/task-results'
-import { WITHHELD } from '../run-tasks/withheld.ts'
+import { shownAnswer } from '../run-tasks/withheld.ts'
 import type { TaskDeliveryRow } from './deliveries-store.ts'
 import type { TaskOutcomeRow } from './outcomes-store.ts'
 import type { TaskResultRow } from './store.ts'
@@ -87,15 +87,15 @@ export function taskDeliveryResource(row: TaskDeliveryRow & { isHidden: boolean 
       response:
         row.response_status === null
           ? null
-          : row.isHidden
-            ? { status: row.response_status, ...WITHHELD }
-            : {
+          : shownAnswer(
+              {
                 status: row.response_status,
                 headers: row.response_headers as Record<string, string | string[]>,
                 body: row.response_body?.toString('utf8') ?? '',
                 'is-truncated': row.response_truncated,
-                'is-withheld': false,
               },
+              row,
+            ),
       error: row.error,
       'agent-name': row.agent_name,
       'next-attempt-at': row.next_attempt_at,
