@@ -5,7 +5,10 @@ import { freePort } from './network.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
 
-/** A way to the server that stands still in the middle of the first upload of a state. */
+/**
+ * A way to the server that stands still in the middle of the first upload of a state. The engine sends the state's
+ * JSON at the same time, often first; that one passes, for it is the state itself that makes a version whole.
+ */
 async function stickyWay() {
   const upload = Promise.withResolvers<void>()
   const port = await freePort()
@@ -22,7 +25,7 @@ async function stickyWay() {
     }
     target.pipe(client)
     client.on('data', (data: Buffer) => {
-      const begin = isStuck ? -1 : data.indexOf('PUT /_objects/')
+      const begin = isStuck ? -1 : data.toString('latin1').search(/PUT \/_objects\/\S+-raw-upload/)
       const bodyAt = begin === -1 ? -1 : data.indexOf('\r\n\r\n', begin)
       if (bodyAt === -1) return void target.write(data)
       isStuck = true
