@@ -1,7 +1,7 @@
-import { connect, createServer, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
-import { freePort } from './network.ts'
+import { freePort } from '../server/src/testing/ports.ts'
+import { createTcpProxy } from '../server/src/testing/tcp-proxy.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
 
@@ -13,16 +13,8 @@ async function stickyWay() {
   const upload = Promise.withResolvers<void>()
   const port = await freePort()
   let isStuck = false
-  const sockets = new Set<Socket>()
-  const way = createServer((client) => {
-    const target = connect(port, '127.0.0.1')
-    for (const [socket, other] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(socket)
-      socket.on('error', () => socket.destroy()).on('close', () => other.destroy())
-    }
+  const open = () => connect(port, '127.0.0.1')
+  const proxyPort = await createTcpProxy(open, (client, target) => {
     target.pipe(client)
     client.on('data', (data: Buffer) => {
       const begin = isStuck ? -1 : data.toString('latin1').search(/PUT \/_objects\/\S+-raw-upload/)
@@ -33,15 +25,9 @@ async function stickyWay() {
       target.write(data.subarray(0, bodyAt + 20), () => upload.resolve())
       return undefined
     })
-  }).listen(0, '127.0.0.1')
-  whenFileEnds(() => {
-    way.close()
-    for (const socket of sockets) socket.destroy()
   })
-  await new Promise((resolve) => way.once('listening', resolve))
-  const address = way.address()
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    url: `http://127.0.0.1:${proxyPort}`,
     /** Where the server has to listen. */
     port,
     upload: upload.promise,

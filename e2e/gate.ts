@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { listen } from '../server/src/testing/ports.ts'
 
 /** Answers a request for a state once it is open. `reached` resolves with the first request. */
 export type Gate = { url: string; open: () => void; reached: Promise<void> }
@@ -13,14 +14,11 @@ export async function createGate(host = '127.0.0.1'): Promise<Gate> {
     const state = { version: 4, terraform_version: '1.11.4', serial: 1, lineage: 'gate', outputs: {}, resources: [] }
     void opened.promise.then(() => response.end(JSON.stringify(state)))
   })
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   whenFileEnds(() => {
     server.closeAllConnections()
     server.close()
   })
-  const address = server.address()
-  const port = typeof address === 'object' && address ? address.port : 0
-  return { url: `http://${host}:${port}/`, open: opened.resolve, reached: reached.promise }
+  return { url: `http://${host}:${await listen(server, host)}/`, open: opened.resolve, reached: reached.promise }
 }
 
 /** A data source that keeps a plan waiting at the gate. */

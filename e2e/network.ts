@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes, randomInt } from 'node:crypto'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { listen } from '../server/src/testing/ports.ts'
 
 /** Places with a network between them that can be cut, silently: nobody is told, and nothing arrives any more. */
 export type Network<Place extends string> = {
@@ -139,10 +140,8 @@ function createProxies<Place extends string>(): Network<Place> {
       }
       if (cuts.has(key(from, to))) for (const end of [socket, target]) end.pause()
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     proxies.set(`${key(from, to)} ${port} ${proxies.size}`, { server, sockets })
-    const address = server.address()
-    return { host: '127.0.0.1', port: typeof address === 'object' && address ? address.port : 0 }
+    return { host: '127.0.0.1', port: await listen(server) }
   }
 
   const each = (one: Place, other: Place, act: (socket: Socket) => void) => {
@@ -163,14 +162,4 @@ function createProxies<Place extends string>(): Network<Place> {
       each(one, other, (socket) => socket.resume())
     },
   }
-}
-
-/** A port of this machine that nothing listens on. */
-export async function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }

@@ -1,6 +1,6 @@
-import { connect, createServer, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import pg from 'pg'
-import { whenFileEnds } from './cleanup.ts'
+import { createTcpProxy } from './tcp-proxy.ts'
 
 /** A TCP proxy between the app and its database. */
 export type DatabaseProxy = {
@@ -20,22 +20,9 @@ const COMMITTED = Buffer.from('COMMIT\0')
 export async function createDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const { host, port, user, password, database } = new pg.Client(databaseUrl)
   const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))
-  const sockets = new Set<Socket>()
   let onLost: (() => void) | undefined
 
-  const server = createServer((client) => {
-    const target = open()
-    for (const [socket, other] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(socket)
-      socket.on('error', () => socket.destroy())
-      socket.on('close', () => {
-        sockets.delete(socket)
-        other.destroy()
-      })
-    }
+  const proxyPort = await createTcpProxy(open, (client, target) => {
     client.pipe(target)
     target.on('data', (data: Buffer) => {
       if (!onLost || !data.includes(COMMITTED)) return void client.write(data)
@@ -44,15 +31,9 @@ export async function createDatabaseProxy(databaseUrl: string): Promise<Database
       onLost = undefined
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  whenFileEnds(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
 
-  const address = server.address()
   const url = new URL('postgres://127.0.0.1')
-  url.port = String(typeof address === 'object' && address ? address.port : 0)
+  url.port = String(proxyPort)
   url.username = user ?? ''
   url.password = typeof password === 'string' ? password : ''
   url.pathname = database ?? ''
