@@ -21,6 +21,11 @@ export async function createGate(host = '127.0.0.1'): Promise<Gate> {
   return { url: `http://${host}:${await listen(server, host)}/`, open: opened.resolve, reached: reached.promise }
 }
 
+/** A provisioner that keeps an apply waiting "at the gate", as its log says, until the file is there. */
+export function gatedProvisioner(file: string) {
+  return `provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done; echo through" }`
+}
+
 /** A data source that keeps a plan waiting at the gate. */
 export function gatedPlan({ url }: Gate) {
   return `

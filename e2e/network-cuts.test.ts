@@ -8,7 +8,7 @@ import { startPostgres } from '../server/src/postgres/postgres.ts'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { freePort } from '../server/src/testing/ports.ts'
 import { bootAgent } from './agent.ts'
-import { createGate, gatedPlan } from './gate.ts'
+import { createGate, gatedPlan, gatedProvisioner } from './gate.ts'
 import { createNetwork, type Network } from './network.ts'
 import { agentPool, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { type BootedServer, bootServer, endOf } from './server.ts'
@@ -133,7 +133,7 @@ async function gatedWorkspace(name: string): Promise<GatedWorkspace> {
 resource "terraform_data" "quick" { input = length(data.terraform_remote_state.gate.outputs) }
 resource "terraform_data" "gated" {
   depends_on = [terraform_data.quick]
-  provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done; echo through" }
+  ${gatedProvisioner(file)}
 }
 `
   const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }

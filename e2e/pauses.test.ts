@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '../server/src/postgres/postgres.ts'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { bootAgent, type BootedAgent } from './agent.ts'
+import { gatedProvisioner } from './gate.ts'
 import { agentPool, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
@@ -59,7 +60,7 @@ async function startApply(name: string) {
 resource "terraform_data" "quick" { input = "kept" }
 resource "terraform_data" "gated" {
   depends_on = [terraform_data.quick]
-  provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done; echo through" }
+  ${gatedProvisioner(file)}
 }
 `
   const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }

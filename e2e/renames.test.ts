@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
-import { createGate, gatedPlan } from './gate.ts'
+import { createGate, gatedPlan, gatedProvisioner } from './gate.ts'
 import { remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, remoteBackend, terraformFolder } from './terraform.ts'
@@ -45,7 +45,7 @@ const OUTPUT =
 /** Applies until the file is there. */
 const gatedApply = (file: string) => `
 resource "terraform_data" "gated" {
-  provisioner "local-exec" { command = "echo at the gate; while [ ! -e ${file} ]; do sleep 0.1; done" }
+  ${gatedProvisioner(file)}
 }
 `
 
