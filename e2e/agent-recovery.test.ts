@@ -5,27 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { agentPool } from './remote-workspaces.ts'
+import { latestRun, logOf, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
 
 const SCRIPT = join(import.meta.dirname, '../agent/bin/groundstate-agent.mjs')
 
 let server: BootedServer
-let poolId: string
-let token: string
+let pool: { id: string; token: string }
 const agents = new Set<ChildProcess>()
 
 beforeAll(async () => {
   if (!hasTerraform) return
   server = await bootServer({ GROUNDSTATE_AGENTS: '0', GROUNDSTATE_LEASE: '10000' })
-  const pool = await server.api('POST', '/organizations/main/agent-pools', {
-    data: { type: 'agent-pools', attributes: { name: 'elsewhere', 'organization-scoped': true } },
-  })
-  poolId = pool.data.id
-  const created = await server.api('POST', `/agent-pools/${poolId}/authentication-tokens`, {
-    data: { type: 'authentication-tokens', attributes: { description: 'for the rack' } },
-  })
-  token = created.data.attributes.token
+  pool = await agentPool(server, 'elsewhere')
 })
 
 async function startAgent(workDir?: string) {
@@ -36,7 +30,7 @@ async function startAgent(workDir?: string) {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       GROUNDSTATE_URL: server.url,
-      GROUNDSTATE_AGENT_TOKEN: token,
+      GROUNDSTATE_AGENT_TOKEN: pool.token,
       GROUNDSTATE_WORK_DIR: folder,
       GROUNDSTATE_DRAIN_SECONDS: '1',
     },
@@ -64,7 +58,7 @@ async function startRun(name: string, main: string) {
   const workspace = await server.api('POST', '/organizations/main/workspaces', {
     data: {
       type: 'workspaces',
-      attributes: { name, 'execution-mode': 'agent', 'agent-pool-id': poolId, 'auto-apply': true },
+      attributes: { name, 'execution-mode': 'agent', 'agent-pool-id': pool.id, 'auto-apply': true },
     },
   })
   const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock(name)}${main}` })
@@ -74,19 +68,8 @@ async function startRun(name: string, main: string) {
   return { workspaceId: workspace.data.id as string, folder, running }
 }
 
-async function latestRun(workspaceId: string) {
-  const { data } = await server.api('GET', `/workspaces/${workspaceId}/runs`)
-  return data[0]
-}
-
-async function untilStatus(workspaceId: string, ...wanted: string[]) {
-  for (;;) {
-    const run = await latestRun(workspaceId)
-    if (run && wanted.includes(run.attributes.status)) return run
-    if (run && ['applied', 'errored', 'canceled'].includes(run.attributes.status))
-      throw new Error(`the run ended as ${run.attributes.status}: ${run.attributes['error-message']}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+async function untilStatus(workspaceId: string, wanted: string) {
+  return untilRunIs(server, async () => latestRun(server, workspaceId), wanted)
 }
 
 const SLOW = (seconds: number) => `
@@ -107,8 +90,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     await server.restart()
 
     const run = await untilStatus(workspaceId, 'applied')
-    const apply = await server.api('GET', `/runs/${run.id}/apply`)
-    const log = await (await fetch(apply.data.attributes['log-read-url'])).text()
+    const log = await logOf(server, run.id, 'apply')
     expect(log).toMatch(/begun[^]*Apply complete! Resources: 2 added/)
     const events = await server.api('GET', `/runs/${run.id}/run-events`)
     expect(events.data.map((event: any) => event.attributes.action)).not.toContain('late_result')
@@ -155,7 +137,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     await expect
       .poll(
         async () => {
-          const run = await latestRun(workspaceId)
+          const run = await latestRun(server, workspaceId)
           const at = run.attributes['status-timestamps']['planning-at']
           return run.attributes.status !== 'plan_queued' && Date.parse(at) > killedAt
         },

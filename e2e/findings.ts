@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listAll, type RemoteWorkspace } from './remote-workspaces.ts'
+import { ENDED, logOf } from './run-progress.ts'
 import { ADMIN_TOKEN, type BootedServer } from './server.ts'
 
-const FINAL = new Set(['applied', 'planned_and_finished', 'errored', 'canceled', 'force_canceled', 'discarded'])
 const ETX = '\u0003'
 
 type Found = { id: string; attributes: any; relationships: any }
@@ -24,7 +24,7 @@ export async function historyOf(server: BootedServer, workspace: RemoteWorkspace
 /** Runs that are stuck, and a lock that a dead run has left. */
 export function stuckRuns({ workspace, runs, resource }: WorkspaceHistory): string[] {
   const problems = runs
-    .filter(({ attributes }) => !FINAL.has(attributes.status))
+    .filter(({ attributes }) => !ENDED.has(attributes.status))
     .map(({ id, attributes }) => `${id} is ${attributes.status}, waiting for ${attributes['waiting-reason']}`)
   if (resource.attributes.locked) {
     const holder = resource.relationships['locked-by']?.data
@@ -41,8 +41,7 @@ export async function brokenLogs(server: BootedServer, { runs }: WorkspaceHistor
       ['plan', 'Plan:'],
       ['apply', 'Apply complete!'],
     ] as const) {
-      const { data } = await server.api('GET', `/runs/${id}/${phase}`)
-      const log = await (await fetch(data.attributes['log-read-url'])).text()
+      const log = await logOf(server, id, phase)
       if (!log.includes(last) || !log.endsWith(ETX))
         problems.push(`the log of the ${phase} of ${id} is cut: ${log.slice(-200)}`)
     }

@@ -1,32 +1,26 @@
 import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { latestRun, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, type Folder, hasTerraform, terraformFolder } from './terraform.ts'
-
-const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
 
 let server: BootedServer
 beforeAll(async () => {
   if (hasTerraform) server = await bootServer({ GROUNDSTATE_CANCEL_GRACE: '2000' })
 })
 
-/** Reads the workspace after its run, so that the workspace must already match the run's status. */
-async function latestRun(name: string) {
-  const path = `/organizations/main/workspaces/${name}`
-  const { data } = await server.api('GET', path)
-  const runs = await server.api('GET', `/workspaces/${data.id}/runs`)
-  const workspace = await server.api('GET', path)
-  return { workspace: workspace.data, run: runs.data[0] }
+async function readWorkspace(name: string) {
+  return (await server.api('GET', `/organizations/main/workspaces/${name}`)).data
 }
 
-/** Polls until the run has a status; throws when the run ends with another. */
-async function untilStatus(workspace: string, ...wanted: string[]) {
-  for (;;) {
-    const { run, ...rest } = await latestRun(workspace)
-    if (run && wanted.includes(run.attributes.status)) return { run, ...rest }
-    if (run && ENDS.has(run.attributes.status)) throw new Error(`the run ended as ${run.attributes.status}`)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+async function runOf(name: string) {
+  return latestRun(server, (await readWorkspace(name)).id)
+}
+
+/** Reads the workspace after its run, so that the workspace must already match the run's status. */
+async function untilStatus(name: string, wanted: string) {
+  const run = await untilRunIs(server, async () => runOf(name), wanted)
+  return { run, workspace: await readWorkspace(name) }
 }
 
 /** Whether the process ends within 20 s. */
@@ -104,7 +98,7 @@ describe.skipIf(!hasTerraform)('interruptions', () => {
     const folder = await slowApply('force-cancel', "trap '' INT TERM; sleep 300")
     const running = folder.start(['apply', '-auto-approve'])
     await running.saw('local-exec')
-    const { run } = await latestRun('force-cancel')
+    const run = await runOf('force-cancel')
 
     const early = await server.api('POST', `/runs/${run.id}/actions/force-cancel`, {}, { expect: 409 })
     await server.api('POST', `/runs/${run.id}/actions/cancel`, {})

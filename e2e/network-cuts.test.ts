@@ -11,6 +11,7 @@ import { bootAgent } from './agent.ts'
 import { createGate, gatedPlan, gatedProvisioner } from './gate.ts'
 import { createNetwork, type Network } from './network.ts'
 import { agentPool, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { logOf, readRun, requireUnended, until, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer, endOf } from './server.ts'
 import { hasTerraform } from './terraform.ts'
 
@@ -108,16 +109,6 @@ async function balance(place: Place, port: number, backends: string[]): Promise<
   })
 }
 
-/** Polls until there is an answer. */
-async function until<T>(look: () => Promise<T>, ms = 120_000): Promise<NonNullable<T>> {
-  for (const end = Date.now() + ms; ;) {
-    const found = await look()
-    if (found) return found
-    if (Date.now() > end) throw new Error(`nothing came of it: ${String(look)}`)
-    await pause(100)
-  }
-}
-
 async function onlineAgents() {
   const { data } = await site.api('GET', `/agent-pools/${pool.id}/agents`)
   return data.filter(({ attributes }: any) => ['idle', 'busy'].includes(attributes.status))
@@ -153,8 +144,9 @@ async function startApply(workspace: GatedWorkspace) {
   workspace.openPlan()
   const run = await startRun(site, workspace)
   await until(async () => {
-    await requireUnended(run)
-    return (await logOf(run, 'apply').catch(() => '')).includes('at the gate')
+    const found = await findRun(run)
+    if (found) await requireUnended(site, found)
+    return (await logOf(site, run, 'apply').catch(() => '')).includes('at the gate')
   })
   return run
 }
@@ -167,35 +159,13 @@ async function openWorkspace(name: string) {
   return workspace
 }
 
-/** Throws with what the run says when it has ended before its time. */
-async function requireUnended(id: string) {
-  const run = await site.api('GET', `/runs/${id}`).catch(() => undefined)
-  const status = run?.data.attributes.status
-  if (ENDS.has(status)) throw new Error(await whatItSays(id, run))
+/** The run, or undefined while a server is away. */
+async function findRun(id: string) {
+  return readRun(site, id).catch(() => undefined)
 }
 
-const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
-
-/** Polls until the run has the status, even while a server is away; throws when it ends with another. */
 async function untilStatus(id: string, wanted: string) {
-  return until(async () => {
-    const run = await site.api('GET', `/runs/${id}`).catch(() => undefined)
-    const status = run?.data.attributes.status
-    if (status !== wanted && ENDS.has(status)) {
-      throw new Error(await whatItSays(id, run))
-    }
-    return status === wanted && run.data
-  })
-}
-
-async function whatItSays(id: string, { data: { attributes } }: { data: { attributes: Record<string, unknown> } }) {
-  const logs = await Promise.all([logOf(id, 'plan'), logOf(id, 'apply').catch(String)])
-  return [`${id} is ${String(attributes.status)}: ${String(attributes['error-message'])}`, ...logs].join('\n')
-}
-
-async function logOf(id: string, phase: 'plan' | 'apply') {
-  const { data } = await site.api('GET', `/runs/${id}/${phase}`)
-  return (await fetch(data.attributes['log-read-url'])).text()
+  await untilRunIs(site, async () => findRun(id), wanted)
 }
 
 async function agentOf(id: string, phase: 'plan' | 'apply'): Promise<(typeof AGENTS)[number]> {
@@ -224,7 +194,7 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
 
     await untilStatus(run, 'applied')
     expect(await agentOf(run, 'plan')).toBe(second)
-    expect(await logOf(run, 'plan')).toContain('gave no sign of life any more: the plan starts again on another')
+    expect(await logOf(site, run, 'plan')).toContain('gave no sign of life any more: the plan starts again on another')
     expect(await isUnlocked(workspace)).toBe(true)
     network.heal(first, 'lb')
   })
@@ -241,7 +211,7 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     network.heal(agent, 'lb')
 
     await untilStatus(run, 'applied')
-    expect(await logOf(run, 'apply')).toMatch(/through[^]*Apply complete! Resources: 2 added/)
+    expect(await logOf(site, run, 'apply')).toMatch(/through[^]*Apply complete! Resources: 2 added/)
     expect(await isUnlocked(workspace)).toBe(true)
   })
 
@@ -263,7 +233,7 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     for (const server of SERVERS) network.heal(server, 'db')
 
     await untilStatus(run, 'applied')
-    expect(await logOf(run, 'apply')).toContain('Apply complete! Resources: 2 added')
+    expect(await logOf(site, run, 'apply')).toContain('Apply complete! Resources: 2 added')
   })
 
   test('an agent cut off for four leases in its apply: the run is errored, and what the agent says later is added', async () => {
@@ -277,7 +247,7 @@ describe.skipIf(!hasTerraform)('a network that is cut', { timeout: 240_000 }, ()
     network.heal(agent, 'lb')
 
     const log = await until(async () => {
-      const text = await logOf(run, 'apply')
+      const text = await logOf(site, run, 'apply')
       return text.includes('was back') && text
     })
     expect(log).toContain('gave no sign of life any more while it applied')
@@ -307,5 +277,5 @@ async function cutServer(server: 's1' | 's2', from: 'db' | 'lb') {
   network.heal(server, from)
 
   await untilStatus(await until(() => startRun(site, after).catch(() => undefined)), 'applied')
-  return logOf(plan, 'plan')
+  return logOf(site, plan, 'plan')
 }

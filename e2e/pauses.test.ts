@@ -8,6 +8,7 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { bootAgent, type BootedAgent } from './agent.ts'
 import { gatedProvisioner } from './gate.ts'
 import { agentPool, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { ENDED, logOf, readRun, requireUnended, until } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
 
@@ -16,8 +17,6 @@ const LEASE_MS = 3000
 /** A pause that lasts longer than the lease of a plan, as one of 45 s does with the usual lease. */
 const PAUSE_MS = 1.5 * LEASE_MS
 const LONG_PAUSE_MS = 4.5 * LEASE_MS
-
-const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
 
 let folder: string
 let site: BootedServer
@@ -67,35 +66,16 @@ resource "terraform_data" "gated" {
   const workspace = await remoteWorkspace(site, { name, configuration, attributes })
   const run = await startRun(site, workspace)
   await until(async () => {
-    const { status } = await readRun(run)
-    if (ENDS.has(status)) throw new Error(`the run ended as ${status}`)
-    return (await applyLog(run).catch(() => '')).includes('at the gate')
+    await requireUnended(site, await readRun(site, run))
+    return (await logOf(site, run, 'apply').catch(() => '')).includes('at the gate')
   })
   return { run, workspace, open: () => writeFile(file, '') }
 }
 
-async function readRun(run: string) {
-  return (await site.api('GET', `/runs/${run}`)).data.attributes
-}
-
-async function applyLog(run: string) {
-  const { data } = await site.api('GET', `/runs/${run}/apply`)
-  return (await fetch(data.attributes['log-read-url'])).text()
-}
-
-/** Polls until there is an answer. */
-async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    await pause(100)
-  }
-}
-
 async function end(run: string) {
   return until(async () => {
-    const attributes = await readRun(run).catch(() => undefined)
-    return ENDS.has(attributes?.status) ? attributes : undefined
+    const attributes = (await readRun(site, run).catch(() => undefined))?.attributes
+    return ENDED.has(attributes?.status) ? attributes : undefined
   })
 }
 
@@ -126,7 +106,7 @@ async function outcomeOf(run: string) {
   return {
     status,
     error,
-    hasLog: /at the gate[^]*through[^]*Apply complete! Resources: 2 added/.test(await applyLog(run)),
+    hasLog: /at the gate[^]*through[^]*Apply complete! Resources: 2 added/.test(await logOf(site, run, 'apply')),
     isLate: events.some(({ action }) => action === 'late_result'),
   }
 }
@@ -188,7 +168,7 @@ describe.skipIf(!hasTerraform)('an apply, on servers whose clocks are wrong', ()
     })
     expect(events.map(({ action }) => action)).toContain('errored')
     expect(events.at(-1)?.description).toContain('the agent a1 was back at')
-    expect(await applyLog(run)).toContain(events.at(-1)?.description)
+    expect(await logOf(site, run, 'apply')).toContain(events.at(-1)?.description)
     const { data } = await site.api('GET', `/workspaces/${workspace.id}`)
     expect(data.attributes.locked).toBe(false)
     // The engine stores a snapshot every 20 s: this state had not been stored yet.

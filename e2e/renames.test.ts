@@ -1,15 +1,13 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { createGate, gatedPlan, gatedProvisioner } from './gate.ts'
 import { remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { logOf, readRun, until, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, remoteBackend, terraformFolder } from './terraform.ts'
-
-const ENDS = new Set(['applied', 'errored', 'canceled', 'force_canceled', 'discarded', 'planned_and_finished'])
 
 let server: BootedServer
 let folder: string
@@ -22,21 +20,8 @@ beforeAll(async () => {
   whenFileEnds(() => rm(folder, { recursive: true, force: true }))
 })
 
-/** Polls until the run has the status; throws with its error when it ends with another. */
 async function untilStatus(id: string, wanted: string) {
-  for (;;) {
-    const { attributes } = (await server.api('GET', `/runs/${id}`)).data
-    if (attributes.status === wanted) return
-    if (ENDS.has(attributes.status))
-      throw new Error(`${attributes.status}: ${attributes['error-message']}\n${await logs(id)}`)
-    await pause(100)
-  }
-}
-
-async function logs(id: string) {
-  const phases = await Promise.all(['plan', 'apply'].map((phase) => server.api('GET', `/runs/${id}/${phase}`)))
-  const texts = await Promise.all(phases.map(async ({ data }) => (await fetch(data.attributes['log-read-url'])).text()))
-  return texts.join('\n')
+  await untilRunIs(server, async () => readRun(server, id), wanted)
 }
 
 const OUTPUT =
@@ -136,7 +121,7 @@ describe.skipIf(!hasTerraform).concurrent('a rename', { timeout: 40_000 }, () =>
     await rename('organizations', '/organizations/plan-org', 'plan-org-2')
     gate.open()
 
-    while (!(await logs(run)).includes('at the gate')) await pause(100)
+    await until(async () => (await logOf(server, run, 'apply')).includes('at the gate'))
     await rename('workspaces', `/workspaces/${workspace.id}`, 'middle-3')
     await rename('organizations', '/organizations/plan-org-2', 'plan-org-3')
     await writeFile(file, '')

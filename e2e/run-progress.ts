@@ -1,0 +1,63 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { BootedServer } from './server.ts'
+
+/** The statuses of runs that have ended. */
+export const ENDED: ReadonlySet<string> = new Set([
+  'applied',
+  'errored',
+  'canceled',
+  'force_canceled',
+  'discarded',
+  'planned_and_finished',
+])
+
+/** Nothing is waited for longer, in ms. */
+const LONGEST_WAIT_MS = 120_000
+
+type Run = { id: string; attributes: any }
+
+/** Polls until there is an answer. */
+export async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
+  for (const end = Date.now() + LONGEST_WAIT_MS; ;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > end) throw new Error(`nothing came of it: ${String(look)}`)
+    await pause(100)
+  }
+}
+
+/** Polls until the run that `find` finds has the status; throws with what it says when it has ended with another. */
+export async function untilRunIs(
+  server: BootedServer,
+  find: () => Promise<Run | undefined>,
+  wanted: string,
+): Promise<Run> {
+  return until(async () => {
+    const run = await find()
+    if (run?.attributes.status === wanted) return run
+    if (run) await requireUnended(server, run)
+    return undefined
+  })
+}
+
+/** Throws with what the run says when it has ended. */
+export async function requireUnended(server: BootedServer, { id, attributes }: Run) {
+  if (!ENDED.has(attributes.status)) return
+  const logs = await Promise.all((['plan', 'apply'] as const).map((phase) => logOf(server, id, phase).catch(String)))
+  throw new Error([`${id} is ${attributes.status}: ${attributes['error-message']}`, ...logs].join('\n'))
+}
+
+export async function readRun(server: BootedServer, id: string): Promise<Run> {
+  return (await server.api('GET', `/runs/${id}`)).data
+}
+
+/** The run of a workspace that was started last. */
+export async function latestRun(server: BootedServer, workspaceId: string) {
+  return (await server.api('GET', `/workspaces/${workspaceId}/runs`)).data[0]
+}
+
+/** The text of the log of a phase. */
+export async function logOf(server: BootedServer, run: string, phase: 'plan' | 'apply') {
+  const { data } = await server.api('GET', `/runs/${run}/${phase}`)
+  return (await fetch(data.attributes['log-read-url'])).text()
+}
