@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
+import { startAgent, startServer } from './testing/agent-fixture.ts'
 import { claimWorkDir } from './work-dir.ts'
 
 async function startTimeOf(pid: number) {
@@ -85,4 +86,22 @@ test.runIf(process.platform === 'linux')('the end of the agent ends the wait for
 
   expect(await claiming).toBeUndefined()
   expect(former.exitCode).toBeNull()
+})
+
+test('a folder that cannot be used is named with its setting', async () => {
+  const server = await startServer()
+
+  const agent = await startAgent(server, { workDir: '/dev/null/work' })
+
+  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot work there')
+})
+
+test('a second agent in the same working folder is refused', async () => {
+  const server = await startServer()
+  const { workDir } = await startAgent(server)
+  await expect.poll(() => server.claims()).toBe(1)
+
+  const second = await startAgent(server, { workDir })
+
+  await expect(second.ended).rejects.toThrow('is used by another agent')
 })

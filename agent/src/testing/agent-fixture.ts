@@ -70,6 +70,11 @@ resource "terraform_data" "one" { input = "hello" }
 output "greeting" { value = terraform_data.one.output }
 `
 
+/** A configuration whose apply waits in a shell that says its process id. */
+export const WAITING = configuration(`resource "terraform_data" "a" {
+  provisioner "local-exec" { command = "echo pid=$$; exec sleep 300" }
+}`)
+
 /** A configuration whose apply runs a script of the shell. */
 export function scripted(script: string): Buffer {
   const main = `resource "terraform_data" "script" {
