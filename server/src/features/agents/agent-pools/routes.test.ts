@@ -4,12 +4,10 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { actOnRun, addWorkspace, createRun, createRunSetting, postRun } from '../../../testing/runs.ts'
 import { createPool } from './testing/pools.ts'
+import { sender } from './testing/send.ts'
 
 const app = await createTestApp()
-
-async function send(token: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, data?: object) {
-  return app.request({ method, url: `/api/v2${path}`, token, ...(data && { body: { data } }) })
-}
+const send = sender(app)
 
 async function organizationIdOf({ user, organization }: { user: { token: string }; organization: string }) {
   const response = await send(user.token, 'GET', `/organizations/${organization}`)

@@ -4,12 +4,10 @@ import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRunSetting } from '../../../testing/runs.ts'
 import { createPool, createPoolToken } from './testing/pools.ts'
+import { sender } from './testing/send.ts'
 
 const app = await createTestApp()
-
-async function send(token: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, data?: object) {
-  return app.request({ method, url: `/api/v2${path}`, token, ...(data && { body: { data } }) })
-}
+const send = sender(app)
 
 describe('agent tokens', () => {
   test.each(['authentication-tokens', 'agent-tokens'])(

@@ -6,12 +6,10 @@ import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { addWorkspace, createRun, createRunSetting, readRun, runStatus } from '../../../testing/runs.ts'
 import { createPool, createPoolToken } from '../agent-pools/testing/pools.ts'
+import { sender } from '../agent-pools/testing/send.ts'
 
 const app = await createTestApp()
-
-async function send(token: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, data?: object) {
-  return app.request({ method, url: `/api/v2${path}`, token, ...(data && { body: { data } }) })
-}
+const send = sender(app)
 
 /** An agent of a pool that has taken the plan of a workspace in it. */
 async function startPoolPlan() {
@@ -51,278 +49,6 @@ describe('agents', () => {
       'agent-pool-name': 'pool',
     })
     await (await (await createFakeAgent(app)).take()).finish({ hasChanges: false })
-  })
-
-  test('are idle, busy, unknown, errored and exited, and are deleted only after they are gone', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const token = await createPoolToken(app, setting, { poolId: pool.id })
-    const agent = await createFakeAgent(app, { token: token.attributes.token })
-    const ours = await addWorkspace(app, {
-      ...setting,
-      attributes: { 'execution-mode': 'agent', 'agent-pool-id': pool.id },
-    })
-    const status = async () =>
-      (await send(setting.user.token, 'GET', `/agents/${agent.id}`)).json().data.attributes.status
-
-    expect(await status()).toBe('idle')
-    expect(
-      (await send(setting.user.token, 'GET', `/agent-pools/${pool.id}`)).json().data.attributes['agent-count'],
-    ).toBe(1)
-    await createRun(app, ours, { 'plan-only': true })
-    const job = await agent.take()
-    expect(await status()).toBe('busy')
-    expect((await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)).status).toBe(412)
-    await job.finish({ hasChanges: false })
-    app.clock.advance(61_000)
-    expect(await status()).toBe('unknown')
-    app.clock.advance(2 * 3_600_000)
-    expect(await status()).toBe('errored')
-    await agent.claim()
-    expect(await status()).toBe('idle')
-    const goodbye = { method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token: agent.token } as const
-    expect((await app.request(goodbye)).status).toBe(204)
-    expect(await status()).toBe('exited')
-    expect((await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)).status).toBe(204)
-    expect((await send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents`)).json().data).toEqual([])
-  })
-
-  test('that deregister have their waiting claims answered, and keep their id when they return', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const token = (await createPoolToken(app, setting, { poolId: pool.id })).attributes.token
-    const agent = await createFakeAgent(app, { token, name: 'same' })
-    const waiting = agent.claim({ waitMs: 20_000 })
-    await agent.claim()
-
-    await app.request({ method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token })
-
-    expect(await waiting).toBeUndefined()
-    expect((await createFakeAgent(app, { token, name: 'same' })).id).toBe(agent.id)
-  })
-
-  test('of the free plan are limited to one', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const token = (await createPoolToken(app, setting, { poolId: pool.id })).attributes.token
-    await app.db.updateTable('organizations').set({ plan: 'free' }).where('name', '=', setting.organization).execute()
-    const first = await createFakeAgent(app, { token, name: 'first' })
-
-    await expect(createFakeAgent(app, { token, name: 'second' })).rejects.toThrow(
-      'the free plan, with at most 1 self-hosted agent, and this one is online already: first',
-    )
-
-    const again = await createFakeAgent(app, { token, name: 'first' })
-    expect(again.id).toBe(first.id)
-    app.clock.advance(61_000)
-    await createFakeAgent(app, { token, name: 'second' })
-  })
-
-  test('are listed since a moment that exists', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const list = (since: string) =>
-      send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents?filter[last-ping-since]=${since}`)
-
-    const refused = await list('-271821-04-20T00:00:00Z')
-
-    expect((await list('2026-01-01T00:00:00Z')).status).toBe(200)
-    expect(refused.status).toBe(422)
-    expect(refused.json().errors[0]).toMatchObject({
-      detail: expect.stringContaining('-271821'),
-      source: { parameter: 'filter[last-ping-since]' },
-    })
-  })
-
-  test('show what they have said about themselves', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-    const engines = [{ product: 'terraform', version: '1.11.4' }]
-    const body = {
-      name: 'rack',
-      version: '1.2.3',
-      os: 'linux',
-      arch: 'arm64',
-      engines,
-      concurrency: 3,
-      accepts: ['plan'],
-    }
-
-    const registered = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token, body })
-    const shown = await send(setting.user.token, 'GET', `/agents/${registered.json().agentId}`)
-
-    expect(registered.json()).toMatchObject({ poolId: pool.id, poolName: 'pool', serverVersion: '1.0.0' })
-    expect(shown.json().data.attributes).toMatchObject({
-      name: 'rack',
-      status: 'idle',
-      version: '1.2.3',
-      os: 'linux',
-      arch: 'arm64',
-      engines,
-      concurrency: 3,
-      accepts: ['plan'],
-      'current-jobs': [],
-      'ip-address': '127.0.0.1',
-    })
-  })
-
-  test('of an earlier version say less, and take runs', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-    const agent = await createFakeAgent(app, { token })
-
-    const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)
-
-    expect(shown.json().data.attributes).toMatchObject({ engines: [], concurrency: 1, accepts: ['plan', 'apply'] })
-  })
-
-  test.for([
-    { concurrency: 0 },
-    { accepts: [] },
-    { accepts: ['lunch'] },
-    { engines: [{ product: 'make', version: '4' }] },
-    { name: '' },
-    { name: 'x'.repeat(256) },
-  ])('that say nonsense are refused: %j', async (nonsense) => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-    const body = { name: 'rack', version: '1', os: 'linux', arch: 'x64', ...nonsense }
-
-    const refused = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token, body })
-
-    expect(refused.status).toBe(422)
-  })
-
-  test('keep their id when they tell of other engines, and are heard by that', async () => {
-    const setting = await createRunSetting(app)
-    const pool = await createPool(app, setting)
-    const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-    const agent = await createFakeAgent(app, { token, name: 'rack' })
-    const register = (facts: object) =>
-      app.request({
-        method: 'POST',
-        url: `${AGENT_API}/register`,
-        token,
-        body: { name: 'rack', version: '1', os: 'linux', arch: 'x64', ...facts },
-      })
-    app.clock.advance(50_000)
-
-    const again = await register({ agentId: agent.id, engines: [{ product: 'tofu', version: '1.9.0' }] })
-    app.clock.advance(50_000)
-    const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)
-    const stranger = await register({ agentId: 'agent-of-somebody-else' })
-
-    expect(again.json().agentId).toBe(agent.id)
-    expect(shown.json().data.attributes).toMatchObject({
-      status: 'idle',
-      engines: [{ product: 'tofu', version: '1.9.0' }],
-    })
-    expect(stranger.json().agentId).not.toBe('agent-of-somebody-else')
-  })
-
-  describe('that start again and name the id that they had', () => {
-    async function start() {
-      const setting = await createRunSetting(app)
-      const pool = await createPool(app, setting)
-      const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
-      const register = async (facts: object, from = token) => {
-        const body = { name: 'rack', version: '1', os: 'linux', arch: 'x64', starts: true, ...facts }
-        const answer = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token: from, body })
-        expect(answer.status).toBe(200)
-        return answer.json().agentId as string
-      }
-      return { setting, pool, token, register, id: await register({}) }
-    }
-
-    test('keep it before anybody has noticed that they were gone', async () => {
-      const { setting, pool, register, id } = await start()
-
-      const again = await register({ agentId: id })
-      const { data } = (await send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents`)).json()
-
-      expect(again).toBe(id)
-      expect(data).toHaveLength(1)
-    })
-
-    test('get another while an agent of another name has it: a copied folder brought it there', async () => {
-      const { register, id } = await start()
-
-      expect(await register({ agentId: id, name: 'copy' })).not.toBe(id)
-    })
-
-    test('get another while an agent at another address has it', async () => {
-      const { register, id } = await start()
-      await app.db.updateTable('agents').set({ ip_address: '192.0.2.7' }).where('id', '=', id).execute()
-
-      expect(await register({ agentId: id })).not.toBe(id)
-    })
-
-    test('keep it under another name once they were gone', async () => {
-      const { token, register, id } = await start()
-      await app.request({ method: 'POST', url: `${AGENT_API}/agents/${id}/deregister`, token })
-
-      expect(await register({ agentId: id, name: 'renamed' })).toBe(id)
-      app.clock.advance(61_000)
-      expect(await register({ agentId: id, name: 'renamed again' })).toBe(id)
-    })
-
-    test('get another in another pool, or when theirs was deleted', async () => {
-      const { setting, token, register, id } = await start()
-      const elsewhere = await createPool(app, setting, { name: 'elsewhere' })
-      const other = (await createPoolToken(app, setting, { poolId: elsewhere.id })).attributes.token
-
-      const stranger = await register({ agentId: id }, other)
-      await app.request({ method: 'POST', url: `${AGENT_API}/agents/${id}/deregister`, token })
-      await send(setting.user.token, 'DELETE', `/agents/${id}`)
-      const deleted = await register({ agentId: id })
-
-      expect(new Set([id, stranger, deleted]).size).toBe(3)
-    })
-  })
-
-  test('show what they work on, and name the run to those who may read it', async () => {
-    const { setting, agent, job } = await startPoolPlan()
-    const manager = await createUser(app)
-    const organization = (await send(setting.user.token, 'GET', `/organizations/${setting.organization}`)).json().data
-    await createTeamWithAccess(app, {
-      members: [manager],
-      organizationId: organization.attributes['external-id'],
-      organization: { manage_agent_pools: true },
-    })
-    const jobs = async (reader: string) =>
-      (await send(reader, 'GET', `/agents/${agent.id}`)).json().data.attributes['current-jobs']
-    const startedAt = expect.stringMatching(/^\d{4}-/)
-
-    expect(await jobs(setting.user.token)).toEqual([{ kind: 'plan', 'run-id': job.runId, 'started-at': startedAt }])
-    expect(await jobs(manager.token)).toEqual([{ kind: 'plan', 'run-id': null, 'started-at': startedAt }])
-    await job.finish({ hasChanges: false })
-
-    expect(await jobs(setting.user.token)).toEqual([])
-  })
-
-  test('are busy after their goodbye as long as a job of theirs runs', async () => {
-    const { setting, agent, token, job } = await startPoolPlan()
-    const status = async () =>
-      (await send(setting.user.token, 'GET', `/agents/${agent.id}`)).json().data.attributes.status
-
-    await app.request({ method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token })
-
-    expect(await status()).toBe('busy')
-    expect((await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)).status).toBe(412)
-    await job.finish({ hasChanges: false })
-    expect(await status()).toBe('exited')
-  })
-
-  test('are not busy with a job whose lease has run out', async () => {
-    const { setting, agent } = await startPoolPlan()
-
-    app.clock.advance(3_600_000)
-    const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)
-
-    expect(shown.json().data.attributes).toMatchObject({ status: 'unknown', 'current-jobs': [] })
   })
 
   test.for([{ where: 'the workspace' }, { where: 'the project' }, { where: 'the organization' }] as const)(
@@ -366,6 +92,82 @@ describe('agents', () => {
     },
   )
 
+  test('are idle, busy, unknown, errored and exited, and are deleted only after they are gone', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const token = await createPoolToken(app, setting, { poolId: pool.id })
+    const agent = await createFakeAgent(app, { token: token.attributes.token })
+    const ours = await addWorkspace(app, {
+      ...setting,
+      attributes: { 'execution-mode': 'agent', 'agent-pool-id': pool.id },
+    })
+    const status = async () =>
+      (await send(setting.user.token, 'GET', `/agents/${agent.id}`)).json().data.attributes.status
+
+    expect(await status()).toBe('idle')
+    expect(
+      (await send(setting.user.token, 'GET', `/agent-pools/${pool.id}`)).json().data.attributes['agent-count'],
+    ).toBe(1)
+    await createRun(app, ours, { 'plan-only': true })
+    const job = await agent.take()
+    expect(await status()).toBe('busy')
+    expect((await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)).status).toBe(412)
+    await job.finish({ hasChanges: false })
+    app.clock.advance(61_000)
+    expect(await status()).toBe('unknown')
+    app.clock.advance(2 * 3_600_000)
+    expect(await status()).toBe('errored')
+    await agent.claim()
+    expect(await status()).toBe('idle')
+    const goodbye = { method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token: agent.token } as const
+    expect((await app.request(goodbye)).status).toBe(204)
+    expect(await status()).toBe('exited')
+    expect((await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)).status).toBe(204)
+    expect((await send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents`)).json().data).toEqual([])
+  })
+
+  test('are busy after their goodbye as long as a job of theirs runs', async () => {
+    const { setting, agent, token, job } = await startPoolPlan()
+    const status = async () =>
+      (await send(setting.user.token, 'GET', `/agents/${agent.id}`)).json().data.attributes.status
+
+    await app.request({ method: 'POST', url: `${AGENT_API}/agents/${agent.id}/deregister`, token })
+
+    expect(await status()).toBe('busy')
+    expect((await send(setting.user.token, 'DELETE', `/agents/${agent.id}`)).status).toBe(412)
+    await job.finish({ hasChanges: false })
+    expect(await status()).toBe('exited')
+  })
+
+  test('are not busy with a job whose lease has run out', async () => {
+    const { setting, agent } = await startPoolPlan()
+
+    app.clock.advance(3_600_000)
+    const shown = await send(setting.user.token, 'GET', `/agents/${agent.id}`)
+
+    expect(shown.json().data.attributes).toMatchObject({ status: 'unknown', 'current-jobs': [] })
+  })
+
+  test('show what they work on, and name the run to those who may read it', async () => {
+    const { setting, agent, job } = await startPoolPlan()
+    const manager = await createUser(app)
+    const organization = (await send(setting.user.token, 'GET', `/organizations/${setting.organization}`)).json().data
+    await createTeamWithAccess(app, {
+      members: [manager],
+      organizationId: organization.attributes['external-id'],
+      organization: { manage_agent_pools: true },
+    })
+    const jobs = async (reader: string) =>
+      (await send(reader, 'GET', `/agents/${agent.id}`)).json().data.attributes['current-jobs']
+    const startedAt = expect.stringMatching(/^\d{4}-/)
+
+    expect(await jobs(setting.user.token)).toEqual([{ kind: 'plan', 'run-id': job.runId, 'started-at': startedAt }])
+    expect(await jobs(manager.token)).toEqual([{ kind: 'plan', 'run-id': null, 'started-at': startedAt }])
+    await job.finish({ hasChanges: false })
+
+    expect(await jobs(setting.user.token)).toEqual([])
+  })
+
   test('are counted by their pool while they are online', async () => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
@@ -377,6 +179,22 @@ describe('agents', () => {
     expect(await count()).toBe(3)
     app.clock.advance(61_000)
     expect(await count()).toBe(0)
+  })
+
+  test('are listed since a moment that exists', async () => {
+    const setting = await createRunSetting(app)
+    const pool = await createPool(app, setting)
+    const list = (since: string) =>
+      send(setting.user.token, 'GET', `/agent-pools/${pool.id}/agents?filter[last-ping-since]=${since}`)
+
+    const refused = await list('-271821-04-20T00:00:00Z')
+
+    expect((await list('2026-01-01T00:00:00Z')).status).toBe(200)
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0]).toMatchObject({
+      detail: expect.stringContaining('-271821'),
+      source: { parameter: 'filter[last-ping-since]' },
+    })
   })
 
   test('are listed by name or by age, in pages', async () => {
