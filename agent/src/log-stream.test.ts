@@ -7,9 +7,10 @@ import { temporaryFolder } from './testing/agent-fixture.ts'
 
 type Options = Omit<Parameters<typeof openLogStream>[0], 'file'>
 
-/** A log on a file of its own, which ends with the test. */
-async function openLog(options: Options) {
+/** A log on a file of its own, which may hold a text already; it ends with the test. */
+async function openLog({ holds, ...options }: Options & { holds?: string }) {
   const file = join(await temporaryFolder(), 'log')
+  if (holds !== undefined) await writeFile(file, holds)
   const log = openLogStream({ ...options, file })
   onTestFinished(() => log[Symbol.dispose]())
   return { ...log, file }
@@ -181,9 +182,7 @@ test('what the database of the server has lost is sent again', async () => {
 
 test('a file that has less than the server, after a loss of power, is no failure', async () => {
   const server = proxiedServer(() => undefined)
-  const file = join(await temporaryFolder(), 'log')
-  await writeFile(file, 'one\n')
-  using log = openLogStream({ append: server.append, file, limitBytes: Infinity, sent: 1_000 })
+  const log = await openLog({ append: server.append, limitBytes: Infinity, sent: 1_000, holds: 'one\n' })
 
   expect(await log.close()).toBeUndefined()
   expect(server.text()).toBe('')
@@ -191,10 +190,8 @@ test('a file that has less than the server, after a loss of power, is no failure
 
 test('a file that is there already is sent from where the server has it', async () => {
   const server = proxiedServer(() => undefined)
-  const file = join(await temporaryFolder(), 'log')
-  await writeFile(file, 'one\ntwo\n')
   await server.append(0, Buffer.from('one\n'))
-  using log = openLogStream({ append: server.append, file, limitBytes: Infinity, sent: 4 })
+  const log = await openLog({ append: server.append, limitBytes: Infinity, sent: 4, holds: 'one\ntwo\n' })
 
   await log.close()
 
