@@ -5,7 +5,7 @@ import { parseExact } from '../terraform-state/exact-json.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
-import { inspectState } from '../terraform-state/state-header.ts'
+import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-state/state-header.ts'
 
 /** What came of reading content: unreadable content is an answer, since nobody here can do anything about it. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
@@ -13,6 +13,8 @@ export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 /** What can be done to content off the loop. Contents come as bytes of JSON; the rest must survive a structured clone. */
 export const tasks = {
   inspect: ([raw]: Uint8Array[]) => inspectState(bufferOf(raw)),
+  readHeader: ([raw]: Uint8Array[]) => readStateHeader(bufferOf(raw)),
+  findJsonFault: ([json]: Uint8Array[]) => jsonObjectFault(bufferOf(json)),
   extract: ([raw]: Uint8Array[]) => extractState(parsed(raw, 'the state', parseExact)),
   extractJson: ([json]: Uint8Array[]) => extractJsonState(parsed(json, 'the JSON state', parseExact)),
   diff: ([from, to]: Uint8Array[], limits: DiffLimits) => {

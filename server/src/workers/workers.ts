@@ -5,7 +5,7 @@ import { Piscina } from 'piscina'
 import type { Extraction } from '../terraform-state/extraction.ts'
 import type { RemoteRead } from '../terraform-state/remote-reads.ts'
 import type { DiffLimits } from '../terraform-state/state-diff.ts'
-import type { InspectedState } from '../terraform-state/state-header.ts'
+import type { InspectedState, StateHeader } from '../terraform-state/state-header.ts'
 import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
 
@@ -27,6 +27,10 @@ const IDLE_MS = 5000
 export type Workers = {
   /** The MD5 and the header of a raw state, which is not given away. */
   inspect(raw: Uint8Array): Promise<Outcome<InspectedState>>
+  /** The header of a raw state. */
+  readHeader(raw: Uint8Array): Promise<Outcome<StateHeader>>
+  /** Why content is no JSON object; undefined when it is one. */
+  findJsonFault(json: Uint8Array): Promise<Outcome<string | undefined>>
   /** Of a raw state, format 3 or 4. */
   extract(raw: Uint8Array): Promise<Outcome<Extraction>>
   /** Of a `terraform show -json` state, for states whose raw content is encrypted. */
@@ -69,6 +73,8 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
 
   return {
     inspect: (raw) => run('inspect', [raw.buffer instanceof SharedArrayBuffer ? raw : Uint8Array.from(raw)]),
+    readHeader: (raw) => run('readHeader', [raw]),
+    findJsonFault: (json) => run('findJsonFault', [json]),
     extract: (raw) => run('extract', [raw]),
     extractJson: (json) => run('extractJson', [json]),
     diff: (from, to, limits) => run('diff', [from, to], limits),

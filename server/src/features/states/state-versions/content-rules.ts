@@ -4,6 +4,7 @@ import {
   type InspectedState,
   inspectState,
   jsonObjectFault,
+  readStateHeader,
   type StateHeader,
 } from '../../../terraform-state/state-header.ts'
 
@@ -13,7 +14,7 @@ const WHOLE_BODY = ''
 /** The header of a state, or of OpenTofu's encrypted envelope around one. */
 export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
 
-/** From this size on (bytes) a state is read by a worker: 20 ms of the event loop. */
+/** From this size on (bytes) content is read by a worker: 20 ms of the event loop. */
 const WORKER_FROM = 4 * 1024 * 1024
 
 /** The MD5 and the header of a raw state. */
@@ -21,6 +22,13 @@ export async function inspectContent(ctx: Ctx, content: Buffer): Promise<Inspect
   if (content.length < WORKER_FROM) return inspectState(content)
   const outcome = await ctx.workers.inspect(content)
   return outcome.ok ? outcome.value : { md5: '', header: { kind: 'invalid', reason: outcome.reason } }
+}
+
+/** The header of a raw state, for content that nobody uses afterwards: a large one is given away to a worker. */
+export async function readHeader(ctx: Ctx, content: Buffer): Promise<StateHeader> {
+  if (content.length < WORKER_FROM) return readStateHeader(content)
+  const outcome = await ctx.workers.readHeader(content)
+  return outcome.ok ? outcome.value : { kind: 'invalid', reason: outcome.reason }
 }
 
 /**
@@ -52,8 +60,17 @@ export function checkContent(
   return header
 }
 
-/** Throws `invalid` unless a JSON state is a JSON object. What is nested in a large one is not checked. */
-export function checkJsonState(content: Buffer, pointer = WHOLE_BODY) {
-  const reason = jsonObjectFault(content)
-  if (reason !== undefined) throw invalid(`the JSON state ${reason}`, pointer)
+/**
+ * Throws `invalid` unless a JSON state is a JSON object. What is nested in a large one is not checked; unless it is in shared
+ * memory it is given away, as by `readHeader`.
+ */
+export async function checkJsonState(ctx: Ctx, content: Buffer, pointer = WHOLE_BODY) {
+  const fault = await findJsonFault(ctx, content)
+  if (fault !== undefined) throw invalid(`the JSON state ${fault}`, pointer)
+}
+
+async function findJsonFault(ctx: Ctx, content: Buffer) {
+  if (content.length < WORKER_FROM) return jsonObjectFault(content)
+  const outcome = await ctx.workers.findJsonFault(content)
+  return outcome.ok ? outcome.value : outcome.reason
 }

@@ -49,17 +49,17 @@ const EMPTY: ExtractionColumns = {
 }
 
 /**
- * Extracts a small state at once; leaves a large one to the job. `given` are the outputs that came with the request: they
- * replace those of the same name in the state.
+ * Extracts a small state at once; leaves a large one, for which `raw` may be undefined, to the job. `given` are the outputs that
+ * came with the request: they replace those of the same name in the state.
  */
 export function extractSmallState(
   app: App,
-  raw: Buffer,
+  raw: Buffer | undefined,
   header: StateHeader,
   given: SealedOutput[],
 ): ExtractionColumns {
   if (header.kind === 'encrypted') return { ...unprocessedColumns(header, given), processed: true }
-  if (raw.length > INLINE_BYTES) return unprocessedColumns(header, given)
+  if (raw === undefined || raw.length > INLINE_BYTES) return unprocessedColumns(header, given)
   try {
     return extractionColumns(app, extractState(parseExact(raw.toString('utf8'))), given)
   } catch (error) {

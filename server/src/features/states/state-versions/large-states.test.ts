@@ -50,4 +50,19 @@ describe('a state of several MB, which a worker reads', () => {
     expect(refused.status).toBe(422)
     expect(refused.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
   })
+
+  test.each([
+    ['raw', 'hosted-state-upload-url', rawState({ serial: 9, padding: 5_000_000 }), 'serial is 2'],
+    ['raw', 'hosted-state-upload-url', large.subarray(0, -2), 'the state '],
+    ['JSON', 'hosted-json-state-upload-url', large.subarray(0, -2), 'the JSON state '],
+    ['JSON', 'hosted-json-state-upload-url', Buffer.alloc(5_000_000, ' '), 'the JSON state '],
+  ])('whose %s upload is not what was declared stays pending', async (_, url, wrong, words) => {
+    const { id, attributes } = await workspace.create(large, { ...PENDING, md5: md5(wrong) })
+
+    const refused = await upload(app, attributes[url], wrong)
+
+    expect(refused.status).toBe(422)
+    expect(refused.json().errors[0].detail).toContain(words)
+    expect((await workspace.show(id)).attributes.status).toBe('pending')
+  })
 })

@@ -38,7 +38,7 @@ export async function readNewState(ctx: Ctx, { attributes, contents }: NewVersio
   const outputs = attributes['json-state-outputs']
     ? given('json-state-outputs', attributes['json-state-outputs'])
     : undefined
-  if (json) checkJsonState(json, `${ATTRIBUTES}/json-state`)
+  if (json) await checkJsonState(ctx, json, `${ATTRIBUTES}/json-state`)
   const raw = content && {
     content,
     header: checkContent(ctx, await inspectContent(ctx, content), state, ATTRIBUTES),

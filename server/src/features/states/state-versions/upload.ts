@@ -4,9 +4,8 @@ import { auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
-import { readStateHeader } from '../../../terraform-state/state-header.ts'
 import { stateVersionAudit } from './audit.ts'
-import { checkContent, checkJsonState } from './content-rules.ts'
+import { checkContent, checkJsonState, readHeader } from './content-rules.ts'
 import { addJsonContent } from './content-store.ts'
 import { openObjectId } from './content-urls.ts'
 import {
@@ -57,17 +56,20 @@ export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) 
 
 async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const version = await requireAwaiting(ctx, id, 'raw')
-  const { stored, checked: state } = await receive(ctx, { id, kind: 'raw' }, upload, (content, md5) => {
-    const header = checkContent(ctx, { md5, header: readStateHeader(content) }, version)
-    return { lineage: header.lineage, extracted: extractSmallState(ctx, content, header, []) }
-  })
-  const { extracted } = state
+  const {
+    stored,
+    small,
+    checked: header,
+  } = await receive(ctx, { id, kind: 'raw' }, upload, async (content, md5) =>
+    checkContent(ctx, { md5, header: await readHeader(ctx, content) }, version),
+  )
   try {
+    const extracted = extractSmallState(ctx, small, header, [])
     const finalized = {
       id,
       serial: version.serial,
       md5: version.md5,
-      lineage: version.lineage || state.lineage || null,
+      lineage: version.lineage || header.lineage || null,
       size: stored.size,
       intermediate: version.intermediate,
       createdAt: version.created_at,
@@ -98,7 +100,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   await requireAwaiting(ctx, id, 'json')
   // An upload that was cut off must not use up the one upload.
-  const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(content))
+  const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(ctx, content))
   const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
@@ -125,16 +127,19 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
   return version
 }
 
+/** An upload that was accepted; `small` is its content, if it is small. */
+type Received<T> = { stored: StoredContent; small: Buffer | undefined; checked: T }
+
 /**
  * Reads an upload to its end and passes it to `check`. Small content is sealed for a row, large content is written to a blob as it
- * arrives, and deleted again when `check` refuses it.
+ * arrives, and deleted again when `check` refuses it; `check` may give it away.
  */
 async function receive<T>(
   ctx: Ctx,
   { id, kind }: { id: string; kind: ContentKind },
   { body, declaredBytes = 0 }: Upload,
-  check: (content: Buffer, md5: string) => T,
-): Promise<{ stored: StoredContent; checked: T }> {
+  check: (content: Buffer, md5: string) => Promise<T>,
+): Promise<Received<T>> {
   let content: GrowingBuffer | undefined = new GrowingBuffer(Math.min(declaredBytes, LARGE_BYTES) || undefined)
   // Leaving the stream early must not destroy it, or the request could no longer be answered.
   const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
@@ -142,7 +147,7 @@ async function receive<T>(
     const next = await source.next()
     if (next.done) {
       const whole = content.whole()
-      return { stored: sealContent(ctx, id, kind, whole), checked: check(whole, md5Of(whole)) }
+      return { stored: sealContent(ctx, id, kind, whole), small: whole, checked: await check(whole, md5Of(whole)) }
     }
     content.add(next.value)
   }
@@ -163,9 +168,9 @@ async function receive<T>(
   const stored = { location, sealed: undefined, size }
   try {
     const checked = content
-      ? check(content.whole(), md5)
+      ? await check(content.whole(), md5)
       : await checkInTurn(async () => check(await readBlob(ctx, stored), md5))
-    return { stored, checked }
+    return { stored, small: undefined, checked }
   } catch (error) {
     await dropRefused(ctx, [stored], error)
     throw error
