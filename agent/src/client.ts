@@ -22,7 +22,7 @@ import { z } from 'zod'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2_000
-/** For this long an outcome that is refused is sent again, in ms. */
+/** For this long an outcome that a proxy refuses is sent again, in ms. */
 const FINISH_MS = 30_000
 /** What a server may take to answer beyond the time that it was asked to hold the request, in ms. */
 const ANSWER_MS = 30_000
@@ -69,8 +69,8 @@ type Call = {
   holdMs?: number
   /** What it may take to answer beyond that, in ms. */
   answerMs?: number
-  /** It is sent again when another than the server refuses it, as after a 5xx. */
-  outlastsProxies?: true
+  /** For so long (ms) it is sent again when another than the server refuses it, as after a 5xx. */
+  proxyPatienceMs?: number
   /** What is different when the call is sent again. */
   again?: Pick<Call, 'body' | 'holdMs'>
   signal: AbortSignal
@@ -108,9 +108,10 @@ export function openConnection(
  */
 async function send(connection: Connection, first: Call): Promise<Dispatcher.ResponseData> {
   let call = first
+  const patientUntil = performance.now() + (first.proxyPatienceMs ?? 0)
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
     call.signal.throwIfAborted()
-    const reason = await attempt(connection, call)
+    const reason = await attempt(connection, call, { outlastsProxies: performance.now() < patientUntil })
     if (typeof reason !== 'string') {
       if (waitMs > FIRST_WAIT_MS) connection.onAnswer?.()
       return reason
@@ -121,7 +122,11 @@ async function send(connection: Connection, first: Call): Promise<Dispatcher.Res
   }
 }
 
-async function attempt(connection: Connection, call: Call): Promise<Dispatcher.ResponseData | string> {
+async function attempt(
+  connection: Connection,
+  call: Call,
+  { outlastsProxies }: { outlastsProxies: boolean },
+): Promise<Dispatcher.ResponseData | string> {
   try {
     const response = await request(`${connection.serverUrl}${AGENT_API}${call.path}`, {
       dispatcher: connection.dispatcher,
@@ -132,10 +137,10 @@ async function attempt(connection: Connection, call: Call): Promise<Dispatcher.R
       signal: call.signal,
     })
     const { statusCode } = response
-    const isOfProxy = call.outlastsProxies === true && statusCode >= 400 && !isOfServer(response)
+    const isOfProxy = outlastsProxies && statusCode >= 400 && !isOfServer(response)
     if (statusCode < 500 && statusCode !== 429 && !isOfProxy) return response
     await response.body.dump()
-    return `status ${response.statusCode}`
+    return `status ${statusCode}`
   } catch (error) {
     call.signal.throwIfAborted()
     return `${reasonOf(error)}${hintOf(error, connection.serverUrl)}`
@@ -231,7 +236,7 @@ export async function claim(
   const runs = accepts.filter((kind) => kind !== 'task')
   const body = JSON.stringify({ waitMs, warmRunIds, accepts: runs, sendsReceipt: true })
   const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, holdMs: waitMs, signal }
-  const response = await send(connection, { ...call, outlastsProxies: true })
+  const response = await send(connection, { ...call, proxyPatienceMs: Infinity })
   await requireStatus(call, response, [200, 204])
   if (response.statusCode === 200) return agentJob.parse(await response.body.json())
   await response.body.dump()
@@ -247,7 +252,7 @@ export async function claimTask(
 ): Promise<TaskRequest | undefined> {
   const body = JSON.stringify({ waitMs })
   const call: Call = { method: 'POST', path: `/agents/${agentId}/claim-task`, token, body, holdMs: waitMs, signal }
-  const response = await send(connection, { ...call, outlastsProxies: true })
+  const response = await send(connection, { ...call, proxyPatienceMs: Infinity })
   await requireStatus(call, response, [200, 204])
   if (response.statusCode === 200) return taskRequest.parse(await response.body.json())
   await response.body.dump()
@@ -265,7 +270,7 @@ export async function answerTask(
     path: `/task-requests/${id}/answer`,
     token,
     body: JSON.stringify(answer),
-    outlastsProxies: true,
+    proxyPatienceMs: Infinity,
     signal,
   }
   const response = await send(connection, call)
@@ -353,19 +358,11 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       if (result === undefined) throw new Error('the server has no archive of this configuration version')
       return result.value
     },
-    /** The outcome is worth a wait: a refusal may be that of a proxy, and pass. */
+    /** The outcome is worth a wait: the refusal of a proxy may pass. */
     async finish(body: FinishJob, signal: AbortSignal) {
       const call = { method: 'POST', path: '/finish', body: JSON.stringify(body), signal } as const
-      for (const end = performance.now() + FINISH_MS; ; await delay(LONGEST_WAIT_MS, undefined, { signal })) {
-        try {
-          const response = await sendForJob(call, [200, 204])
-          await response.body.dump()
-          return
-        } catch (error) {
-          if (!(error instanceof Refused) || performance.now() > end) throw error
-          connection.onRetry(error.message)
-        }
-      }
+      const response = await sendForJob({ ...call, proxyPatienceMs: FINISH_MS }, [200, 204])
+      await response.body.dump()
     },
     async release(signal: AbortSignal) {
       const response = await sendForJob({ method: 'POST', path: '/release', signal }, [200, 204])
