@@ -20,7 +20,7 @@ import {
   type QueuedJob,
   type Wish,
 } from './claim-store.ts'
-import { fitOf, isBetterFit, type Product, productFor, type WantedEngine } from './engine-choice.ts'
+import { type EngineHolder, fitOf, isBetterFit, type Product, productFor, type WantedEngine } from './engine-choice.ts'
 import { leaseLength } from './lease.ts'
 import { insertNotice } from './log-store.ts'
 import * as store from './store.ts'
@@ -65,6 +65,7 @@ type FoundJob = { queued: QueuedJob; locked: JobRun; wanted: WantedEngine }
 async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob | 'exited' | undefined> {
   const preferredUntil = new Date(ctx.now().getTime() - PREFERENCE_MS)
   const left: LeftEngine[] = []
+  const others = otherHolders(ctx, wish.agent)
   while (left.length < MAX_LEFT) {
     const queued = await lockNextJob(ctx.db, wish, { preferredUntil, left })
     if (queued?.has_agent === false) return 'exited'
@@ -73,22 +74,24 @@ async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob
     if (!hasJob(locked)) return undefined
     const { kind } = locked.job
     const wanted = wantedEngine(ctx, queued, locked)
-    if (!(await isForOthers(ctx, wish, { kind, wanted }))) return { queued, locked, wanted }
+    const fit = fitOf(wanted, store.holderOf(wish.agent))
+    const isForOthers =
+      fit !== 'preferred' && (await others(kind)).some((other) => isBetterFit(fitOf(wanted, other), fit))
+    if (!isForOthers) return { queued, locked, wanted }
     left.push({ ...wanted, kind, newestProduct: queued.newest_product })
   }
   return undefined
 }
 
-async function isForOthers(
-  ctx: TransactionCtx,
-  { agent }: Wish,
-  { kind, wanted }: { kind: JobKind; wanted: WantedEngine },
-) {
-  const fit = fitOf(wanted, store.holderOf(agent))
-  if (fit === 'preferred') return false
+/** Reads what the other agents of a pool say about their engines, when it is asked for and once for each kind of job. */
+function otherHolders(ctx: TransactionCtx, agent: Wish['agent']) {
   const now = ctx.now()
-  const others = await listOtherHolders(ctx.db, { agent, kind, since: onlineSince(now), now })
-  return others.some((other) => isBetterFit(fitOf(wanted, other), fit))
+  const known = new Map<JobKind, Promise<EngineHolder[]>>()
+  return async (kind: JobKind) => {
+    const found = known.get(kind) ?? listOtherHolders(ctx.db, { agent, kind, since: onlineSince(now), now })
+    known.set(kind, found)
+    return found
+  }
 }
 
 /** Where nobody has named an engine, the workspace stays with the one that it had. An apply has the engine of its plan. */
