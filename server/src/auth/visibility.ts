@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Actor } from './actor.ts'
+import { type Actor, hasOwnToken } from './actor.ts'
 
 /** SQL condition: the actor may see the workspace `w` (an alias of `workspaces` in the query). */
 export function visibleWorkspace(actor: Actor): RawBuilder<boolean> {
@@ -52,4 +52,9 @@ export function visibleProject(actor: Actor): RawBuilder<boolean> {
     case 'anonymous':
       return sql<boolean>`false`
   }
+}
+
+/** SQL condition: the organization `o` takes the actor's credentials. Some take no API tokens of their members. */
+export function takesCredentials(actor: Actor) {
+  return sql<boolean>`(o.user_tokens_enabled or ${!hasOwnToken(actor)})`
 }

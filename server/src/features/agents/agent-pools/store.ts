@@ -3,6 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
+import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { PoolUsage } from './usage.ts'
@@ -63,8 +64,7 @@ export async function listAgentPools(
   { organizationId, page, since, filter }: { organizationId: string; page: Page; since: Date; filter: PoolFilter },
 ) {
   const conditions = [sql<boolean>`pool.organization_id = ${organizationId}`]
-  if (filter.q !== undefined)
-    conditions.push(sql`pool.name ilike ${`%${filter.q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`}`)
+  if (filter.q !== undefined) conditions.push(sql`pool.name ilike ${containing(filter.q)}`)
   if (filter.allowedWorkspace !== undefined) conditions.push(usableBy(actor, organizationId, filter.allowedWorkspace))
   if (filter.allowedProject !== undefined) {
     conditions.push(sql`(pool.organization_scoped or exists (

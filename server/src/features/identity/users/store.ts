@@ -1,5 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
-import { type Actor, hasOwnToken } from '../../../auth/actor.ts'
+import type { Actor } from '../../../auth/actor.ts'
+import { takesCredentials } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -69,7 +70,7 @@ function visibleUser(actor: Actor): RawBuilder<boolean> {
       if (actor.isSiteAdmin) return sql<boolean>`true`
       return sql<boolean>`(u.id = ${actor.userId} or u.id = ${RUNS_USER_ID} or exists (
         select from ${organizationsOf(sql`u.id`)} theirs
-           join organizations o on o.id = theirs.organization_id and (o.user_tokens_enabled or ${!hasOwnToken(actor)})
+           join organizations o on o.id = theirs.organization_id and ${takesCredentials(actor)}
          where theirs.organization_id in ${organizationsOf(sql`${actor.userId}`)}))`
     case 'organization':
     case 'run':

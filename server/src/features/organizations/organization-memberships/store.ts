@@ -1,6 +1,7 @@
 import { type Insertable, sql } from 'kysely'
-import { type Actor, hasOwnToken } from '../../../auth/actor.ts'
+import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
+import { takesCredentials } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
@@ -41,7 +42,7 @@ export async function findMemberships(db: Db, actor: Actor, ids: readonly string
 
 /** The memberships of a user in the organizations that the actor may see. */
 export async function listMembershipsOfUser(db: Db, actor: Actor, userId: string, page: Page) {
-  const matches = sql<boolean>`m.user_id = ${userId} and (o.user_tokens_enabled or ${!hasOwnToken(actor)})`
+  const matches = sql<boolean>`m.user_id = ${userId} and ${takesCredentials(actor)}`
   const [rows, count] = await Promise.all([
     selectMemberships(db)
       .select(facts(actor))

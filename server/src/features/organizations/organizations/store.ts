@@ -1,6 +1,7 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
-import { hasOwnToken, isOwnOrganizationName, type Actor } from '../../../auth/actor.ts'
+import { isOwnOrganizationName, type Actor } from '../../../auth/actor.ts'
 import { type ActorInSql, factsColumn, userInSql } from '../../../auth/facts-sql.ts'
+import { takesCredentials } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import { lookup } from '../../../db/lookup.ts'
@@ -39,7 +40,7 @@ function visible(actor: Actor) {
     case 'run':
       return sql<boolean>`o.id = ${actor.organizationId}`
     case 'user':
-      return sql<boolean>`(o.user_tokens_enabled or ${!hasOwnToken(actor)}) and o.id in (
+      return sql<boolean>`${takesCredentials(actor)} and o.id in (
         select m.organization_id from organization_memberships m where m.user_id = ${actor.userId} and m.status = 'active'
         union
         select t.organization_id from team_members tm join teams t on t.id = tm.team_id where tm.user_id = ${actor.userId})`

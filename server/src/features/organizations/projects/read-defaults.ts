@@ -1,6 +1,7 @@
 import type { UpdateProject } from '@groundstate/contract/projects'
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
+import { namedPool } from '../organizations/named-pool.ts'
 import { requireOrganizationPool } from '../organizations/pool-access.ts'
 import { checkOverwrites } from '../organizations/setting-overwrites.ts'
 import type { FoundProject } from './project.ts'
@@ -9,15 +10,12 @@ type Defaults = { mode: FoundProject['default_execution_mode']; pool: string | n
 
 /** The execution defaults of a project after `input`; null follows the organization's. */
 export async function readDefaults(ctx: Ctx, organizationId: string, current: Defaults, input: UpdateProject) {
-  const { attributes, relationships } = input
+  const { attributes } = input
   const overwrites = attributes['setting-overwrites']
   checkOverwrites(overwrites?.['default-agent-pool'], overwrites?.['default-execution-mode'])
   const asked = attributes['default-execution-mode']
   const mode = overwrites?.['default-execution-mode'] === false ? null : asked === undefined ? current.mode : asked
-  const related = relationships['default-agent-pool']
-  const isRelated = related !== undefined && !attributes['default-agent-pool-id']
-  const named = isRelated ? (related.data?.id ?? null) : attributes['default-agent-pool-id']
-  const pointer = isRelated ? '/data/relationships/default-agent-pool' : '/data/attributes/default-agent-pool-id'
+  const { poolId: named, pointer } = namedPool(input, 'default-agent-pool')
   if (named && mode !== 'agent') {
     throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
   }

@@ -3,6 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
 import { ORGANIZATION_ACCESS } from '../../../auth/grants.ts'
 import type { Db } from '../../../db/db.ts'
+import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 
 /** A team, the facts about its organization for `actor`, and whether the actor is one of it. */
@@ -79,7 +80,7 @@ function teamTokens(db: Db, query: Omit<TeamTokenQuery, 'sort' | 'descending'>) 
   if (!scope.all)
     select = select.where('team.allow_member_token_management', '=', true).where(isMember(scope.memberId ?? null))
   if (query.q !== undefined) {
-    const pattern = `%${query.q.replaceAll(/[\\%_]/g, '\\$&')}%`
+    const pattern = containing(query.q)
     select = select.where((eb) => eb.or([eb('team.name', 'ilike', pattern), eb('token.description', 'ilike', pattern)]))
   }
   if (query.expiry === 'expired') select = select.where('token.expires_at', '<=', now)

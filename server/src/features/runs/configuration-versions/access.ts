@@ -55,13 +55,13 @@ export async function requireUpload(ctx: Ctx, token: string) {
   if (!actor)
     throw forbidden(`the account that created ${version.id} is gone or suspended: create a new configuration version`)
   const asCreator: Ctx = { ...ctx, actor }
-  await requireUploadWorkspace(asCreator, version)
+  await requireUploadWorkspace(asCreator, version.workspace_id)
   return { ctx: asCreator, version }
 }
 
 /** The workspace that a version is uploaded to, if the actor may still plan there. */
-export async function requireUploadWorkspace(ctx: Ctx, version: { workspace_id: string }) {
-  return requireWorkspace(ctx, version.workspace_id, 'runs:plan')
+export async function requireUploadWorkspace(ctx: Ctx, workspaceId: string) {
+  return requireWorkspace(ctx, workspaceId, 'runs:plan')
 }
 
 function expired() {

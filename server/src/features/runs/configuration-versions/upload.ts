@@ -73,7 +73,7 @@ async function accept(
   return transact(ctx, async (ctx) => {
     await lockWorkspaceRow(ctx.db, workspaceId)
     // An upload may take an hour.
-    const workspace = await requireUploadWorkspace(ctx, { workspace_id: workspaceId })
+    const workspace = await requireUploadWorkspace(ctx, workspaceId)
     const { key, size, md5 } = stored
     const version = await store.updateStatus(ctx.db, id, {
       from: 'pending',

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { containing } from '../../../db/like.ts'
 import type { RunOperation, RunFilter } from './filter.ts'
 
 const OPERATION_CONDITIONS = {
@@ -35,10 +36,6 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
     conditions.filter((condition) => typeof condition === 'object'),
     sql` and `,
   )})`
-}
-
-function containing(text: string) {
-  return `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
 }
 
 function createdCondition({ from, before }: { from: Date; before?: Date }) {

@@ -1,5 +1,6 @@
 import { sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -27,7 +28,7 @@ export type UserFilter = { q: string | undefined; isAdmin: boolean | undefined; 
 function selectUsers(db: Db, filter: UserFilter) {
   let query = db.selectFrom('users').where('is_service_account', '=', false)
   if (filter.q !== undefined) {
-    const pattern = `%${filter.q.replaceAll(/[\\%_]/g, '\\$&')}%`
+    const pattern = containing(filter.q)
     query = query.where((eb) => eb.or([eb('username', 'ilike', pattern), eb('email', 'ilike', pattern)]))
   }
   if (filter.isAdmin !== undefined) query = query.where('is_site_admin', '=', filter.isAdmin)
@@ -110,7 +111,7 @@ export async function deleteUser(db: Db, id: string) {
 export async function listSiteOrganizations(db: Db, q: string | undefined, page: Page) {
   let query = db.selectFrom('organizations')
   if (q !== undefined) {
-    const pattern = `%${q.replaceAll(/[\\%_]/g, '\\$&')}%`
+    const pattern = containing(q)
     query = query.where((eb) => eb.or([eb('name', 'ilike', pattern), eb('email', 'ilike', pattern)]))
   }
   const [rows, count] = await Promise.all([

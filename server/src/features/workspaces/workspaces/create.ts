@@ -4,12 +4,13 @@ import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events/reaction.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { namedPool } from '../../organizations/organizations/named-pool.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireDefaultProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireWorkspace } from './access.ts'
 import { changedTags, changeTags } from './change-tags.ts'
 import { workspaceCreating } from './events.ts'
-import { changeExecution, defaultsOf, namedPool } from './execution.ts'
+import { changeExecution, defaultsOf } from './execution.ts'
 import { refuseTakenWorkspaceName } from './name.ts'
 import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
@@ -34,7 +35,10 @@ export async function createWorkspace(
   const execution = changeExecution({ execution_mode: null, agent_pool_id: null }, defaultsOf(project), input)
   if (execution.agent_pool_id !== null) {
     const place = { organizationId: organization.id, projectId: project.id }
-    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: namedPool(input).pointer })
+    await requirePoolFor(ctx, place, {
+      poolId: execution.agent_pool_id,
+      pointer: namedPool(input, 'agent-pool').pointer,
+    })
   }
 
   return transact(ctx, async (ctx) => {

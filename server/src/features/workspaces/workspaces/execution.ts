@@ -1,5 +1,6 @@
 import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import { invalid } from '../../../errors.ts'
+import { namedPool } from '../../organizations/organizations/named-pool.ts'
 import { checkOverwrites } from '../../organizations/organizations/setting-overwrites.ts'
 
 export type ExecutionMode = 'remote' | 'local' | 'agent'
@@ -36,17 +37,6 @@ export function defaultsOf(project: ProjectDefaults) {
 }
 
 /**
- * The agent pool that a body names, null to take it away, and where it does so: in an attribute, or in a relationship,
- * as newer clients do.
- */
-export function namedPool({ attributes, relationships }: UpdateWorkspace) {
-  const related = relationships['agent-pool']
-  const poolId = attributes['agent-pool-id'] === '' ? null : attributes['agent-pool-id']
-  if (related === undefined || poolId) return { poolId, pointer: '/data/attributes/agent-pool-id' }
-  return { poolId: related.data?.id ?? null, pointer: '/data/relationships/agent-pool' }
-}
-
-/**
  * The execution settings that a workspace has after `input`; null follows the defaults. Throws `invalid` when an agent
  * pool is named without the execution mode that uses it, or the mode without a pool, or when one is to follow the defaults
  * and the other is not.
@@ -66,7 +56,7 @@ export function changeExecution(
   const mode = inherits ? null : (requested ?? current.execution_mode)
 
   const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
-  const { poolId: named, pointer } = namedPool(input)
+  const { poolId: named, pointer } = namedPool(input, 'agent-pool')
   if (named && effectiveMode !== 'agent') {
     throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
   }

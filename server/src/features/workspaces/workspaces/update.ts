@@ -3,11 +3,12 @@ import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
+import { namedPool } from '../../organizations/organizations/named-pool.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireWorkspace, requireWorkspaceBy } from './access.ts'
 import { changedTags, changeTags } from './change-tags.ts'
-import { changeExecution, defaultsOf, namedPool } from './execution.ts'
+import { changeExecution, defaultsOf } from './execution.ts'
 import { refuseTakenWorkspaceName } from './name.ts'
 import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
@@ -40,7 +41,10 @@ export async function updateWorkspace(
       workspaceId: workspace.id,
       projectId: project?.id ?? workspace.project_id,
     }
-    await requirePoolFor(ctx, place, { poolId: execution.agent_pool_id, pointer: namedPool(input).pointer })
+    await requirePoolFor(ctx, place, {
+      poolId: execution.agent_pool_id,
+      pointer: namedPool(input, 'agent-pool').pointer,
+    })
   }
   return transact(ctx, async (ctx) => {
     await refuseTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
