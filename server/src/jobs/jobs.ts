@@ -34,7 +34,7 @@ export function jobKind<Data extends object>(
 /** The part of the context that the worker itself uses. */
 type WorkerContext = { db: Db; log: Log; now: () => Date }
 
-/** A handler bound to its kind. It must be idempotent: a job runs again when its process dies. */
+/** A handler bound to its kind. It must be idempotent: a job runs again soon after its process has died or stood still. */
 export type Handler<Context> = {
   kind: JobKind<never>
   /** A cron expression in UTC; the job also runs on this schedule, with empty data. */
@@ -70,6 +70,9 @@ export type Jobs = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** What a queue that is there may have from an earlier version of this server. */
+const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds'] as const
+
 /** Creates the tables of the job queue in a database, so that clones of it start faster. */
 export async function installJobs(url: string) {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false })
@@ -94,6 +97,10 @@ function executor(db: Db, queryId: string) {
 
 /** A lost notification delays a job by at most this long. */
 const POLL_SECONDS = 2
+/** A process that has not said for so long that it is at work on a job is dead, and the job runs again. */
+const HEARTBEAT_SECONDS = 20
+/** How often the jobs of dead processes, and those that take too long, are looked for. */
+const SUPERVISE_SECONDS = 20
 
 /**
  * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by LISTEN/NOTIFY, retried with backoff.
@@ -107,6 +114,8 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
     // Maintenance and schedules belong to processes that run jobs.
     schedule: options.runsJobs,
     supervise: options.runsJobs,
+    superviseIntervalSeconds: SUPERVISE_SECONDS,
+    monitorIntervalSeconds: SUPERVISE_SECONDS,
     useListenNotify: true,
     monitorVacuum: false,
   })
@@ -123,14 +132,13 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
         retryDelayMax: Math.round(kind.retryDelayMaxMs / 1000),
         retryBackoff: true,
         expireInSeconds: Math.ceil(kind.timeLimitMs / 1000),
+        heartbeatSeconds: HEARTBEAT_SECONDS,
         deleteAfterSeconds: 86_400,
         notify: true,
       }
       const queue = known.get(kind.name)
       if (!queue) await boss.createQueue(kind.name, { ...options, policy: 'standard' })
-      else if (queue.retryLimit !== options.retryLimit || queue.expireInSeconds !== options.expireInSeconds) {
-        await boss.updateQueue(kind.name, options)
-      }
+      else if (COMPARED.some((name) => queue[name] !== options[name])) await boss.updateQueue(kind.name, options)
     }
   }
 
