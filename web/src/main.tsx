@@ -1,21 +1,13 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { ApiError } from './api/client.ts'
+import { queries } from './api/queries.ts'
+import { followTheme } from './frame/theme.ts'
 import './main.css'
 import { router } from './router.tsx'
 
-const queries = new QueryClient({
-  defaultOptions: {
-    queries: {
-      // Errors of the API are final; broken connections are retried.
-      retry: (failures, error) => !(error instanceof ApiError) && failures < 3,
-      refetchOnWindowFocus: true,
-    },
-  },
-})
-
+followTheme()
 const root = document.getElementById('root')
 if (root) {
   createRoot(root).render(

@@ -1,94 +1,251 @@
-import { createRootRoute, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router'
-import { NotFound } from './components/feedback.tsx'
-import { Layout } from './components/layout.tsx'
-import { AccountPage } from './features/account/account-page.tsx'
-import { OrganizationsPage } from './features/organizations/organizations-page.tsx'
-import { RunPage } from './features/runs/run-page.tsx'
-import { SignInPage } from './features/session/sign-in-page.tsx'
-import { TokensPage } from './features/tokens/tokens-page.tsx'
-import { WorkspacePage } from './features/workspaces/workspace-page.tsx'
-import { WorkspacesPage } from './features/workspaces/workspaces-page.tsx'
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router'
+import { BASE } from './api/base.ts'
+import { NotFoundPage, Skeleton } from './components/feedback.tsx'
+import type { Crumb } from './frame/crumbs.tsx'
+import { Frame } from './frame/frame.tsx'
+import { searchParams } from './search-params.ts'
 
-/** Paths under `/app` are those that the server sends in `run_app_url`, `workspace_app_url` and similar fields. */
-const rootRoute = createRootRoute({ component: Outlet })
+/*
+ * Paths under `/app` are those that the server sends in `run_app_url`, `workspace_app_url` and similar fields. Each page is
+ * a file of its own, loaded when it is opened.
+ */
+const root = createRootRoute({ component: Outlet })
 
 const home = createRoute({
-  getParentRoute: () => rootRoute,
+  getParentRoute: () => root,
   path: '/',
   beforeLoad: () => {
     throw redirect({ to: '/app' })
   },
 })
-
 const signIn = createRoute({
-  getParentRoute: () => rootRoute,
+  getParentRoute: () => root,
   path: '/app/sign-in',
-  validateSearch: (search): { next?: string } => (typeof search['next'] === 'string' ? { next: search['next'] } : {}),
-  component: SignInPage,
+  validateSearch: searchParams({ next: 'text' }),
+  component: lazyRouteComponent(async () => import('./features/session/sign-in-page.tsx'), 'SignInPage'),
+})
+const frame = createRoute({ getParentRoute: () => root, id: 'frame', component: Frame })
+
+const organizations = createRoute({
+  getParentRoute: () => frame,
+  path: '/app',
+  validateSearch: searchParams({ all: 'flag' }),
+  staticData: { crumbs: () => [{ text: 'Organizations' }] },
+  component: lazyRouteComponent(
+    async () => import('./features/organizations/organizations-page.tsx'),
+    'OrganizationsPage',
+  ),
+})
+const tokens = createRoute({
+  getParentRoute: () => frame,
+  path: '/app/settings/tokens',
+  staticData: { crumbs: () => [{ text: 'API tokens' }] },
+  component: lazyRouteComponent(async () => import('./features/tokens/tokens-page.tsx'), 'TokensPage'),
+})
+const account = createRoute({
+  getParentRoute: () => frame,
+  path: '/app/settings/account',
+  staticData: { crumbs: () => [{ text: 'Account' }] },
+  component: lazyRouteComponent(async () => import('./features/account/account-page.tsx'), 'AccountPage'),
+})
+/** All components of the kit, for whoever develops a page. */
+const kit = createRoute({
+  getParentRoute: () => frame,
+  path: '/app/settings/kit',
+  staticData: { crumbs: () => [{ text: 'Kit' }] },
+  component: lazyRouteComponent(async () => import('./components/kit-page.tsx'), 'KitPage'),
 })
 
-const app = createRoute({ getParentRoute: () => rootRoute, id: 'app', component: Layout })
-
-const organizations = createRoute({ getParentRoute: () => app, path: '/app', component: OrganizationsPage })
-const tokens = createRoute({ getParentRoute: () => app, path: '/app/settings/tokens', component: TokensPage })
-const account = createRoute({ getParentRoute: () => app, path: '/app/settings/account', component: AccountPage })
-const workspaces = createRoute({
-  getParentRoute: () => app,
-  path: '/app/$organization/workspaces',
-  component: WorkspacesPage,
-})
-const workspace = createRoute({
-  getParentRoute: () => app,
-  path: '/app/$organization/workspaces/$workspace',
-  component: WorkspacePage,
-})
-/** Short paths that people type and command lines print. */
-const shortOrganization = createRoute({
-  getParentRoute: () => app,
+const organization = createRoute({
+  getParentRoute: () => frame,
   path: '/app/$organization',
-  beforeLoad: ({ params }) => {
-    throw redirect({ to: '/app/$organization/workspaces', params })
-  },
+  component: lazyRouteComponent(
+    async () => import('./features/organizations/organization-frame.tsx'),
+    'OrganizationFrame',
+  ),
 })
+const overview = createRoute({
+  getParentRoute: () => organization,
+  path: '/',
+  staticData: { crumbs: () => [{ text: 'Overview' }] },
+  component: lazyRouteComponent(async () => import('./features/overview/overview-page.tsx'), 'OverviewPage'),
+})
+const workspaces = createRoute({
+  getParentRoute: () => organization,
+  path: 'workspaces',
+  validateSearch: searchParams({
+    q: 'text',
+    status: 'text',
+    project: 'text',
+    tag: 'text',
+    version: 'text',
+    sort: 'text',
+    page: 'number',
+    new: 'flag',
+  }),
+  staticData: { crumbs: () => [{ text: 'Workspaces' }] },
+  component: lazyRouteComponent(async () => import('./features/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
+})
+const RUN_FILTERS = { q: 'text', status: 'text', source: 'text', operation: 'text', page: 'number' } as const
+const runs = createRoute({
+  getParentRoute: () => organization,
+  path: 'runs',
+  validateSearch: searchParams(RUN_FILTERS),
+  staticData: { crumbs: () => [{ text: 'Runs' }] },
+  component: lazyRouteComponent(async () => import('./features/runs/runs-page.tsx'), 'RunsPage'),
+})
+/** Leads from a run's id alone to its page. */
+const runById = createRoute({
+  getParentRoute: () => organization,
+  path: 'runs/$run',
+  staticData: { crumbs: ({ run = '' }) => [{ text: 'Runs' }, { text: run }] },
+  component: lazyRouteComponent(async () => import('./features/runs/run-by-id-page.tsx'), 'RunByIdPage'),
+})
+
+const workspace = createRoute({
+  getParentRoute: () => organization,
+  path: 'workspaces/$workspace',
+  validateSearch: searchParams({ start: 'flag' }),
+  staticData: { crumbs: workspaceCrumbs() },
+  component: lazyRouteComponent(async () => import('./features/workspaces/workspace-frame.tsx'), 'WorkspaceFrame'),
+})
+const workspaceOverview = createRoute({
+  getParentRoute: () => workspace,
+  path: '/',
+  staticData: { crumbs: workspaceCrumbs() },
+  validateSearch: searchParams({ q: 'text', module: 'text', type: 'text' }),
+  component: lazyRouteComponent(async () => import('./features/workspaces/overview-tab.tsx'), 'OverviewTab'),
+})
+const workspaceRuns = createRoute({
+  getParentRoute: () => workspace,
+  path: 'runs',
+  validateSearch: searchParams(RUN_FILTERS),
+  staticData: { crumbs: workspaceCrumbs('Runs') },
+  component: lazyRouteComponent(async () => import('./features/runs/runs-tab.tsx'), 'RunsTab'),
+})
+const workspaceStates = createRoute({
+  getParentRoute: () => workspace,
+  path: 'states',
+  /** `version` is the one that is open; `from` and `to` are the pins of a diff. */
+  validateSearch: searchParams({ version: 'text', show: 'text', from: 'text', to: 'text', q: 'text', page: 'number' }),
+  staticData: { crumbs: workspaceCrumbs('States') },
+  component: lazyRouteComponent(async () => import('./features/states/states-tab.tsx'), 'StatesTab'),
+})
+const workspaceVariables = createRoute({
+  getParentRoute: () => workspace,
+  path: 'variables',
+  validateSearch: searchParams({ q: 'text', edit: 'text' }),
+  staticData: { crumbs: workspaceCrumbs('Variables') },
+  component: lazyRouteComponent(async () => import('./features/variables/variables-tab.tsx'), 'VariablesTab'),
+})
+const workspaceTasks = createRoute({
+  getParentRoute: () => workspace,
+  path: 'tasks',
+  staticData: { crumbs: workspaceCrumbs('Tasks') },
+  component: lazyRouteComponent(async () => import('./features/run-tasks/tasks-tab.tsx'), 'TasksTab'),
+})
+const workspaceTriggers = createRoute({
+  getParentRoute: () => workspace,
+  path: 'triggers',
+  staticData: { crumbs: workspaceCrumbs('Triggers') },
+  component: lazyRouteComponent(async () => import('./features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
+})
+const workspaceAccess = createRoute({
+  getParentRoute: () => workspace,
+  path: 'access',
+  staticData: { crumbs: workspaceCrumbs('Access') },
+  component: lazyRouteComponent(async () => import('./features/team-access/access-tab.tsx'), 'AccessTab'),
+})
+const workspaceSettings = createRoute({
+  getParentRoute: () => workspace,
+  path: 'settings',
+  staticData: { crumbs: workspaceCrumbs('Settings') },
+  component: lazyRouteComponent(async () => import('./features/workspaces/settings-tab.tsx'), 'SettingsTab'),
+})
+const run = createRoute({
+  getParentRoute: () => organization,
+  path: 'workspaces/$workspace/runs/$run',
+  /** `part` is what is open: the changes, the log, the tasks or the timeline. */
+  validateSearch: searchParams({ part: 'text', phase: 'text', line: 'number', q: 'text', action: 'text' }),
+  staticData: {
+    crumbs: (params) => [...workspaceCrumbs('Runs')(params), { text: params['run'] ?? '' }],
+  },
+  component: lazyRouteComponent(async () => import('./features/runs/run-page.tsx'), 'RunPage'),
+})
+
+/** Short paths that people type and command lines print. */
 const shortWorkspace = createRoute({
-  getParentRoute: () => app,
-  path: '/app/$organization/$workspace',
+  getParentRoute: () => organization,
+  path: '$workspace',
   beforeLoad: ({ params }) => {
     throw redirect({ to: '/app/$organization/workspaces/$workspace', params })
   },
 })
 /** The path that command lines print for a run. */
 const printedRun = createRoute({
-  getParentRoute: () => app,
-  path: '/app/$organization/$workspace/runs/$run',
+  getParentRoute: () => organization,
+  path: '$workspace/runs/$run',
   beforeLoad: ({ params }) => {
     throw redirect({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
   },
 })
-const run = createRoute({
-  getParentRoute: () => app,
-  path: '/app/$organization/workspaces/$workspace/runs/$run',
-  component: RunPage,
-})
+
+function workspaceCrumbs(tab?: 'Runs' | 'States' | 'Variables' | 'Tasks' | 'Triggers' | 'Access' | 'Settings') {
+  return ({ organization: name = '', workspace: own = '' }: Record<string, string>): readonly Crumb[] => {
+    const params = { organization: name, workspace: own }
+    const link = { to: '/app/$organization/workspaces/$workspace', params } as const
+    return [
+      { text: 'Workspaces', link: { to: '/app/$organization/workspaces', params } },
+      { text: own, link },
+      ...(tab
+        ? [{ text: tab, link: { ...link, to: `/app/$organization/workspaces/$workspace/${tab.toLowerCase()}` } }]
+        : []),
+    ]
+  }
+}
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([
+  routeTree: root.addChildren([
     home,
     signIn,
-    app.addChildren([
+    frame.addChildren([
       organizations,
       account,
       tokens,
-      workspaces,
-      workspace,
-      run,
-      shortOrganization,
-      shortWorkspace,
-      printedRun,
+      kit,
+      organization.addChildren([
+        overview,
+        workspaces,
+        runs,
+        runById,
+        workspace.addChildren([
+          workspaceOverview,
+          workspaceRuns,
+          workspaceStates,
+          workspaceVariables,
+          workspaceTasks,
+          workspaceTriggers,
+          workspaceAccess,
+          workspaceSettings,
+        ]),
+        run,
+        shortWorkspace,
+        printedRun,
+      ]),
     ]),
   ]),
+  basepath: BASE,
   defaultPreload: 'intent',
-  defaultNotFoundComponent: NotFound,
+  scrollRestoration: true,
+  defaultPendingComponent: Skeleton,
+  defaultNotFoundComponent: () => <NotFoundPage />,
 })
 
 declare module '@tanstack/react-router' {

@@ -63,7 +63,7 @@ function contentPolicy(page: string) {
     "connect-src 'self'",
     "object-src 'none'",
     "frame-ancestors 'none'",
-    "base-uri 'none'",
+    "base-uri 'self'",
     "form-action 'self'",
   ].join('; ')
 }

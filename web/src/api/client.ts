@@ -1,4 +1,6 @@
 import type { errorsDocument, Wire } from '@groundstate/contract/answers'
+import { serverPath } from './base.ts'
+import { parseExactly } from './exact-json.ts'
 
 /** One error; `pointer` is its place in the body, such as `/data/attributes/otp`. */
 export type Refusal = { detail: string; pointer: string | undefined }
@@ -16,22 +18,44 @@ export class ApiError extends Error {
 }
 
 /** Sends a request to the API with the session's cookie. Throws `ApiError` for error answers. */
-export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetch(`/api/v2${path}`, {
+export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await fetch(apiPath(path), {
     method,
     headers: {
       accept: 'application/vnd.api+json',
       ...(body !== undefined && { 'content-type': 'application/vnd.api+json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
   })
   const text = await response.text()
   if (!response.ok) throw new ApiError(response.status, refusals(text))
-  return (text === '' ? undefined : JSON.parse(text)) as T
+  return (text === '' ? undefined : parseExactly(text)) as T
 }
 
-export async function get<T>(path: string) {
-  return request<T>('GET', path)
+export async function get<T>(path: string, signal?: AbortSignal) {
+  return request<T>('GET', path, undefined, signal)
+}
+
+/** The address of a path of the API on this server. */
+export function apiPath(path: string) {
+  return serverPath(`/api/v2${path}`)
+}
+
+/**
+ * The path on this server of an address that the API has given, such as that of a log: the server may be reached under
+ * another name than the one in the address.
+ */
+export function ownPath(url: string) {
+  const { pathname, search } = new URL(url, document.baseURI)
+  return pathname + search
+}
+
+/** A query string without the parameters that are undefined or empty; `''` when nothing is left. */
+export function queryString(params: Record<string, string | number | undefined>) {
+  const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return text === '' ? '' : `?${text}`
 }
 
 function refusals(text: string): Refusal[] {

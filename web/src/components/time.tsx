@@ -1,33 +1,81 @@
 import { useSyncExternalStore } from 'react'
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
   ['day', 86_400],
   ['hour', 3600],
   ['minute', 60],
-  ['second', 1],
 ]
-const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-
-const TICK_MS = 10_000
+const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
 
 /** One clock for all times on a page. They change together, and not during a render. */
-let now = Date.now()
-function onTick(draw: () => void) {
-  const timer = setInterval(() => {
-    now = Date.now()
-    draw()
-  }, TICK_MS)
-  return () => clearInterval(timer)
+function ticker(everyMs: number) {
+  let now = Date.now()
+  let timer: ReturnType<typeof setInterval> | undefined
+  const listeners = new Set<() => void>()
+  return {
+    now: () => now,
+    subscribe(draw: () => void) {
+      listeners.add(draw)
+      timer ??= setInterval(() => {
+        now = Date.now()
+        for (const listener of listeners) listener()
+      }, everyMs)
+      return () => {
+        listeners.delete(draw)
+        if (listeners.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+      }
+    },
+  }
 }
+const minutes = ticker(10_000)
+const seconds = ticker(1000)
 
-/** "3 minutes ago", with the exact time on hover. Times after the last tick show as "now". */
+/** "3 min. ago", with the exact time on hover. */
 export function Ago({ at }: { at: string }) {
-  const present = useSyncExternalStore(onTick, () => now)
-  const seconds = Math.min(0, Math.round((new Date(at).getTime() - present) / 1000))
-  const [unit, size] = STEPS.find(([, step]) => Math.abs(seconds) >= step) ?? ['second', 1]
+  const now = useSyncExternalStore(minutes.subscribe, minutes.now)
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {format.format(Math.trunc(seconds / size), unit)}
+    <time dateTime={at} title={exactTime(at)} className="whitespace-nowrap">
+      {ago(new Date(at).getTime() - now)}
     </time>
   )
+}
+
+/** `ms` is negative for the past. A time within the last minute is "just now". */
+export function ago(ms: number) {
+  const s = Math.round(ms / 1000)
+  const step = STEPS.find(([, size]) => Math.abs(s) >= size)
+  if (!step) return s > 0 ? 'in less than a minute' : 'just now'
+  const [unit, size] = step
+  return format.format(Math.trunc(s / size), unit)
+}
+
+/** The exact time in the reader's zone: "22 Nov 2026, 12:04:31". */
+export function exactTime(at: string) {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+}
+
+/** How long something has taken; it ticks while there is no end. */
+export function Elapsed({ from, to }: { from: string; to?: string | null | undefined }) {
+  const now = useSyncExternalStore(to ? noTicks : seconds.subscribe, seconds.now)
+  const end = to ? new Date(to).getTime() : Math.max(now, Date.now() - 1000)
+  return <span className="numeric whitespace-nowrap">{duration(end - new Date(from).getTime())}</span>
+}
+
+function noTicks() {
+  return () => {}
+}
+
+/** "8 s", "2 min 5 s", "1 h 3 min", from ms. */
+export function duration(ms: number) {
+  const s = Math.max(0, Math.round(ms / 1000))
+  if (s < 60) return `${s} s`
+  const m = Math.floor(s / 60)
+  if (m < 60) return s % 60 === 0 ? `${m} min` : `${m} min ${s % 60} s`
+  const h = Math.floor(m / 60)
+  if (h < 48) return m % 60 === 0 ? `${h} h` : `${h} h ${m % 60} min`
+  return `${Math.floor(h / 24)} d ${h % 24} h`
 }

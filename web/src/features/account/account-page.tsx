@@ -1,5 +1,5 @@
+import { Card } from '../../components/card.tsx'
 import { AttributesForm } from '../../components/form.tsx'
-import { Section } from '../../components/section.tsx'
 import { type AccountAttributes, useSession } from '../session/session.ts'
 import { useChangePassword, useUpdateAccount } from './account.ts'
 import { SecondFactor } from './second-factor.tsx'
@@ -29,14 +29,14 @@ export function AccountPage() {
 
 function ForeignProfile({ account }: { account: AccountAttributes }) {
   return (
-    <Section title="Profile" about="Your name, address and password are kept by the service that you sign in with.">
+    <Card title="Profile" about="Your name, address and password are kept by the service that you sign in with.">
       <dl className="mt-4 grid max-w-md grid-cols-[auto_1fr] gap-x-6 gap-y-2">
-        <dt className="text-slate-500">Username</dt>
+        <dt className="text-dim">Username</dt>
         <dd>{account.username}</dd>
-        <dt className="text-slate-500">Email</dt>
+        <dt className="text-dim">Email</dt>
         <dd>{account.email}</dd>
       </dl>
-    </Section>
+    </Card>
   )
 }
 
@@ -54,7 +54,7 @@ function Profile({ account }: { account: AccountAttributes }) {
   }
 
   return (
-    <Section title="Profile">
+    <Card title="Profile">
       <AttributesForm
         fields={[
           {
@@ -80,18 +80,18 @@ function Profile({ account }: { account: AccountAttributes }) {
       />
       {update.isSuccess && <Done>Saved.</Done>}
       {claimed !== null && (
-        <p className="mt-3 text-sm text-slate-500">
+        <p className="mt-3 text-sm text-dim">
           {claimed} waits for an administrator to confirm it; until then {account.email} is yours.
         </p>
       )}
-    </Section>
+    </Card>
   )
 }
 
 function Password() {
   const change = useChangePassword()
   return (
-    <Section title="Password" about="A new one signs you out everywhere but here. API tokens stay.">
+    <Card title="Password" about="A new one signs you out everywhere but here. API tokens stay.">
       <AttributesForm
         fields={[
           {
@@ -116,13 +116,13 @@ function Password() {
         onSubmit={(values, reset) => change.mutate(values, { onSuccess: reset })}
       />
       {change.isSuccess && <Done>The password is changed.</Done>}
-    </Section>
+    </Card>
   )
 }
 
 function Done({ children }: { children: string }) {
   return (
-    <p role="status" className="mt-3 text-emerald-700 dark:text-emerald-300">
+    <p role="status" className="mt-3 text-good">
       {children}
     </p>
   )

@@ -2,6 +2,7 @@ import type { recoveryCodesSchema, twoFactorEnrollmentSchema } from '@groundstat
 import type { PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { sessionSchema } from '@groundstate/contract/sessions'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { serverPath } from '../../api/base.ts'
 import { get, request } from '../../api/client.ts'
 
 type Values = Record<string, string>
@@ -85,7 +86,7 @@ export function useSignOutEverywhere() {
     mutationFn: async () => request('DELETE', '/account/sessions'),
     onSuccess: () => {
       queries.clear()
-      window.location.assign('/app/sign-in')
+      window.location.assign(serverPath('/app/sign-in'))
     },
   })
 }

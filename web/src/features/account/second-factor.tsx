@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
-import { Badge } from '../../components/feedback.tsx'
+import { Card } from '../../components/card.tsx'
 import { AttributesForm } from '../../components/form.tsx'
-import { Section } from '../../components/section.tsx'
+import { Badge } from '../../components/status.tsx'
 import { useSecondFactor } from './account.ts'
 
 const PASSWORD = {
@@ -24,7 +24,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
   const { enroll, verify, renew, disable } = useSecondFactor()
   const codes = (renew.data ?? verify.data)?.['recovery-codes']
   return (
-    <Section
+    <Card
       title="Second factor"
       about="With it, signing in with your password asks for a code of an authenticator app too."
     >
@@ -75,7 +75,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
           </Fold>
         </>
       )}
-    </Section>
+    </Card>
   )
 }
 
@@ -88,7 +88,7 @@ function Enrollment({ secret, uri }: { secret: string; uri: string }) {
       </code>
       <p>
         On a device that has the app:{' '}
-        <a href={uri} className="font-mono text-xs break-all text-indigo-700 hover:underline dark:text-indigo-400">
+        <a href={uri} className="font-mono text-xs break-all text-accent underline">
           {uri}
         </a>
       </p>
@@ -98,10 +98,7 @@ function Enrollment({ secret, uri }: { secret: string; uri: string }) {
 
 function RecoveryCodes({ codes }: { codes: readonly string[] }) {
   return (
-    <div
-      role="status"
-      className="mt-4 max-w-md rounded-md border border-emerald-300 bg-emerald-50 px-4 py-3 dark:border-emerald-900 dark:bg-emerald-950"
-    >
+    <div role="status" className="mt-4 max-w-md rounded-md border border-good/30 bg-good-soft px-4 py-3">
       <p>
         Keep these recovery codes: they are shown this once. Each signs you in one time when you have no authenticator.
       </p>

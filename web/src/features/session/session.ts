@@ -2,6 +2,7 @@ import type { accountSchema } from '@groundstate/contract/account'
 import type { DocumentOnWire, Wire } from '@groundstate/contract/answers'
 import type { signInMethodsSchema } from '@groundstate/contract/sessions'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { serverPath } from '../../api/base.ts'
 import { ApiError, get, request } from '../../api/client.ts'
 
 export type AccountAttributes = Wire<typeof accountSchema>['attributes']
@@ -48,7 +49,7 @@ export function useSignOut() {
     mutationFn: async () => request('DELETE', '/sessions/current'),
     onSettled: () => {
       queries.clear()
-      window.location.assign('/app/sign-in')
+      window.location.assign(serverPath('/app/sign-in'))
     },
   })
 }

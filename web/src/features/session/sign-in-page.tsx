@@ -1,7 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { Button } from '../../components/button.tsx'
+import { BASE, serverPath } from '../../api/base.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
 import { fieldError, FormErrors, formValues, TextField } from '../../components/form.tsx'
+import { usePageTitle } from '../../components/page.tsx'
+import { Mark } from '../../frame/sidebar.tsx'
 import { useSignIn, useSignInMethods } from './session.ts'
 
 const route = getRouteApi('/app/sign-in')
@@ -12,8 +15,8 @@ export function SignInPage() {
   const methods = useSignInMethods()
   // Stays true during the next attempt, so that the field does not disappear and lose its text.
   const [needsOtp, setNeedsOtp] = useState(false)
-  // Only a path on this server, since the parameter comes from outside.
-  const target = next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/app'
+  const target = targetOf(next)
+  usePageTitle('Sign in')
 
   function onSubmit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
@@ -30,38 +33,57 @@ export function SignInPage() {
   }
 
   return (
-    <main className="mx-auto mt-24 max-w-sm px-6">
-      <h1 className="text-2xl font-semibold tracking-tight">Sign in to Groundstate</h1>
-      {methods.data?.password !== false && (
-        <form onSubmit={onSubmit} className="mt-8 space-y-4">
-          <TextField label="Username or email" name="username" autoComplete="username" required autoFocus />
-          <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
-          {needsOtp && (
-            // Not `inputMode="numeric"`: a recovery code has letters.
+    <main className="grid min-h-dvh place-items-center px-4 py-8">
+      <div className="w-full max-w-sm rounded-lg border border-line bg-paper p-6">
+        <p className="flex items-center gap-2 font-semibold">
+          <Mark />
+          Groundstate
+        </p>
+        <h1 className="mt-5 text-xl font-semibold tracking-tight">Sign in to Groundstate</h1>
+        {methods.data?.password !== false && (
+          <form onSubmit={onSubmit} className="mt-5 space-y-4">
             <TextField
-              label="Code of your authenticator, or a recovery code"
-              name="otp"
-              autoComplete="one-time-code"
+              label="Username or email"
+              name="username"
+              autoComplete="username"
               autoCapitalize="none"
-              error={fieldError(signIn.error, 'otp')}
+              spellCheck={false}
               required
               autoFocus
             />
-          )}
-          <FormErrors error={signIn.error} names={['otp']} />
-          <Button type="submit" kind="primary" className="w-full py-2" disabled={signIn.isPending}>
-            {signIn.isPending ? 'Signing in…' : 'Sign in'}
-          </Button>
-        </form>
-      )}
-      {methods.data?.sso && (
-        <a
-          href={`${methods.data.sso.url}?${new URLSearchParams({ return_to: target }).toString()}`}
-          className="mt-6 block rounded-md border px-3 py-2 text-center font-medium hover:underline"
-        >
-          Sign in with {methods.data.sso.name}
-        </a>
-      )}
+            <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+            {needsOtp && (
+              // Not `inputMode="numeric"`: a recovery code has letters.
+              <TextField
+                label="Code of your authenticator, or a recovery code"
+                name="otp"
+                autoComplete="one-time-code"
+                autoCapitalize="none"
+                error={fieldError(signIn.error, 'otp')}
+                required
+                autoFocus
+              />
+            )}
+            <FormErrors error={signIn.error} names={['otp']} />
+            <Button type="submit" kind="primary" size="large" className="w-full" isPending={signIn.isPending}>
+              Sign in
+            </Button>
+          </form>
+        )}
+        {methods.data?.sso && (
+          <a
+            href={`${serverPath(methods.data.sso.url)}?${new URLSearchParams({ return_to: target }).toString()}`}
+            className={`${buttonClass({ size: 'large' })} mt-4 w-full`}
+          >
+            Sign in with {methods.data.sso.name}
+          </a>
+        )}
+      </div>
     </main>
   )
+}
+
+/** Only a path on this server, since the parameter comes from outside. */
+function targetOf(next: string | undefined) {
+  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : `${BASE}app`
 }

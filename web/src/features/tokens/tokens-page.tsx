@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { get, request } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
-import { EmptyState, ErrorNote, Loading } from '../../components/feedback.tsx'
+import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { TextField } from '../../components/form.tsx'
 import { Ago } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
@@ -45,35 +45,32 @@ export function TokensPage() {
   return (
     <>
       <h1 className="text-xl font-semibold tracking-tight">API tokens</h1>
-      <p className="mt-1 text-sm text-slate-500">With one of these, terraform, scripts and other tools act as you.</p>
+      <p className="mt-1 text-sm text-dim">With one of these, terraform, scripts and other tools act as you.</p>
       <form onSubmit={onSubmit} className="mt-6 flex max-w-xl items-end gap-3">
         <div className="grow">
           <TextField label="What is it for?" name="description" placeholder="my laptop" required maxLength={255} />
         </div>
-        <Button type="submit" kind="primary" className="py-2" disabled={create.isPending}>
+        <Button type="submit" kind="primary" className="py-2" isPending={create.isPending}>
           Create token
         </Button>
       </form>
       {create.error && <ErrorNote error={create.error} />}
       {secret !== undefined && (
-        <div
-          role="status"
-          className="mt-4 rounded-md border border-emerald-300 bg-emerald-50 px-4 py-3 text-sm dark:border-emerald-900 dark:bg-emerald-950"
-        >
+        <div role="status" className="mt-4 rounded-md border border-good/30 bg-good-soft px-4 py-3">
           <p>Copy it now: it is shown this once.</p>
           <code className="mt-2 block break-all select-all">{secret}</code>
         </div>
       )}
       <div className="mt-8">
-        {tokens.isPending && <Loading />}
+        {tokens.isPending && <Skeleton />}
         {tokens.error && <ErrorNote error={tokens.error} />}
         {revoke.error && <ErrorNote error={revoke.error} />}
         {tokens.data?.data.length === 0 && <EmptyState title="No tokens yet">Create one above.</EmptyState>}
-        <ul className="divide-y divide-slate-200 rounded-lg border border-slate-200 bg-white empty:hidden dark:divide-slate-800 dark:border-slate-800 dark:bg-slate-900">
+        <ul className="divide-y divide-line">
           {tokens.data?.data.map((token) => (
             <li key={token.id} className="flex items-center gap-4 px-5 py-3 text-sm">
               <span className="font-medium">{token.attributes.description ?? token.id}</span>
-              <span className="text-slate-500">
+              <span className="text-dim">
                 created <Ago at={token.attributes['created-at']} />
                 {token.attributes['last-used-at'] === null ? (
                   ', never used'
@@ -86,7 +83,7 @@ export function TokensPage() {
               <Button
                 kind="danger"
                 className="ml-auto"
-                disabled={revoke.isPending}
+                isPending={revoke.isPending}
                 onClick={() => {
                   const name = token.attributes.description ?? token.id
                   if (window.confirm(`Revoke “${name}”? Whatever uses it stops working at once.`))

@@ -1,0 +1,24 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { ApiError } from './client.ts'
+
+/**
+ * The first member of every query key is what the answer is about, the second its scope: the id of a resource or the name
+ * of an organization. The stream of changes refetches by these two; see `live.ts`.
+ */
+export const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: onError }),
+  mutationCache: new MutationCache({ onError: onError }),
+  defaultOptions: {
+    queries: {
+      // Errors of the API are final; broken connections are retried.
+      retry: (failures, error) => !(error instanceof ApiError) && failures < 3,
+      refetchOnWindowFocus: true,
+      staleTime: 5000,
+    },
+  },
+})
+
+/** A session that has ended is seen at the first refused request: the frame then leads to sign-in and back. */
+function onError(error: Error) {
+  if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: ['session'] })
+}

@@ -1,0 +1,51 @@
+import { type ReactNode, useId } from 'react'
+
+/** A titled part of a page; `about` is a sentence below the title, `actions` stand beside it. */
+export function Card({ title, about, actions, isFlush = false, tone, children }: CardProps) {
+  const id = useId()
+  return (
+    <section
+      aria-labelledby={title === undefined ? undefined : id}
+      className={`overflow-hidden rounded-lg border bg-paper ${tone === 'bad' ? 'border-bad/40' : 'border-line'}`}
+    >
+      {title !== undefined && (
+        <header className={`flex flex-wrap items-start gap-x-3 gap-y-1 px-4 pt-3 ${isFlush ? 'pb-2' : ''}`}>
+          <div className="min-w-0 flex-1">
+            <h2 id={id} className="text-base font-medium">
+              {title}
+            </h2>
+            {about !== undefined && <div className="mt-0.5 text-dim">{about}</div>}
+          </div>
+          {actions}
+        </header>
+      )}
+      <div className={isFlush ? '' : 'px-4 pt-3 pb-4'}>{children}</div>
+    </section>
+  )
+}
+
+type CardProps = {
+  title?: ReactNode
+  about?: ReactNode
+  actions?: ReactNode
+  /** The content reaches the border, as a table does. */
+  isFlush?: boolean
+  tone?: 'bad'
+  children: ReactNode
+}
+
+/** Facts of a thing: a name and its value each. Those that are undefined are left out. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[minmax(7rem,max-content)_1fr] gap-x-4 gap-y-1.5">
+      {facts.map(([name, value]) =>
+        value === undefined || value === null ? null : (
+          <div key={name} className="contents">
+            <dt className="text-dim">{name}</dt>
+            <dd className="min-w-0">{value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  )
+}

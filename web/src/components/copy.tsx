@@ -1,0 +1,59 @@
+import { Check, Copy } from 'lucide-react'
+import { useState } from 'react'
+import { Button, IconButton } from './button.tsx'
+import { toast } from './overlay-hosts.tsx'
+
+const SHOWN_MS = 2000
+
+/** Copies `text`; the button says so for a moment. */
+export function CopyButton({
+  text,
+  label = 'Copy',
+  isIcon = true,
+}: {
+  text: string | (() => string | Promise<string>)
+  label?: string
+  isIcon?: boolean
+}) {
+  const [isDone, setIsDone] = useState(false)
+  async function copy() {
+    await copyText(typeof text === 'string' ? text : await text())
+    setIsDone(true)
+    setTimeout(() => setIsDone(false), SHOWN_MS)
+    toast({ text: 'Copied' })
+  }
+  const props = { icon: isDone ? Check : Copy, onClick: () => void copy(), size: 'small' } as const
+  return isIcon ? <IconButton label={label} {...props} /> : <Button {...props}>{label}</Button>
+}
+
+/** Browsers give the clipboard to secure pages only; on others an invisible field is copied from. */
+async function copyText(text: string) {
+  if (window.isSecureContext) return navigator.clipboard.writeText(text)
+  const field = document.createElement('textarea')
+  field.value = text
+  document.body.append(field)
+  field.select()
+  // oxlint-disable-next-line typescript/no-deprecated -- the only way on a page without TLS
+  document.execCommand('copy')
+  field.remove()
+  return undefined
+}
+
+/** Lines to paste, with a button that copies them. */
+export function CodeBlock({ code, label }: { code: string; label: string }) {
+  return (
+    <div className="relative rounded-md border border-line bg-ground">
+      <pre
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+        className="overflow-x-auto px-3 py-2 pr-10 text-left font-mono text-[0.9285rem] leading-relaxed"
+      >
+        {code}
+      </pre>
+      <div className="absolute top-1 right-1">
+        <CopyButton text={code} label={`Copy ${label}`} />
+      </div>
+    </div>
+  )
+}

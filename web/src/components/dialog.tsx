@@ -1,0 +1,55 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+
+const load = async () => import('./dialog-popup.tsx')
+const DialogPopup = lazy(async () => ({ default: (await load()).DialogPopup }))
+const DrawerPopup = lazy(async () => ({ default: (await load()).DrawerPopup }))
+
+/**
+ * A dialog over the page. The focus goes into it, stays there, and returns to where it was. What it is made of is loaded
+ * when it is opened first.
+ */
+export function Dialog(props: DialogProps) {
+  const wasOpen = useWasOpen(props.isOpen)
+  return wasOpen ? (
+    <Suspense>
+      <DialogPopup {...props} />
+    </Suspense>
+  ) : null
+}
+
+/** A panel that slides in from a side: the navigation on a phone, the details of a row. */
+export function Drawer(props: DrawerProps) {
+  const wasOpen = useWasOpen(props.isOpen)
+  return wasOpen ? (
+    <Suspense>
+      <DrawerPopup {...props} />
+    </Suspense>
+  ) : null
+}
+
+function useWasOpen(isOpen: boolean) {
+  const [wasOpen, setWasOpen] = useState(isOpen)
+  if (isOpen && !wasOpen) setWasOpen(true)
+  return wasOpen || isOpen
+}
+
+export type DialogProps = {
+  title: string
+  about?: ReactNode
+  isOpen: boolean
+  onClose: () => void
+  /** A class such as `max-w-3xl`. */
+  width?: string
+  /** Buttons. */
+  footer?: ReactNode
+  children: ReactNode
+}
+
+export type DrawerProps = {
+  /** What it is, for screen readers. */
+  label: string
+  side: 'left' | 'right'
+  isOpen: boolean
+  onClose: () => void
+  children: ReactNode
+}

@@ -1,0 +1,107 @@
+import type { LucideIcon } from 'lucide-react'
+import { Search, X } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { TONE_TEXT, type Tone } from './status.tsx'
+
+const PAUSE_MS = 200
+
+/** Searches as one types, after a short pause. `value` comes from the address and may change there, by Back. */
+export function SearchField({
+  label,
+  value,
+  onChange,
+  placeholder = label,
+  className = 'w-72',
+}: {
+  label: string
+  value: string
+  onChange: (value: string) => void
+  placeholder?: string
+  className?: string
+}) {
+  const [text, setText] = useState(value)
+  const sent = useRef(value)
+  const change = useRef(onChange)
+  useEffect(() => {
+    change.current = onChange
+  }, [onChange])
+
+  useEffect(() => {
+    if (value === sent.current) return
+    sent.current = value
+    setText(value)
+  }, [value])
+
+  useEffect(() => {
+    if (text === sent.current) return undefined
+    const timer = setTimeout(() => {
+      sent.current = text
+      change.current(text)
+    }, PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+
+  return (
+    <div className={`relative max-w-full ${className}`}>
+      <Search size={15} aria-hidden="true" className="absolute top-1/2 left-2.5 -translate-y-1/2 text-dim" />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        className="h-8 w-full rounded-md border border-line-strong bg-paper pr-2 pl-8"
+      />
+    </div>
+  )
+}
+
+export type Chip = { value: string; text: string; count?: number | undefined; tone?: Tone; icon?: LucideIcon }
+
+/** Filters with their counts. Those that are chosen are pressed; another press takes the filter away. */
+export function FilterChips({
+  label,
+  chips,
+  chosen,
+  onToggle,
+}: {
+  label: string
+  chips: readonly Chip[]
+  chosen: ReadonlySet<string>
+  onToggle: (value: string) => void
+}) {
+  return (
+    <div role="group" aria-label={label} className="flex flex-wrap gap-1.5">
+      {chips.map(({ value, text, count, tone = 'quiet', icon: Icon }) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={chosen.has(value)}
+          onClick={() => onToggle(value)}
+          className="inline-flex h-7 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-paper px-2.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
+        >
+          {Icon && <Icon size={14} aria-hidden="true" className={TONE_TEXT[tone]} />}
+          {text}
+          {count !== undefined && <span className="numeric text-dim">{count.toLocaleString('en')}</span>}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** A filter that is set, with the way to take it away. */
+export function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
+  return (
+    <span className="inline-flex h-7 items-center gap-1 rounded-full border border-accent bg-accent-soft pr-1 pl-2.5">
+      <span className="text-dim">{name}:</span> {value}
+      <button
+        type="button"
+        aria-label={`Remove the filter ${name} ${value}`}
+        onClick={onRemove}
+        className="cursor-pointer rounded-full p-0.5 hover:bg-hover"
+      >
+        <X size={14} aria-hidden="true" />
+      </button>
+    </span>
+  )
+}

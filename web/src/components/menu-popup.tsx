@@ -1,0 +1,70 @@
+import { Menu as Primitive } from '@base-ui/react/menu'
+import type { ReactNode, RefObject } from 'react'
+import type { MenuItem } from './menu.tsx'
+import { TargetLink } from './target.tsx'
+
+const ITEM =
+  'flex w-full cursor-pointer items-center gap-2 rounded px-2 py-1.5 text-ink no-underline outline-none data-highlighted:bg-hover data-disabled:cursor-not-allowed data-disabled:opacity-60'
+
+/** The popup of a menu; see `menu.tsx`. */
+export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items, align }: MenuPopupProps) {
+  return (
+    <Primitive.Root
+      open={isOpen}
+      onOpenChange={(open, details) => {
+        // The button closes the menu by itself.
+        if (!open && details.event.target instanceof Node && anchor.current?.contains(details.event.target)) return
+        onOpenChange(open)
+      }}
+    >
+      <Primitive.Portal>
+        <Primitive.Positioner anchor={anchor} sideOffset={4} align={align} className="z-50">
+          <Primitive.Popup
+            finalFocus={anchor}
+            className="max-h-[70vh] min-w-48 max-w-80 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-lg outline-none"
+          >
+            {header !== undefined && <div className="border-b border-line px-2 py-1.5 text-dim">{header}</div>}
+            {items.map((item, index) => (
+              // oxlint-disable-next-line react/no-array-index-key -- separators have nothing else
+              <Item key={item === 'separator' ? `separator-${index}` : item.text} item={item} />
+            ))}
+          </Primitive.Popup>
+        </Primitive.Positioner>
+      </Primitive.Portal>
+    </Primitive.Root>
+  )
+}
+
+type MenuPopupProps = {
+  anchor: RefObject<HTMLButtonElement | null>
+  isOpen: boolean
+  onOpenChange: (isOpen: boolean) => void
+  header: ReactNode
+  items: readonly MenuItem[]
+  align: 'start' | 'end'
+}
+
+function Item({ item }: { item: MenuItem }) {
+  if (item === 'separator') return <Primitive.Separator className="my-1 h-px bg-line" />
+  const { icon: Icon } = item
+  const text = (
+    <>
+      {Icon && <Icon size={16} aria-hidden="true" className="shrink-0" />}
+      <span className="min-w-0 flex-1">{item.text}</span>
+    </>
+  )
+  if ('link' in item)
+    return <Primitive.Item render={<TargetLink leadsTo={item.link} className={ITEM} />}>{text}</Primitive.Item>
+  if ('href' in item) return <Primitive.Item render={<a href={item.href} className={ITEM} />}>{text}</Primitive.Item>
+  return (
+    <Primitive.Item
+      className={`${ITEM} ${item.isDanger ? 'text-bad' : ''}`}
+      disabled={item.reason !== undefined}
+      title={item.reason}
+      onClick={item.onSelect}
+    >
+      {text}
+      {item.isChecked && <span aria-label="chosen">✓</span>}
+    </Primitive.Item>
+  )
+}

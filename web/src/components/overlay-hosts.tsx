@@ -1,0 +1,27 @@
+import { lazy, Suspense, useEffect, useState } from 'react'
+
+export type ToastOptions = { text: string; tone?: 'good' | 'bad'; undo?: () => void }
+
+const load = async () => import('./toast-host.tsx')
+const ToastHost = lazy(load)
+const TooltipHost = lazy(async () => import('./tooltip-host.tsx'))
+
+/** Tells that something is done, for a moment and to screen readers; `undo` offers the way back. */
+export function toast(options: ToastOptions) {
+  void load().then(({ addToast }) => addToast(options))
+}
+
+/** Where messages and hints appear; once in the application. It is loaded when the page stands. */
+export function OverlayHosts() {
+  const [isDue, setIsDue] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setIsDue(true), 0)
+    return () => clearTimeout(timer)
+  }, [])
+  return isDue ? (
+    <Suspense>
+      <ToastHost />
+      <TooltipHost />
+    </Suspense>
+  ) : null
+}

@@ -1,0 +1,42 @@
+import { type ReactNode, useEffect } from 'react'
+
+/** A page: its one h1, what belongs beside it, and its content. */
+export function Page({ title, documentTitle, beside, actions, about, children }: PageProps) {
+  usePageTitle(documentTitle ?? (typeof title === 'string' ? title : undefined))
+  return (
+    <>
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-72">
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <h1 tabIndex={-1} className="min-w-0 text-xl font-semibold tracking-tight">
+              {title}
+            </h1>
+            {beside}
+          </div>
+          {about !== undefined && <div className="mt-1 max-w-3xl text-dim">{about}</div>}
+        </div>
+        {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </div>
+      <div className="mt-5">{children}</div>
+    </>
+  )
+}
+
+type PageProps = {
+  title: ReactNode
+  /** The title of the tab: the thing and its state, `kafka-prod · run needs approval`. By default `title`. */
+  documentTitle?: string | undefined
+  /** Marks beside the title. */
+  beside?: ReactNode
+  actions?: ReactNode
+  /** A sentence below the title. */
+  about?: ReactNode
+  children: ReactNode
+}
+
+/** Names the tab of the browser; nothing happens while the title is undefined. */
+export function usePageTitle(title: string | undefined) {
+  useEffect(() => {
+    if (title !== undefined) document.title = `${title} · Groundstate`
+  }, [title])
+}

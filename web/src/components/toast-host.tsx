@@ -1,0 +1,41 @@
+import { Toast } from '@base-ui/react/toast'
+import { X } from 'lucide-react'
+import { IconButton } from './button.tsx'
+import type { ToastOptions } from './overlay-hosts.tsx'
+
+const manager = Toast.createToastManager()
+
+export function addToast({ text, tone = 'good', undo }: ToastOptions) {
+  manager.add({
+    description: text,
+    priority: tone === 'bad' ? 'high' : 'low',
+    timeout: undo || tone === 'bad' ? 12_000 : 4000,
+    ...(undo && { actionProps: { children: 'Undo', onClick: undo } }),
+  })
+}
+
+/** Where messages appear; see `overlay-hosts.tsx`. */
+export default function ToastHost() {
+  return (
+    <Toast.Provider toastManager={manager}>
+      <Toast.Portal>
+        <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2">
+          <List />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  )
+}
+
+function List() {
+  const { toasts } = Toast.useToastManager()
+  return toasts.map((item) => (
+    <Toast.Root key={item.id} toast={item} className="rounded-lg border border-line bg-raised shadow-lg">
+      <Toast.Content className="flex items-center gap-2 px-3 py-2">
+        <Toast.Description className="min-w-0 flex-1" />
+        <Toast.Action className="cursor-pointer font-medium text-accent empty:hidden" />
+        <Toast.Close render={<IconButton label="Close" icon={X} size="small" />} />
+      </Toast.Content>
+    </Toast.Root>
+  ))
+}

@@ -1,0 +1,25 @@
+import type { DocumentOnWire } from '@groundstate/contract/answers'
+import type { runSchema } from '@groundstate/contract/runs'
+import type { workspaceSchema } from '@groundstate/contract/workspaces'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Navigate } from '@tanstack/react-router'
+import { get } from '../../api/client.ts'
+import { includedOf } from '../../api/included.ts'
+import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
+
+const route = getRouteApi('/frame/app/$organization/runs/$run')
+
+/** Leads to the run's page: its address names the workspace, which an id alone does not. */
+export function RunByIdPage() {
+  const { organization, run: id } = route.useParams()
+  const run = useQuery({
+    queryKey: ['runs', id, 'workspace'],
+    queryFn: async () => get<DocumentOnWire<typeof runSchema, typeof workspaceSchema>>(`/runs/${id}?include=workspace`),
+  })
+  if (run.isPending) return <Skeleton />
+  if (run.error) return <ErrorPage error={run.error} what="run" onRetry={() => void run.refetch()} />
+  const workspace = includedOf(run.data).one('workspaces', run.data.data.relationships.workspace)
+  if (!workspace) return <ErrorPage error={new Error('its workspace is missing')} what="run" />
+  const params = { organization, workspace: workspace.attributes.name, run: id }
+  return <Navigate to="/app/$organization/workspaces/$workspace/runs/$run" params={params} replace />
+}

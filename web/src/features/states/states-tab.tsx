@@ -1,0 +1,5 @@
+import { Skeleton } from '../../components/feedback.tsx'
+
+export function StatesTab() {
+  return <Skeleton />
+}

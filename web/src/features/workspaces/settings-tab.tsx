@@ -1,0 +1,5 @@
+import { Skeleton } from '../../components/feedback.tsx'
+
+export function SettingsTab() {
+  return <Skeleton />
+}

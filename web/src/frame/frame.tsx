@@ -1,0 +1,111 @@
+import { Outlet, useParams, useRouter } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useLiveUpdates } from '../api/live.ts'
+import { Drawer } from '../components/dialog.tsx'
+import { ErrorNote } from '../components/feedback.tsx'
+import { OverlayHosts } from '../components/overlay-hosts.tsx'
+import { useGo } from '../components/target.tsx'
+import { useSession } from '../features/session/session.ts'
+import { useFocusOnArrival } from './focus.ts'
+import { organizationPages } from './navigation.ts'
+import { ShortcutsDialog } from './shortcuts-dialog.tsx'
+import { useShortcuts } from './shortcuts.ts'
+import { Sidebar } from './sidebar.tsx'
+import { TopBar } from './top-bar.tsx'
+
+const Palette = lazy(async () => import('./palette.tsx'))
+
+/** What stands around every page of a person who is signed in. */
+export function Frame() {
+  const session = useSession()
+  if (session.isPending) return null
+  // A later failed check leaves the page as it is, since it may show values that are shown only once.
+  if (session.error && session.data === undefined) {
+    return (
+      <main className="mx-auto max-w-xl p-8">
+        <h1 className="mb-4 text-xl font-semibold">Groundstate</h1>
+        <ErrorNote error={session.error} onRetry={() => void session.refetch()} />
+      </main>
+    )
+  }
+  if (!session.data) return <ToSignIn />
+  return <SignedIn account={session.data.attributes} />
+}
+
+function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'] }) {
+  const { organization } = useParams({ strict: false })
+  const [open, setOpen] = useState<'menu' | 'palette' | 'shortcuts'>()
+  // Loaded at the first use, and kept: its way out is animated.
+  const [hasPalette, setHasPalette] = useState(false)
+  const goTo = useGo()
+  useLiveUpdates(organization)
+  useFocusOnArrival()
+  useShortcuts((keys) => {
+    if (keys === 'Ctrl K') openPalette()
+    else if (keys === '?') setOpen('shortcuts')
+    else {
+      const page =
+        organization === undefined ? undefined : organizationPages(organization).find((own) => own.keys === keys)
+      if (page) goTo(page.link)
+    }
+  })
+  function openPalette() {
+    setHasPalette(true)
+    setOpen('palette')
+  }
+  const close = () => setOpen(undefined)
+
+  return (
+    <>
+      <a
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault()
+          document.querySelector<HTMLElement>('#content')?.focus()
+        }}
+        className="fixed top-2 left-2 z-50 -translate-y-20 rounded-md bg-accent px-3 py-2 text-on-accent focus:translate-y-0"
+      >
+        Skip to the content
+      </a>
+      <div className="min-h-dvh md:pl-56">
+        <aside
+          className="fixed inset-y-0 left-0 w-56 overflow-y-auto border-r border-line bg-paper max-md:hidden"
+          aria-label="Navigation"
+        >
+          <Sidebar organization={organization} />
+        </aside>
+        <Drawer label="Navigation" side="left" isOpen={open === 'menu'} onClose={close}>
+          <Sidebar organization={organization} onNavigate={close} />
+        </Drawer>
+        <TopBar
+          account={account}
+          isLive={organization !== undefined}
+          onMenu={() => setOpen('menu')}
+          onSearch={openPalette}
+        />
+        <main id="content" tabIndex={-1} className="mx-auto w-full max-w-[90rem] px-4 py-5 md:px-6">
+          <Outlet />
+        </main>
+      </div>
+      <ShortcutsDialog isOpen={open === 'shortcuts'} onClose={close} />
+      {hasPalette && (
+        <Suspense>
+          <Palette organization={organization} isOpen={open === 'palette'} onClose={close} />
+        </Suspense>
+      )}
+      <OverlayHosts />
+    </>
+  )
+}
+
+/**
+ * Redirects to the sign-in page, which returns here. It does so once: a redirect that renders again would return to
+ * itself.
+ */
+function ToSignIn() {
+  const router = useRouter()
+  useEffect(() => {
+    void router.navigate({ to: '/app/sign-in', search: { next: router.latestLocation.href }, replace: true })
+  }, [router])
+  return null
+}

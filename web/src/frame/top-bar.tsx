@@ -1,0 +1,103 @@
+import { LogOut, MenuIcon, Monitor, Moon, Search, Sun, WifiOff } from 'lucide-react'
+import { useConnection } from '../api/live.ts'
+import { IconButton } from '../components/button.tsx'
+import { Menu } from '../components/menu.tsx'
+import { useGo } from '../components/target.tsx'
+import { type AccountAttributes, useSignOut } from '../features/session/session.ts'
+import { Breadcrumb } from './crumbs.tsx'
+import { OWN_PAGES } from './navigation.ts'
+import { type Theme, THEMES, useTheme } from './theme.ts'
+
+export function TopBar({
+  account,
+  isLive,
+  onMenu,
+  onSearch,
+}: {
+  account: AccountAttributes
+  isLive: boolean
+  onMenu: () => void
+  onSearch: () => void
+}) {
+  return (
+    <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-paper px-3 md:px-5">
+      <span className="md:hidden">
+        <IconButton label="Navigation" icon={MenuIcon} onClick={onMenu} />
+      </span>
+      <div className="min-w-0 flex-1">
+        <Breadcrumb />
+      </div>
+      {isLive && <ConnectionMark />}
+      <button
+        type="button"
+        onClick={onSearch}
+        className="inline-flex h-8 cursor-pointer items-center gap-2 rounded-md border border-line px-2 text-dim hover:bg-hover"
+      >
+        <Search size={15} aria-hidden="true" />
+        <span className="max-sm:sr-only">Go to…</span>
+        <kbd className="rounded border border-line px-1 text-xs max-sm:hidden">Ctrl K</kbd>
+      </button>
+      <ThemeMenu />
+      <PersonMenu account={account} />
+    </header>
+  )
+}
+
+/** Says when what is shown may be old. */
+function ConnectionMark() {
+  const isLost = useConnection() === 'lost'
+  return (
+    <span role="status" className="inline-flex items-center gap-1.5 text-warn">
+      {isLost && (
+        <>
+          <WifiOff size={15} aria-hidden="true" />
+          <span className="max-sm:sr-only">Connection lost, trying again…</span>
+        </>
+      )}
+    </span>
+  )
+}
+
+const THEME_TEXTS = {
+  system: { text: 'As the system', icon: Monitor },
+  light: { text: 'Light', icon: Sun },
+  dark: { text: 'Dark', icon: Moon },
+} as const satisfies Record<Theme, unknown>
+
+function ThemeMenu() {
+  const { theme, setTheme } = useTheme()
+  return (
+    <Menu
+      trigger={<IconButton label="Theme" icon={THEME_TEXTS[theme].icon} />}
+      items={THEMES.map((choice) => ({
+        ...THEME_TEXTS[choice],
+        isChecked: choice === theme,
+        onSelect: () => setTheme(choice),
+      }))}
+    />
+  )
+}
+
+function PersonMenu({ account }: { account: AccountAttributes }) {
+  const signOut = useSignOut()
+  const go = useGo()
+  return (
+    <Menu
+      trigger={
+        <button type="button" className="cursor-pointer rounded-full" aria-label={`Account of ${account.username}`}>
+          <img src={account['avatar-url']} alt="" className="size-7 rounded-full" />
+        </button>
+      }
+      header={
+        <>
+          Signed in as <span className="font-medium text-ink">{account.username}</span>
+        </>
+      }
+      items={[
+        ...OWN_PAGES.map(({ text, icon, link }) => ({ text, icon, onSelect: () => go(link) })),
+        'separator',
+        { text: 'Sign out', icon: LogOut, onSelect: () => signOut.mutate() },
+      ]}
+    />
+  )
+}
