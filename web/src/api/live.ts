@@ -72,9 +72,10 @@ function follow(organization: string, receive: (message: Message) => void) {
   const stop = new AbortController()
   const name = `groundstate changes ${organization}`
   const channel = new BroadcastChannel(name)
-  channel.onmessage = ({ data }: MessageEvent<Message>) => receive(data)
+  channel.addEventListener('message', ({ data }: MessageEvent<Message>) => receive(data))
   const publish = (message: Message) => {
     receive(message)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has no other origins
     channel.postMessage(message)
   }
   // Without locks (an address that is no secure context) each tab has a connection of its own.
@@ -83,15 +84,18 @@ function follow(organization: string, receive: (message: Message) => void) {
     void locks
       .request(name, { signal: stop.signal }, async () => connect(organization, publish, stop.signal))
       .catch(() => {})
-    // A tab that waits for the lock learns the state of the connection with the next message; it is open until then.
-    void locks.query().then(({ held }) => {
-      if (held?.some((lock) => lock.name === name) && connection === 'connecting') setConnection('open')
-    })
+    void assumeOpen(name)
   } else void connect(organization, publish, stop.signal)
   return () => {
     stop.abort()
     channel.close()
   }
+}
+
+/** A tab that waits for the lock hears of the connection with the next message; until then another tab has it open. */
+async function assumeOpen(name: string) {
+  const { held } = await navigator.locks.query()
+  if (connection === 'connecting' && held?.some((lock) => lock.name === name)) setConnection('open')
 }
 
 /** Holds the stream open until `signal`; resolves then. */

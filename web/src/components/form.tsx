@@ -28,9 +28,9 @@ function Field({
   hint,
   error,
   isLabelHidden = false,
-  control,
+  renderControl,
 }: Common & {
-  control: (props: {
+  renderControl: (props: {
     id: string
     'aria-describedby': string | undefined
     'aria-invalid': boolean | undefined
@@ -43,7 +43,7 @@ function Field({
       <label htmlFor={id} className={isLabelHidden ? 'sr-only' : 'block font-medium'}>
         {label}
       </label>
-      {control({
+      {renderControl({
         id,
         'aria-describedby': described || undefined,
         'aria-invalid': error === undefined ? undefined : true,
@@ -74,7 +74,7 @@ export function TextField({
     <Field
       {...{ label, hint, error }}
       isLabelHidden={isLabelHidden ?? false}
-      control={(described) => <input className={`${CONTROL} h-8 ${className}`} {...described} {...props} />}
+      renderControl={(described) => <input className={`${CONTROL} h-8 ${className}`} {...described} {...props} />}
     />
   )
 }
@@ -91,7 +91,7 @@ export function TextArea({
     <Field
       {...{ label, hint, error }}
       isLabelHidden={isLabelHidden ?? false}
-      control={(described) => (
+      renderControl={(described) => (
         <textarea rows={3} className={`${CONTROL} py-1.5 ${className}`} {...described} {...props} />
       )}
     />
@@ -113,7 +113,7 @@ export function SelectField({
     <Field
       {...{ label, hint, error }}
       isLabelHidden={isLabelHidden ?? false}
-      control={(described) => (
+      renderControl={(described) => (
         <select className={`${CONTROL} h-8 ${className}`} {...described} {...props}>
           {options.map(([value, text]) => (
             <option key={value} value={value}>

@@ -43,7 +43,7 @@ export function Table<Row extends RowData & { id: string }>({
     const helper = createColumnHelper<Features, Row>()
     return columns.map((column) =>
       helper.display({ id: column.id, header: column.header, cell: ({ row }) => column.cell(row.original) }),
-    ) as ColumnDef<Features, Row, unknown>[]
+    ) as ColumnDef<Features, Row>[]
   }, [columns])
   const selected = useMemo(
     () => Object.fromEntries([...(selection?.ids ?? [])].map((id) => [id, true as const])),
@@ -53,7 +53,7 @@ export function Table<Row extends RowData & { id: string }>({
     {
       features: FEATURES,
       columns: definitions,
-      data: rows as Row[],
+      data: rows,
       getRowId: (row: Row) => row.id,
       state: { rowSelection: selected },
       onRowSelectionChange: (change) => {

@@ -18,6 +18,8 @@ function ticker(everyMs: number) {
     now: () => now,
     subscribe(draw: () => void) {
       listeners.add(draw)
+      // Nothing has ticked while nobody looked.
+      if (timer === undefined) now = Date.now()
       timer ??= setInterval(() => {
         now = Date.now()
         for (const listener of listeners) listener()
@@ -61,7 +63,7 @@ export function exactTime(at: string) {
 /** How long something has taken; it ticks while there is no end. */
 export function Elapsed({ from, to }: { from: string; to?: string | null | undefined }) {
   const now = useSyncExternalStore(to ? noTicks : seconds.subscribe, seconds.now)
-  const end = to ? new Date(to).getTime() : Math.max(now, Date.now() - 1000)
+  const end = to ? new Date(to).getTime() : now
   return <span className="numeric whitespace-nowrap">{duration(end - new Date(from).getTime())}</span>
 }
 

@@ -8,6 +8,7 @@ import { Pane } from './pane.tsx'
  */
 export function VirtualRows({ label, count, rowHeight, keyOf, className = 'max-h-[70vh]', render }: VirtualRowsProps) {
   const pane = useRef<HTMLDivElement>(null)
+  // oxlint-disable-next-line react/incompatible-library -- its functions change with each render, as they should
   const rows = useVirtualizer({
     count,
     getScrollElement: () => pane.current,

@@ -21,7 +21,12 @@ export function Breadcrumb() {
     <nav aria-label="Breadcrumb" className="min-w-0">
       <ol className="flex min-w-0 items-center gap-1.5 whitespace-nowrap">
         {crumbs.map(({ text, link }, index) => (
-          <Fragment key={`${index} ${text}`}>
+          <Fragment
+            key={crumbs
+              .slice(0, index + 1)
+              .map((crumb) => crumb.text)
+              .join('/')}
+          >
             {index > 0 && (
               <li aria-hidden="true" className="text-dim">
                 /
