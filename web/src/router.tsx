@@ -46,6 +46,7 @@ const organizations = createRoute({
 const tokens = createRoute({
   getParentRoute: () => frame,
   path: '/app/settings/tokens',
+  validateSearch: searchParams({ page: 'number' }),
   staticData: { crumbs: () => [{ text: 'API tokens' }] },
   component: lazyRouteComponent(async () => import('./features/tokens/tokens-page.tsx'), 'TokensPage'),
 })

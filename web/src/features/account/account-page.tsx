@@ -1,5 +1,7 @@
-import { Card } from '../../components/card.tsx'
+import { Card, Facts } from '../../components/card.tsx'
 import { AttributesForm } from '../../components/form.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { Page } from '../../components/page.tsx'
 import { type AccountAttributes, useSession } from '../session/session.ts'
 import { useChangePassword, useUpdateAccount } from './account.ts'
 import { SecondFactor } from './second-factor.tsx'
@@ -7,35 +9,36 @@ import { Sessions } from './sessions.tsx'
 
 export function AccountPage() {
   const { data: user } = useSession()
-  // The layout shows pages to signed-in users only.
+  // The frame shows pages to signed-in users only.
   if (!user) return null
   const account = user.attributes
   return (
-    <>
-      <h1 className="text-xl font-semibold tracking-tight">Account</h1>
-      {account['is-sso-login'] ? (
-        <ForeignProfile account={account} />
-      ) : (
-        <>
-          <Profile account={account} />
-          <Password />
-          <SecondFactor enabled={account['two-factor'].enabled} />
-        </>
-      )}
-      <Sessions />
-    </>
+    <Page title="Account">
+      <div className="grid max-w-3xl gap-4">
+        {account['is-sso-login'] ? (
+          <ForeignProfile account={account} />
+        ) : (
+          <>
+            <Profile account={account} />
+            <Password />
+            <SecondFactor enabled={account['two-factor'].enabled} />
+          </>
+        )}
+        <Sessions />
+      </div>
+    </Page>
   )
 }
 
 function ForeignProfile({ account }: { account: AccountAttributes }) {
   return (
     <Card title="Profile" about="Your name, address and password are kept by the service that you sign in with.">
-      <dl className="mt-4 grid max-w-md grid-cols-[auto_1fr] gap-x-6 gap-y-2">
-        <dt className="text-dim">Username</dt>
-        <dd>{account.username}</dd>
-        <dt className="text-dim">Email</dt>
-        <dd>{account.email}</dd>
-      </dl>
+      <Facts
+        facts={[
+          ['Username', account.username],
+          ['Email', account.email],
+        ]}
+      />
     </Card>
   )
 }
@@ -50,7 +53,8 @@ function Profile({ account }: { account: AccountAttributes }) {
       ...(username !== account.username && { username }),
       ...(email !== shown && { email }),
     }
-    if (Object.keys(changes).length > 0) update.mutate(changes)
+    if (Object.keys(changes).length === 0) return
+    update.mutate(changes, { onSuccess: () => toast({ text: 'The profile is saved' }) })
   }
 
   return (
@@ -80,7 +84,7 @@ function Profile({ account }: { account: AccountAttributes }) {
       />
       {update.isSuccess && <Done>Saved.</Done>}
       {claimed !== null && (
-        <p className="mt-3 text-sm text-dim">
+        <p className="mt-3 text-dim">
           {claimed} waits for an administrator to confirm it; until then {account.email} is yours.
         </p>
       )}

@@ -1,5 +1,7 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
+import { encode } from 'uqr'
 import { Card } from '../../components/card.tsx'
+import { CopyButton } from '../../components/copy.tsx'
 import { AttributesForm } from '../../components/form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useSecondFactor } from './account.ts'
@@ -27,78 +29,102 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
     <Card
       title="Second factor"
       about="With it, signing in with your password asks for a code of an authenticator app too."
+      actions={enabled ? <Badge tone="good">on</Badge> : <Badge tone="quiet">off</Badge>}
     >
-      <p className="mt-3">{enabled ? <Badge tone="good">on</Badge> : <Badge tone="quiet">off</Badge>}</p>
-      {codes && <RecoveryCodes codes={codes} />}
-      {!enabled && !enroll.data && (
-        <AttributesForm
-          fields={[PASSWORD]}
-          action="Set up a second factor"
-          error={enroll.error}
-          isPending={enroll.isPending}
-          onSubmit={(values) => enroll.mutate(values)}
-        />
-      )}
-      {!enabled && enroll.data && (
-        <>
-          <Enrollment {...enroll.data} />
+      <div className="space-y-4">
+        {codes && <RecoveryCodes codes={codes} />}
+        {!enabled && !enroll.data && (
           <AttributesForm
-            fields={[CODE]}
-            action="Switch on"
-            kind="primary"
-            error={verify.error}
-            isPending={verify.isPending}
-            onSubmit={(values) => verify.mutate(values)}
+            fields={[PASSWORD]}
+            action="Set up a second factor"
+            error={enroll.error}
+            isPending={enroll.isPending}
+            onSubmit={(values) => enroll.mutate(values)}
           />
-        </>
-      )}
-      {enabled && (
-        <>
-          <Fold title="New recovery codes">
+        )}
+        {!enabled && enroll.data && (
+          <>
+            <Enrollment {...enroll.data} />
             <AttributesForm
-              fields={[PASSWORD, ANY_CODE]}
-              action="Replace the recovery codes"
-              error={renew.error}
-              isPending={renew.isPending}
-              onSubmit={(values, reset) => renew.mutate(values, { onSuccess: reset })}
+              fields={[CODE]}
+              action="Switch on"
+              kind="primary"
+              error={verify.error}
+              isPending={verify.isPending}
+              onSubmit={(values) => verify.mutate(values)}
             />
-          </Fold>
-          <Fold title="Switch off">
-            <AttributesForm
-              fields={[PASSWORD, ANY_CODE]}
-              action="Switch off the second factor"
-              kind="danger"
-              error={disable.error}
-              isPending={disable.isPending}
-              onSubmit={(values) => disable.mutate(values)}
-            />
-          </Fold>
-        </>
-      )}
+          </>
+        )}
+        {enabled && (
+          <>
+            <Fold title="New recovery codes">
+              <AttributesForm
+                fields={[PASSWORD, ANY_CODE]}
+                action="Replace the recovery codes"
+                error={renew.error}
+                isPending={renew.isPending}
+                onSubmit={(values, reset) => renew.mutate(values, { onSuccess: reset })}
+              />
+            </Fold>
+            <Fold title="Switch off">
+              <AttributesForm
+                fields={[PASSWORD, ANY_CODE]}
+                action="Switch off the second factor"
+                kind="danger"
+                error={disable.error}
+                isPending={disable.isPending}
+                onSubmit={(values) => disable.mutate(values)}
+              />
+            </Fold>
+          </>
+        )}
+      </div>
     </Card>
   )
 }
 
 function Enrollment({ secret, uri }: { secret: string; uri: string }) {
   return (
-    <div className="mt-4 space-y-3">
-      <p>Give this secret to your authenticator app, as a time-based one, and enter the code that it shows then.</p>
-      <code aria-label="Secret" className="block text-base tracking-wide select-all">
-        {secret.match(/.{1,4}/g)?.join(' ')}
-      </code>
-      <p>
-        On a device that has the app:{' '}
-        <a href={uri} className="font-mono text-xs break-all text-accent underline">
-          {uri}
-        </a>
-      </p>
+    <div className="grid items-center gap-4 sm:grid-cols-[auto_1fr]">
+      <QrCode text={uri} label="The secret as a QR code" />
+      <div className="space-y-3">
+        <p>Scan the code with your authenticator app, and enter below what it shows then.</p>
+        <p>
+          It can’t be scanned? Give this secret to the app, as a time-based one:
+          <span className="mt-1 flex items-center gap-1">
+            <code aria-label="Secret" className="tracking-wide select-all">
+              {secret.match(/.{1,4}/g)?.join(' ')}
+            </code>
+            <CopyButton text={secret} label="Copy the secret" />
+          </span>
+        </p>
+        <p>
+          <a href={uri} className="text-accent underline">
+            Open it in an app on this device
+          </a>
+        </p>
+      </div>
     </div>
+  )
+}
+
+/** Dark on light in both themes: scanners want it so. */
+function QrCode({ text, label }: { text: string; label: string }) {
+  const { size, path } = useMemo(() => {
+    const { data, size: modules } = encode(text, { border: 2 })
+    const squares = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
+    return { size: modules, path: squares.join('') }
+  }, [text])
+  return (
+    <svg viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label} className="size-44 rounded-md bg-white">
+      <path d={path} fill="#000" shapeRendering="crispEdges" />
+    </svg>
   )
 }
 
 function RecoveryCodes({ codes }: { codes: readonly string[] }) {
   return (
-    <div role="status" className="mt-4 max-w-md rounded-md border border-good/30 bg-good-soft px-4 py-3">
+    <div role="status" className="max-w-md rounded-md border border-good/30 bg-good-soft px-4 py-3">
       <p>
         Keep these recovery codes: they are shown this once. Each signs you in one time when you have no authenticator.
       </p>
@@ -107,15 +133,18 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
           <li key={code}>{code}</li>
         ))}
       </ul>
+      <div className="mt-2">
+        <CopyButton text={codes.join('\n')} label="Copy the recovery codes" isIcon={false} />
+      </div>
     </div>
   )
 }
 
 function Fold({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <details className="mt-4">
-      <summary className="cursor-pointer font-medium">{title}</summary>
-      {children}
+    <details>
+      <summary className="font-medium">{title}</summary>
+      <div className="mt-3">{children}</div>
     </details>
   )
 }

@@ -1,101 +1,156 @@
-import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/answers'
-import type { tokenSchema } from '@groundstate/contract/tokens'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { get, request } from '../../api/client.ts'
+import { getRouteApi } from '@tanstack/react-router'
+import { KeyRound } from 'lucide-react'
+import { type FormEvent, useMemo, useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
-import { TextField } from '../../components/form.tsx'
+import { Card } from '../../components/card.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { CodeBlock } from '../../components/copy.tsx'
+import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
+import { fieldError, FormErrors, formValues, SelectField, TextField } from '../../components/form.tsx'
+import { Page } from '../../components/page.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { Badge } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
 import { Ago } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
+import { type Token, useCreateToken, useRevokeToken, useTokens } from './tokens.ts'
+
+const route = getRouteApi('/frame/app/settings/tokens')
 
 export function TokensPage() {
   const { data: user } = useSession()
-  const queries = useQueryClient()
-  const [secret, setSecret] = useState<string>()
-  const path = `/users/${user?.id}/authentication-tokens`
-  const refresh = async () => queries.invalidateQueries({ queryKey: ['tokens'] })
-  const tokens = useQuery({
-    queryKey: ['tokens', user?.id],
-    enabled: user != null,
-    queryFn: async () => get<PageOnWire<typeof tokenSchema>>(`${path}?page[size]=100`),
-  })
-  const create = useMutation({
-    mutationFn: async (description: string) =>
-      request<DocumentOnWire<typeof tokenSchema>>('POST', path, {
-        data: { type: 'authentication-tokens', attributes: { description } },
-      }),
-    onSuccess: async ({ data }) => {
-      setSecret(data.attributes.token ?? undefined)
-      await refresh()
-    },
-  })
-  const revoke = useMutation({
-    mutationFn: async (id: string) => request('DELETE', `/authentication-tokens/${id}`),
-    onSettled: refresh,
-  })
+  // The frame shows pages to signed-in users only.
+  return user ? <Tokens userId={user.id} /> : null
+}
 
+function Tokens({ userId }: { userId: string }) {
+  const { page = 1 } = route.useSearch()
+  const navigate = route.useNavigate()
+  const tokens = useTokens(userId, page)
+  return (
+    <Page title="API tokens" about="With one of these, terraform, scripts and other tools act as you.">
+      <div className="grid gap-4">
+        <NewToken userId={userId} />
+        {tokens.isPending && <Skeleton />}
+        {tokens.error && <ErrorNote error={tokens.error} onRetry={() => void tokens.refetch()} />}
+        {tokens.data?.data.length === 0 && (
+          <EmptyState icon={KeyRound} title="No tokens yet">
+            <p>The command line makes one by itself:</p>
+            <CodeBlock label="the command" code={`terraform login ${window.location.host}`} />
+          </EmptyState>
+        )}
+        {tokens.data && tokens.data.data.length > 0 && (
+          <div>
+            <TokenTable userId={userId} tokens={tokens.data.data} />
+            <Pager
+              pagination={tokens.data.meta.pagination}
+              onPage={(next) => void navigate({ search: { page: next } })}
+            />
+          </div>
+        )}
+      </div>
+    </Page>
+  )
+}
+
+const LIFETIMES = [
+  ['30', '30 days'],
+  ['90', '90 days'],
+  ['365', 'one year'],
+  ['', 'no end'],
+] as const
+const DAY_MS = 86_400_000
+
+function NewToken({ userId }: { userId: string }) {
+  const create = useCreateToken(userId)
   function onSubmit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
-    const description = new FormData(event.currentTarget).get('description')
-    if (typeof description === 'string') create.mutate(description)
-    event.currentTarget.reset()
+    const form = event.currentTarget
+    const { description = '', days = '' } = formValues(form)
+    const end = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString()
+    create.mutate({ description, 'expired-at': end }, { onSuccess: () => form.reset() })
   }
-
+  const secret = create.data?.data.attributes.token
   return (
-    <>
-      <h1 className="text-xl font-semibold tracking-tight">API tokens</h1>
-      <p className="mt-1 text-sm text-dim">With one of these, terraform, scripts and other tools act as you.</p>
-      <form onSubmit={onSubmit} className="mt-6 flex max-w-xl items-end gap-3">
-        <div className="grow">
-          <TextField label="What is it for?" name="description" placeholder="my laptop" required maxLength={255} />
+    <Card title="New token">
+      <form onSubmit={onSubmit} className="flex flex-wrap items-end gap-3">
+        <div className="min-w-48 flex-1 basis-64">
+          <TextField
+            label="What is it for?"
+            name="description"
+            placeholder="my laptop"
+            required
+            maxLength={255}
+            error={fieldError(create.error, 'description')}
+          />
         </div>
-        <Button type="submit" kind="primary" className="py-2" isPending={create.isPending}>
+        <SelectField label="Lives for" name="days" defaultValue="90" options={LIFETIMES} />
+        <Button type="submit" kind="primary" isPending={create.isPending}>
           Create token
         </Button>
       </form>
-      {create.error && <ErrorNote error={create.error} />}
-      {secret !== undefined && (
-        <div role="status" className="mt-4 rounded-md border border-good/30 bg-good-soft px-4 py-3">
-          <p>Copy it now: it is shown this once.</p>
-          <code className="mt-2 block break-all select-all">{secret}</code>
-        </div>
-      )}
-      <div className="mt-8">
-        {tokens.isPending && <Skeleton />}
-        {tokens.error && <ErrorNote error={tokens.error} />}
-        {revoke.error && <ErrorNote error={revoke.error} />}
-        {tokens.data?.data.length === 0 && <EmptyState title="No tokens yet">Create one above.</EmptyState>}
-        <ul className="divide-y divide-line">
-          {tokens.data?.data.map((token) => (
-            <li key={token.id} className="flex items-center gap-4 px-5 py-3 text-sm">
-              <span className="font-medium">{token.attributes.description ?? token.id}</span>
-              <span className="text-dim">
-                created <Ago at={token.attributes['created-at']} />
-                {token.attributes['last-used-at'] === null ? (
-                  ', never used'
-                ) : (
-                  <>
-                    , last used <Ago at={token.attributes['last-used-at']} />
-                  </>
-                )}
-              </span>
-              <Button
-                kind="danger"
-                className="ml-auto"
-                isPending={revoke.isPending}
-                onClick={() => {
-                  const name = token.attributes.description ?? token.id
-                  if (window.confirm(`Revoke “${name}”? Whatever uses it stops working at once.`))
-                    revoke.mutate(token.id)
-                }}
-              >
-                Revoke
-              </Button>
-            </li>
-          ))}
-        </ul>
+      <div className="mt-3 space-y-3 empty:hidden">
+        <FormErrors error={create.error} names={['description']} />
+        {secret != null && (
+          <Notice tone="good" role="status">
+            <p className="mb-2">Copy it now: it is shown this once.</p>
+            <CodeBlock label="the token" code={secret} />
+          </Notice>
+        )}
       </div>
-    </>
+    </Card>
   )
+}
+
+function TokenTable({ userId, tokens }: { userId: string; tokens: readonly Token[] }) {
+  const { mutateAsync } = useRevokeToken(userId)
+  // Read once a table: a token that expires while one looks is shown so at the next visit.
+  const [now] = useState(() => Date.now())
+  const columns = useMemo<readonly Column<Token>[]>(
+    () => [
+      {
+        id: 'description',
+        header: 'Token',
+        cell: ({ id, attributes }) => <span className="font-medium">{attributes.description ?? id}</span>,
+      },
+      {
+        id: 'created',
+        header: 'Created',
+        className: 'hidden sm:table-cell',
+        cell: ({ attributes }) => <Ago at={attributes['created-at']} />,
+      },
+      {
+        id: 'used',
+        header: 'Last used',
+        className: 'hidden sm:table-cell',
+        cell: ({ attributes: { 'last-used-at': at } }) => (at === null ? 'never' : <Ago at={at} />),
+      },
+      {
+        id: 'end',
+        header: 'Expires',
+        cell: ({ attributes: { 'expired-at': at } }) => {
+          if (at === null) return <span className="text-dim">never</span>
+          return Date.parse(at) <= now ? <Badge tone="bad">expired</Badge> : <Ago at={at} />
+        },
+      },
+      {
+        id: 'revoke',
+        header: 'Actions',
+        isHeaderHidden: true,
+        className: 'text-right',
+        cell: ({ id, attributes }) => (
+          <Confirm
+            label="Revoke"
+            size="small"
+            title={`Revoke “${attributes.description ?? id}”?`}
+            consequence="Whatever uses it stops working at once."
+            action="Revoke the token"
+            onConfirm={async () => mutateAsync(id)}
+          />
+        ),
+      },
+    ],
+    [mutateAsync, now],
+  )
+  return <Table label="API tokens" columns={columns} rows={tokens} />
 }
