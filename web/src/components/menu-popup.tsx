@@ -17,7 +17,8 @@ export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items,
         onOpenChange(open)
       }}
     >
-      <Primitive.Portal>
+      {/* Inside the content, which is a landmark. */}
+      <Primitive.Portal container={document.querySelector<HTMLElement>('main')}>
         <Primitive.Positioner anchor={anchor} sideOffset={4} align={align} className="z-50">
           <Primitive.Popup
             finalFocus={anchor}

@@ -7,6 +7,8 @@ const manager = Toast.createToastManager()
 
 export function addToast({ text, tone = 'good', undo }: ToastOptions) {
   manager.add({
+    // A message is one sentence: its title is for screen readers, which want a name.
+    title: tone === 'bad' ? 'Error' : 'Done',
     description: text,
     priority: tone === 'bad' ? 'high' : 'low',
     timeout: undo || tone === 'bad' ? 12_000 : 4000,
@@ -18,11 +20,9 @@ export function addToast({ text, tone = 'good', undo }: ToastOptions) {
 export default function ToastHost() {
   return (
     <Toast.Provider toastManager={manager}>
-      <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2">
-          <List />
-        </Toast.Viewport>
-      </Toast.Portal>
+      <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2">
+        <List />
+      </Toast.Viewport>
     </Toast.Provider>
   )
 }
@@ -32,6 +32,7 @@ function List() {
   return toasts.map((item) => (
     <Toast.Root key={item.id} toast={item} className="rounded-lg border border-line bg-raised shadow-lg">
       <Toast.Content className="flex items-center gap-2 px-3 py-2">
+        <Toast.Title className="sr-only" />
         <Toast.Description className="min-w-0 flex-1" />
         <Toast.Action className="cursor-pointer font-medium text-accent empty:hidden" />
         <Toast.Close render={<IconButton label="Close" icon={X} size="small" />} />

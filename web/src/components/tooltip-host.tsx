@@ -54,7 +54,8 @@ export default function TooltipHost() {
   if (!anchor || text === undefined) return null
   return (
     <Tooltip.Root open={isOpen && anchor.isConnected}>
-      <Tooltip.Portal>
+      {/* Inside the content, which is a landmark. */}
+      <Tooltip.Portal container={document.querySelector<HTMLElement>('main')}>
         <Tooltip.Positioner anchor={anchor} sideOffset={6} className="pointer-events-none z-50">
           <Tooltip.Popup className="max-w-80 rounded-md bg-ink px-2 py-1 text-xs whitespace-pre-line text-ground">
             {text}

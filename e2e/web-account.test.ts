@@ -1,0 +1,167 @@
+import type { Locator } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { totpCode } from '../server/src/features/identity/sessions/totp.ts'
+import { hasBrowser } from './browser.ts'
+import { accessFaults, bootWebServer, createPerson, openPageOf, PASSWORD, signIn, watchFaults } from './web-page.ts'
+
+describe.skipIf(!hasBrowser)('the account', async () => {
+  if (!hasBrowser) return
+  const server = await bootWebServer()
+
+  /** A user with a second factor. */
+  async function enrolled(username: string) {
+    const person = await createPerson(server, username)
+    const act = async (action: string, body: unknown) =>
+      server.api('POST', `/account/two-factor/actions/${action}`, body, person)
+    const { data } = await act('enroll', { password: PASSWORD })
+    const secret = data.attributes.secret as string
+    await act('verify', { otp: totpCode(secret, new Date()) })
+    return { secret }
+  }
+
+  async function texts(list: Locator) {
+    await list.waitFor()
+    return list.getByRole('listitem').allTextContents()
+  }
+
+  test('a wrong password is refused, and the right one leads to where one wanted to go', async () => {
+    await createPerson(server, 'edith')
+    const page = await openPageOf(server, 'edith', '/app/settings/tokens?page=1', 'not the password')
+    const refusal = await page.getByRole('alert').textContent()
+
+    await signIn(page, 'edith')
+    await page.getByRole('heading', { name: 'API tokens' }).waitFor()
+
+    expect(refusal).toContain('password')
+    expect(page.url()).toBe(`${server.url}/app/settings/tokens?page=1`)
+  })
+
+  test('an account with a second factor is asked for a code, and signs in with it', async () => {
+    const { secret } = await enrolled('ada')
+    const own = await openPageOf(server, 'ada', '/app/settings/tokens')
+    const button = own.getByRole('button', { name: 'Sign in' })
+
+    await own.getByText('a code of your authenticator is needed').waitFor()
+    await own.getByLabel('Code of your authenticator').fill('nonsense')
+    await button.click()
+    await own.getByText('the code is wrong').waitFor()
+    // Enrolling has used the current code, so this is the next one.
+    await own.getByLabel('Code of your authenticator').fill(totpCode(secret, new Date(Date.now() + 30_000)))
+    await button.click()
+    await own.getByRole('heading', { name: 'API tokens' }).waitFor()
+
+    expect(new URL(own.url()).pathname).toBe('/app/settings/tokens')
+  })
+
+  test('a second factor is set up by a QR code in the settings of the account, and switched off there', async () => {
+    const { token } = await createPerson(server, 'grace')
+    const hasSecondFactor = async () =>
+      (await server.api('GET', '/account/details', undefined, { token })).data.attributes['two-factor'].enabled
+    const own = await openPageOf(server, 'grace', '/app/settings/account')
+    const section = own.getByRole('region', { name: 'Second factor' })
+    const setUp = section.getByRole('button', { name: 'Set up' })
+    const off = section.getByRole('group').filter({ hasText: 'Switch off' })
+
+    await section.getByLabel('Password').fill('not the password')
+    await setUp.click()
+    const refusal = await section.getByRole('alert').textContent()
+    await section.getByLabel('Password').fill(PASSWORD)
+    await setUp.click()
+    const secret = (await section.getByLabel('Secret', { exact: true }).textContent()) ?? ''
+    const hasQrCode = await section.getByRole('img', { name: 'QR code' }).isVisible()
+    const faults = await accessFaults(own)
+    await section.getByLabel('Code of your authenticator').fill(totpCode(secret.replaceAll(' ', ''), new Date()))
+    await section.getByRole('button', { name: 'Switch on' }).click()
+    const [recoveryCode, ...others] = await texts(section.getByRole('list', { name: 'Recovery codes' }))
+    const enabled = await hasSecondFactor()
+    await own.reload()
+    await off.getByText('Switch off', { exact: true }).click()
+    const codesLater = await section.getByText(recoveryCode ?? '').count()
+    await off.getByLabel('Password').fill(PASSWORD)
+    await off.getByLabel('Code').fill(recoveryCode ?? '')
+    await off.getByRole('button').click()
+    await setUp.waitFor()
+
+    expect(refusal).toBe('the current password is wrong')
+    expect(hasQrCode).toBe(true)
+    expect(faults).toEqual([])
+    expect(others).toHaveLength(9)
+    expect(enabled).toBe(true)
+    expect(codesLater).toBe(0)
+    expect(await hasSecondFactor()).toBe(false)
+  })
+
+  test('an address, a password and sessions are changed in the settings of the account', async () => {
+    await createPerson(server, 'joan')
+    const { token } = await createPerson(server, 'mary')
+    const ofMary = async (path: string) => (await server.api('GET', path, undefined, { token })).data
+    const elsewhere = await openPageOf(server, 'mary', '/app/settings/account')
+    await elsewhere.getByRole('heading', { name: 'Account' }).waitFor()
+    const own = await openPageOf(server, 'mary', '/app/settings/account')
+    const profile = own.getByRole('region', { name: 'Profile' })
+    const password = own.getByRole('region', { name: 'Password' })
+    const sessions = own.getByRole('region', { name: 'Sessions' })
+
+    await profile.getByLabel('Email').fill('joan@example.com')
+    await profile.getByRole('button').click()
+    const refusal = await profile.getByRole('alert').textContent()
+    await profile.getByLabel('Email').fill('mary@example.org')
+    await profile.getByRole('button').click()
+    await profile.getByText('waits for an administrator').waitFor()
+    await sessions.getByRole('button', { name: 'End', exact: true }).click()
+    await sessions.getByRole('button', { name: 'End the session' }).click()
+    await sessions.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' })
+    await elsewhere.reload()
+    await elsewhere.getByLabel('Username or email').waitFor()
+    await password.getByLabel('Current password').fill(PASSWORD)
+    await password.getByLabel('New password', { exact: true }).fill('a better password')
+    await password.getByLabel('New password again').fill('another password')
+    await password.getByRole('button').click()
+    const mismatch = await password.getByRole('alert').textContent()
+    await password.getByLabel('New password again').fill('a better password')
+    await password.getByRole('button').click()
+    await password.getByText('The password is changed.').waitFor()
+    const sessionsLeft = await ofMary('/account/sessions')
+    await sessions.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await sessions.getByRole('group').getByRole('button', { name: 'Sign out everywhere' }).click()
+    await own.waitForURL('**/app/sign-in')
+
+    expect(refusal).toBe('Email has already been taken')
+    expect(mismatch).toContain("doesn't match")
+    expect(sessionsLeft).toHaveLength(1)
+    expect(await ofMary('/account/sessions')).toEqual([])
+    expect((await ofMary('/account/details')).attributes).toMatchObject({
+      email: 'mary@example.com',
+      'unconfirmed-email': 'mary@example.org',
+    })
+  })
+
+  test('a token is shown once, with a button that copies it, works, and is revoked', async () => {
+    await createPerson(server, 'rosalind')
+    const own = await openPageOf(server, 'rosalind', '/app/settings/tokens')
+    const faults = watchFaults(own)
+    await own.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+
+    await own.getByLabel('What is it for?').fill('my laptop')
+    await own.getByLabel('Lives for').selectOption('30 days')
+    await own.getByRole('button', { name: 'Create token' }).click()
+    await own.getByRole('button', { name: 'Copy the token' }).click()
+    const token = await own.evaluate<string>('navigator.clipboard.readText()')
+    const { data: account } = await server.api('GET', '/account/details', undefined, { token })
+    const access = await accessFaults(own)
+    await own.reload()
+    const row = own.getByRole('row').filter({ hasText: 'my laptop' })
+    const expiry = await row.textContent()
+    const shownLater = await own.getByText(token).count()
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await row.getByRole('button', { name: 'Revoke the token' }).click()
+    await row.waitFor({ state: 'detached' })
+
+    expect(account.attributes.username).toBe('rosalind')
+    expect(expiry).toContain('in 29 days')
+    expect(shownLater).toBe(0)
+    expect(access).toEqual([])
+    expect(faults).toEqual([])
+    await server.api('GET', '/account/details', undefined, { token, expect: 401 })
+  })
+})

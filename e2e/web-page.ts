@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { openPage } from './browser.ts'
+import { type BootedServer, bootServer } from './server.ts'
+
+export const PASSWORD = 'a good password'
+
+/** The sizes at which pages are looked at: a desk and a phone. */
+export const DESK = { width: 1440, height: 900 }
+export const PHONE = { width: 390, height: 844 }
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** A server with the web application; throws when it is not built. */
+export async function bootWebServer(settings: Record<string, string> = {}) {
+  if (!existsSync(join(import.meta.dirname, '../web/dist/index.html')))
+    throw new Error('the web application is not built: `npm run e2e` builds it')
+  return bootServer(settings)
+}
+
+/** A user with a password, and a token to act for them. */
+export async function createPerson(server: BootedServer, username: string) {
+  const { data } = await server.api('POST', '/admin/users', {
+    username,
+    email: `${username}@example.com`,
+    password: PASSWORD,
+  })
+  const path = `/users/${data.id}/authentication-tokens`
+  const { data: token } = await server.api('POST', path, { data: { type: 'authentication-tokens', attributes: {} } })
+  return { id: data.id as string, username, token: token.attributes.token as string }
+}
+
+/** A user who is in a new team of the organization with this access to a workspace; `access` as the API spells it. */
+export async function createMember(
+  server: BootedServer,
+  username: string,
+  {
+    workspaceId,
+    access = 'read',
+    organization = 'main',
+  }: { workspaceId?: string; access?: string; organization?: string },
+) {
+  const person = await createPerson(server, username)
+  const { data: team } = await server.api('POST', `/organizations/${organization}/teams`, {
+    data: { type: 'teams', attributes: { name: `team-of-${username}` } },
+  })
+  await server.api('POST', `/teams/${team.id}/relationships/users`, { data: [{ type: 'users', id: username }] })
+  if (workspaceId !== undefined) {
+    await server.api('POST', '/team-workspaces', {
+      data: {
+        type: 'team-workspaces',
+        attributes: { access },
+        relationships: {
+          workspace: { data: { type: 'workspaces', id: workspaceId } },
+          team: { data: { type: 'teams', id: team.id } },
+        },
+      },
+    })
+  }
+  return person
+}
+
+/** Enters a name and a password on the sign-in page. */
+export async function signIn(page: Page, username: string, password = PASSWORD) {
+  await page.getByLabel('Username or email').fill(username)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+/** A page in a new browser in which `username` has signed in, at `path`. */
+export async function openPageOf(server: BootedServer, username: string, path: string, password = PASSWORD) {
+  const page = await openPage()
+  await page.setViewportSize(DESK)
+  await page.goto(`${server.url}${path}`)
+  await signIn(page, username, password)
+  return page
+}
+
+/** As `openPageOf`, for the first administrator. */
+export async function openAdminPage(server: BootedServer, path: string) {
+  return openPageOf(server, 'admin', path, server.adminPassword())
+}
+
+/**
+ * Gathers what a browser complains about: errors of scripts and of the console, and requests that fail. `expected` are
+ * parts of complaints that the test causes on purpose.
+ */
+export function watchFaults(page: Page, expected: readonly (string | RegExp)[] = []) {
+  const faults: string[] = []
+  const add = (text: string) => {
+    if (!expected.some((known) => (typeof known === 'string' ? text.includes(known) : known.test(text))))
+      faults.push(text)
+  }
+  page.on('pageerror', (error) => add(`error: ${error.message}`))
+  page.on('console', (message) => {
+    // A failed request is told with its address below.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      add(`console: ${message.text()}`)
+  })
+  page.on('response', (response) => {
+    if (response.status() >= 400) add(`${response.status()} ${response.request().method()} ${response.url()}`)
+  })
+  return faults
+}
+
+/** What axe finds on the page that is open, in both themes and at both sizes; empty when nothing. */
+export async function accessFaults(page: Page) {
+  const source = await readFile(AXE, 'utf8')
+  const found = new Set<string>()
+  for (const theme of ['light', 'dark']) {
+    // What a person chooses in the menu, without the way there.
+    await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+    for (const size of [DESK, PHONE]) {
+      await page.setViewportSize(size)
+      await page.evaluate(`window.axe ?? (0, eval)(${JSON.stringify(source)})`).catch(async () => page.evaluate(source))
+      const violations = (await page.evaluate(
+        `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ target, html }) => target.join(' ') + ' ' + html.slice(0, 120)) })))`,
+      )) as { id: string; at: string[] }[]
+      for (const { id, at } of violations) found.add(`${id} (${theme}, ${size.width} px): ${at.join(' | ')}`)
+    }
+  }
+  await page.setViewportSize(DESK)
+  return [...found]
+}
+
+/** How far the page is wider than the window, in px. */
+export async function overflowOf(page: Page) {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+}
