@@ -150,6 +150,12 @@ async function connect(organization: string, publish: (message: Message) => void
   close()
 }
 
+/** What else in the organization an answer depends on, by its query's `meta: { alsoAbout: ['varsets'] }`. */
+function alsoAbout(meta: Record<string, unknown> | undefined) {
+  const kinds = meta?.['alsoAbout']
+  return Array.isArray(kinds) ? (kinds as readonly string[]) : []
+}
+
 /** Gathers changes, and refetches the answers that they are about. */
 function gather(organization: string) {
   const pending = new Map<string, Set<string>>()
@@ -160,8 +166,9 @@ function gather(organization: string) {
     const due = new Map(pending)
     pending.clear()
     void queries.invalidateQueries({
-      predicate: ({ queryKey: [about, scope] }) =>
-        typeof about === 'string' && (due.get(about)?.has(String(scope)) ?? false),
+      predicate: ({ queryKey: [about, scope], meta }) =>
+        (typeof about === 'string' && (due.get(about)?.has(String(scope)) ?? false)) ||
+        alsoAbout(meta).some((other) => due.has(other)),
     })
   }
 
