@@ -9,6 +9,7 @@ import { newId } from './ids.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
 import type { Log } from './log.ts'
 import { createOutbound, type Outbound } from './outbound/outbound.ts'
+import { createOwnServer, type OwnServer } from './outbound/own-server.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { createSecrets, type Secrets } from './secrets/secrets.ts'
 import { createSignals, type Signals } from './signals.ts'
@@ -28,6 +29,8 @@ export type App = {
   secrets: Secrets
   workers: Workers
   outbound: Outbound
+  /** The server in this process, for requests that it sends to itself. */
+  ownServer: OwnServer
   log: Log
   /** The time of the database, which all replicas share. */
   now: () => Date
@@ -60,8 +63,10 @@ export async function createApp(
   const signals = stack.use(await createSignals(options.databaseUrl))
   const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
+  const ownServer = stack.use(createOwnServer())
   const outbound = stack.use(
     createOutbound({
+      ownServer,
       allowPrivate: config.allowPrivateUrls ?? isOnLoopback(config),
       httpProxy: config.httpProxy,
       httpsProxy: config.httpsProxy,
@@ -80,6 +85,7 @@ export async function createApp(
     secrets: createSecrets(secret),
     workers,
     outbound,
+    ownServer,
     log: options.log,
     now: clock.now,
     newId,

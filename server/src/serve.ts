@@ -54,7 +54,9 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const server = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { https: tls, opened: opened.promise })
   const { port } = await listen(server.fastify, config)
   stack.defer(() => server.fastify.close())
-  if (config.baseUrl === undefined) app.baseUrl = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
+  const origin = `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
+  if (config.baseUrl === undefined) app.baseUrl = origin
+  app.ownServer.open({ baseUrl: app.baseUrl, origin, certificate: tls?.cert })
 
   const ctx = { ...app, actor: SYSTEM }
   // Only after the port was opened: the password is shown once, and must not be lost with a failed start.
@@ -70,7 +72,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const agent =
     config.agents > 0 && runsJobs
       ? runAgent({
-          serverUrl: `${tls ? 'https' : 'http'}://${urlHost(config.host)}:${port}`,
+          serverUrl: origin,
           token: await createBuiltInAgentToken(ctx),
           name: 'built-in',
           concurrency: config.concurrency,

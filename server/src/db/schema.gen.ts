@@ -302,6 +302,17 @@ export type Schema = {
     working_directory: string
     workspace_id: string
   }
+  samples: {
+    app_workspace_id: string | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    id: string
+    network_workspace_id: string | null
+    organization_id: string
+    project_id: string | null
+    task_id: string | null
+    variable_set_id: string | null
+  }
   second_factors: {
     created_at: Timestamp
     last_step: Generated<number>

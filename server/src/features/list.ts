@@ -64,6 +64,8 @@ import { auditTrailJobs } from './site/audit-trail/jobs.ts'
 import { auditTrailRoutes } from './site/audit-trail/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
+import { sampleJobs } from './site/samples/jobs.ts'
+import { sampleRoutes } from './site/samples/routes.ts'
 import { backingDataRoutes } from './states/backing-data/routes.ts'
 import { dataRetentionJobs } from './states/data-retention/jobs.ts'
 import { dataRetentionRoutes } from './states/data-retention/routes.ts'
@@ -133,6 +135,7 @@ export const ROUTES: readonly Routes[] = [
   runEventRoutes,
   runRoutes,
   runTriggerRoutes,
+  sampleRoutes,
   sessionRoutes,
   ssoRoutes,
   stateContentRoutes,
@@ -205,6 +208,7 @@ export const JOBS: readonly JobHandler[] = [
   ...planJobs,
   ...runJobs,
   ...runTriggerJobs,
+  ...sampleJobs,
   ...sessionJobs,
   ...stateVersionJobs,
   ...taskStageJobs,

@@ -5,6 +5,7 @@ import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { type AddressRule, addressProblem } from './addresses.ts'
 import { ForbiddenAddressError, guardedConnector, type Resolve } from './connect.ts'
 import { failureWords, innermostError } from './failure.ts'
+import type { OwnServer } from './own-server.ts'
 import { urlHostname, urlProblem } from './url.ts'
 
 export type OutboundRequest = {
@@ -50,6 +51,8 @@ export type OutboundOptions = AddressRule & {
   noProxy?: string | undefined
   /** Resolves names; the system's resolver by default. */
   resolve?: Resolve
+  /** The server of this process. Requests to its own receiver take a short way, whatever the rule for addresses. */
+  ownServer?: Pick<OwnServer, 'receiverAt'>
 }
 
 export const MAX_BODY_BYTES = 64 * 1024
@@ -93,23 +96,29 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   return {
-    problem: (url) => urlProblem(url, options),
+    problem: (url) => (options.ownServer?.receiverAt(url) ? undefined : urlProblem(url, options)),
 
     async post({ url, headers, body, timeoutMs, ca, signal }) {
       const startedAt = Date.now()
       const started = performance.now()
       const since = () => Math.round(performance.now() - started)
-      const problem = urlProblem(url, options)
+      const own = options.ownServer?.receiverAt(url)
+      const problem = own ? undefined : urlProblem(url, options)
       if (problem !== undefined) return { startedAt, durationMs: 0, isPrivate: false, error: problem }
 
       const timeout = AbortSignal.timeout(timeoutMs)
       const { origin, pathname, search } = new URL(url)
       async function send(isPrivate: boolean): Promise<Exchange> {
         const facts = { startedAt, isPrivate }
+        const way = own ?? {
+          dispatcher: dispatcherFor(ca, { allowPrivate: isPrivate }),
+          origin,
+          path: `${pathname}${search}`,
+        }
         try {
-          const response = await dispatcherFor(ca, { allowPrivate: isPrivate }).request({
-            origin,
-            path: `${pathname}${search}`,
+          const response = await way.dispatcher.request({
+            origin: way.origin,
+            path: way.path,
             method: 'POST',
             headers,
             body,
@@ -127,8 +136,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
           return { ...facts, durationMs, error: failureWords(error) }
         }
       }
-      // A proxy would send it to a private address in the URL as well.
-      return send(isPrivateLiteral(url))
+      // A proxy would send it to a private address in the URL as well. What this server answers itself is no secret of its network.
+      return send(own === undefined && isPrivateLiteral(url))
     },
 
     async [Symbol.asyncDispose]() {

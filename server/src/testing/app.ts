@@ -134,8 +134,10 @@ export async function createTestApp(
     request,
     runJobs: () => app.jobs.runDue({ ...app, actor: SYSTEM }, JOBS),
     listen: async () => {
-      app.baseUrl = await server.fastify.listen({ host: '127.0.0.1', port: 0 })
-      return app.baseUrl
+      const origin = await server.fastify.listen({ host: '127.0.0.1', port: 0 })
+      app.baseUrl = origin
+      app.ownServer.open({ baseUrl: origin, origin, certificate: undefined })
+      return origin
     },
   })
 }

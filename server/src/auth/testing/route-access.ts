@@ -11,6 +11,8 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /_objects/logs/:token': 'public',
   'GET /_objects/v1/object/:objectId': 'public',
   'PUT /_objects/v1/object/:objectId': 'public',
+  // Answers whoever has the key of a sample's task.
+  'POST /_sample/review': 'public',
   'GET /account/details': 'people team',
   'PATCH /account/password': 'people | team',
   'GET /account/sessions': 'people | team',
@@ -100,6 +102,11 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'POST /organizations/:organization/projects': 'owner org | member+ run',
   'GET /organizations/:organization/reserved-tag-keys': 'member+ org run',
   'POST /organizations/:organization/reserved-tag-keys': 'owner org | member+ run',
+  // An organization's token starts no run.
+  'POST /organizations/:organization/actions/make-sample': 'owner | member+ org run',
+  // There is none yet.
+  'GET /organizations/:organization/sample': 'nobody',
+  'DELETE /organizations/:organization/sample': 'nobody',
   'GET /organizations/:organization/runs': 'member+ org run',
   'GET /organizations/:organization/runs/queue': 'member+ org run',
   'GET /organizations/:organization/tags': 'member+ org run',

@@ -1,8 +1,9 @@
 import type { CreateTask } from '@groundstate/contract/run-tasks'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import type { Organization } from '../../organizations/organizations/organization.ts'
 import { requireOrganizationPool } from '../../organizations/organizations/pool-access.ts'
 import { requireTask } from './access.ts'
 import { taskAudit } from './audit.ts'
@@ -28,30 +29,36 @@ export async function createTask(ctx: Ctx, organizationName: string, { attribute
   await transact(ctx, async (ctx) => checkTaskQuota(ctx, organization))
   await checkReceiver(ctx, { organizationName: organization.name }, { url: attributes.url, hmacKey, ca, pool })
 
+  const id = await transact(ctx, async (ctx) => insertTask(ctx, organization, { attributes, poolId }))
+  return requireTask(ctx, id, 'run-tasks:read')
+}
+
+/** Creates a task for a caller that has been authorised, without asking its receiver. Returns its id. */
+export async function insertTask(
+  ctx: TransactionCtx,
+  organization: Organization,
+  { attributes, poolId }: { attributes: CreateTask['attributes']; poolId?: string | undefined },
+) {
   const id = ctx.newId('task')
   const now = ctx.now()
-  await refuseTakenTaskName(attributes.name, () =>
-    transact(ctx, async (ctx) => {
-      await checkTaskQuota(ctx, organization)
-      if (attributes['global-configuration']?.enabled && attributes.enabled !== false)
-        await checkGlobalQuota(ctx, organization, IS_GLOBAL)
-      const row = {
-        id,
-        organization_id: organization.id,
-        name: attributes.name,
-        url: attributes.url,
-        description: attributes.description ?? null,
-        hmac_key: sealKey(ctx, id, hmacKey),
-        ca_certificates: ca ?? null,
-        enabled: attributes.enabled ?? true,
-        agent_pool_id: poolId ?? null,
-        ...globalColumns(attributes['global-configuration']),
-        created_at: now,
-        updated_at: now,
-      }
-      await store.insertTask(ctx.db, row)
-      await recordAudit(ctx, taskAudit(row, 'create'))
-    }),
-  )
-  return requireTask(ctx, id, 'run-tasks:read')
+  await checkTaskQuota(ctx, organization)
+  if (attributes['global-configuration']?.enabled && attributes.enabled !== false)
+    await checkGlobalQuota(ctx, organization, IS_GLOBAL)
+  const row = {
+    id,
+    organization_id: organization.id,
+    name: attributes.name,
+    url: attributes.url,
+    description: attributes.description ?? null,
+    hmac_key: sealKey(ctx, id, attributes['hmac-key'] || undefined),
+    ca_certificates: attributes['ca-certificate'] || null,
+    enabled: attributes.enabled ?? true,
+    agent_pool_id: poolId ?? null,
+    ...globalColumns(attributes['global-configuration']),
+    created_at: now,
+    updated_at: now,
+  }
+  await refuseTakenTaskName(attributes.name, () => store.insertTask(ctx.db, row))
+  await recordAudit(ctx, taskAudit(row, 'create'))
+  return id
 }

@@ -65,6 +65,10 @@ async function softDeletedConfiguration(w: World) {
   return { ids: [id] }
 }
 
+function times(count: number, event: string) {
+  return Array.from({ length: count }, () => event)
+}
+
 /** What happens in workspaces: configurations, runs, states, and what run tasks say. */
 export const WORK: Record<string, AuditedChange | string> = {
   'POST /workspaces/:workspaceId/configuration-versions': change('configuration_version create', async (w) => ({
@@ -154,6 +158,33 @@ export const WORK: Record<string, AuditedChange | string> = {
   'POST /task-results/:id/actions/redeliver': change('task_result redeliver', async (w) => ({
     ids: [(await runningResult(w)).id],
   })),
+  'POST /organizations/:organization/actions/make-sample': change(
+    [
+      'workspace add_remote_state_consumers',
+      ...times(2, 'configuration_version create'),
+      'project create',
+      'run_trigger create',
+      'sample create',
+      'task create',
+      ...times(7, 'variable create'),
+      'variable_set create',
+      ...times(2, 'workspace create'),
+      ...times(2, 'workspace_task create'),
+    ].join(', '),
+    (w) => ({ ids: [w.organization.name] }),
+  ),
+  'DELETE /organizations/:organization/sample': change(
+    [
+      ...['project', 'sample', 'task', 'variable_set'].map((type) => `${type} destroy`),
+      ...times(2, 'workspace destroy'),
+    ].join(', '),
+    async (w) => {
+      await w.send('POST', `/organizations/${w.organization.name}/actions/make-sample`)
+      return { ids: [w.organization.name] }
+    },
+  ),
+  'POST /_sample/review': 'takes the request of a task; its callbacks leave events',
+
   'POST /task-stages/:id/actions/override': 'is always refused: no verdict waits to be overridden',
 
   'DELETE /agents/:agentId': change('agent destroy', async (w) => {

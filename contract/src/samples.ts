@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
+
+const part = {
+  type: z.enum(['workspaces', 'run-triggers', 'tasks', 'workspace-tasks', 'varsets', 'projects']),
+  id: z.string(),
+  name: z.string(),
+}
+
+/** The sample of an organization: a resource of our own. */
+export const sampleSchema = resource(
+  'samples',
+  {
+    attributes: {
+      'created-at': timestamp,
+      'is-complete': z.boolean().describe('false when a part was deleted: making the sample again brings it back'),
+      removes: z
+        .array(
+          z.strictObject({
+            ...part,
+            detail: z.string().nullable().describe('what is lost with it; null when there is nothing to say'),
+          }),
+        )
+        .describe('what goes when the sample is removed, of what you may see'),
+      keeps: z
+        .array(z.strictObject({ ...part, reason: z.string() }))
+        .describe('parts that stay when the sample is removed, and why'),
+    },
+    relationships: {
+      organization: hasOne('organizations'),
+      'created-by': hasOne('users'),
+      project: hasOne('projects'),
+      network: hasOne('workspaces').describe('the workspace whose applies start runs in the other one'),
+      app: hasOne('workspaces'),
+      'variable-set': hasOne('varsets'),
+      task: hasOne('tasks'),
+      run: hasOne('runs').describe(
+        'the latest run of `network`; none until its configuration has arrived, in a moment',
+      ),
+    },
+    links: { self: z.string() },
+  },
+  'Sample',
+)
+export type SampleResource = Written<typeof sampleSchema>

@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { localCertificate } from '../tls/authority.ts'
+import type { Tls } from '../tls/tls.ts'
+import { createOutbound } from './outbound.ts'
+import { createOwnServer, type Listener } from './own-server.ts'
+
+const BASE_URL = 'https://groundstate.example/base'
+const RECEIVER = `${BASE_URL}/_sample/review`
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+
+let certificate: Tls
+let another: Tls
+beforeAll(async () => {
+  const folders = [
+    await mkdtemp(join(tmpdir(), 'groundstate-own-')),
+    await mkdtemp(join(tmpdir(), 'groundstate-own-')),
+  ] as const
+  certificate = await localCertificate(folders[0], [])
+  another = await localCertificate(folders[1], [])
+  for (const folder of folders) await rm(folder, { recursive: true })
+})
+
+async function listen(server: Server) {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that knows itself as `given` says, and the outbound requests of its process, which may call no private address. */
+function know(given: Partial<Listener> & { origin: string }) {
+  const ownServer = createOwnServer()
+  ownServer.open({ baseUrl: BASE_URL, certificate: undefined, ...given })
+  const outbound = createOutbound({
+    allowPrivate: false,
+    ownServer,
+    httpsProxy: 'http://127.0.0.1:9',
+    httpProxy: 'http://127.0.0.1:9',
+  })
+  cleanups.push(
+    () => ownServer[Symbol.asyncDispose](),
+    () => outbound[Symbol.asyncDispose](),
+  )
+  return { ownServer, outbound }
+}
+
+const request = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), timeoutMs: 2000 }
+
+test('a request to the own receiver goes to the listener, past proxies and the rule for addresses', async () => {
+  const asked: string[] = []
+  const port = await listen(
+    createServer((incoming, response) => {
+      asked.push(`${incoming.method} ${incoming.url}`)
+      response.end('taken')
+    }),
+  )
+  const { outbound } = know({ origin: `http://127.0.0.1:${port}` })
+
+  const exchange = await outbound.post({ ...request, url: RECEIVER })
+
+  expect(outbound.problem(RECEIVER)).toBeUndefined()
+  expect(exchange).toMatchObject({ isPrivate: false, answer: { status: 200 } })
+  expect(asked).toEqual(['POST /_sample/review'])
+})
+
+test.each([
+  '/_sample/review/',
+  '/_sample/review?x=1',
+  '/_sample/review#x',
+  '/_sample/../_sample/review',
+  '/api/v2/ping',
+])('a request to %s of the own server goes the way of all others', async (path) => {
+  const { outbound } = know({ origin: 'http://127.0.0.1:1', baseUrl: 'http://127.0.0.1:7777' })
+
+  const { error } = await outbound.post({ ...request, url: `http://127.0.0.1:7777${path}` })
+
+  expect(error).toContain('is a loopback address, which this server may not call')
+})
+
+test('over TLS the listener is known by its certificate, whatever its name', async () => {
+  const port = await listen(createTlsServer(certificate, (_, response) => response.end('secure')))
+  const { outbound } = know({ origin: `https://127.0.0.1:${port}`, certificate: certificate.cert })
+
+  const { answer } = await outbound.post({ ...request, url: RECEIVER })
+
+  expect(answer?.body.toString()).toBe('secure')
+})
+
+test('over TLS a listener with another certificate is not asked', async () => {
+  const port = await listen(createTlsServer(another, (_, response) => response.end('secure')))
+  const { outbound } = know({ origin: `https://127.0.0.1:${port}`, certificate: certificate.cert })
+
+  const { answer, error } = await outbound.post({ ...request, url: RECEIVER })
+
+  expect(answer).toBeUndefined()
+  expect(error).toContain('certificate')
+})
+
+test('a URL has a path on the server only below its base URL', () => {
+  const { ownServer } = know({ origin: 'http://127.0.0.1:1' })
+
+  expect(ownServer.pathOf(`${BASE_URL}/api/v2/plans/1`)).toBe('/api/v2/plans/1')
+  expect(ownServer.pathOf('https://groundstate.example/api')).toBeUndefined()
+  expect(ownServer.pathOf(`${BASE_URL}.evil.example/api`)).toBeUndefined()
+})
+
+test('of an answer that is too long only the status is read', async () => {
+  const port = await listen(createServer((_, response) => response.end('long')))
+  const { ownServer } = know({ origin: `http://127.0.0.1:${port}` })
+  const asked = { method: 'GET' as const, path: '/', headers: {}, signal: AbortSignal.timeout(2000) }
+
+  expect(await ownServer.request({ ...asked, maxBytes: 3 })).toEqual({ status: 200, text: undefined })
+  expect(await ownServer.request({ ...asked, maxBytes: 4 })).toEqual({ status: 200, text: 'long' })
+})
