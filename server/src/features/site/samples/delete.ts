@@ -7,7 +7,7 @@ import { deleteWorkspace } from '../../runs/workspace-deletion/delete.ts'
 import { deleteTask } from '../../tasks/run-tasks/delete.ts'
 import { deleteWorkspaceTask } from '../../tasks/workspace-tasks/delete.ts'
 import { deleteVariableSet } from '../../workspaces/variable-sets/delete.ts'
-import { requireSample } from './access.ts'
+import { checkSampleMaker, requireSample } from './access.ts'
 import { sampleAudit } from './audit.ts'
 import { keptBecause } from './sample.ts'
 import * as store from './store.ts'
@@ -18,6 +18,7 @@ import * as store from './store.ts'
  */
 export async function deleteSample(ctx: Ctx, organizationName: string) {
   const { organization } = await requireSample(ctx, organizationName)
+  checkSampleMaker(organization)
   await transact(ctx, async (ctx) => {
     const sample = await store.lockSample(ctx.db, organization.id)
     if (!sample) throw notFound('sample')

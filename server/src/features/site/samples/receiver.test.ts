@@ -28,7 +28,7 @@ const PLAN = {
 }
 
 /** A sample whose network has planned, and the result of its task. */
-async function createPlanned(owner: Owner) {
+async function createPlanned(owner: Owner, plan: unknown = PLAN) {
   await makeSample(owner)
   await app.runJobs()
   const agent = await createFakeAgent(app)
@@ -36,7 +36,7 @@ async function createPlanned(owner: Owner) {
   for (;;) {
     const job = await agent.take()
     if (job.runId === idOf(sample, 'run')) {
-      await job.put('plan-json', JSON.stringify(PLAN))
+      await job.put('plan-json', JSON.stringify(plan))
       await job.finish()
       break
     }
@@ -77,6 +77,16 @@ describe('the receiver of the sample', () => {
     expect(new Set(tags.map(({ level }: any) => level))).toEqual(new Set(['none', 'info', 'warning', 'error']))
     const body = await send(owner, ['GET', `/task-result-outcomes/${outcomes[0].id}/body`])
     expect(body.text).toContain('| create | 1 | `module.firewall.terraform_data.rule["https"]` |')
+  })
+
+  test('says so when it can not read the plan', async () => {
+    const owner = await createOwner(app)
+    const { resultId } = await createPlanned(owner, { resource_changes: 'none' })
+
+    const result = await verdict(owner, resultId)
+
+    expect(result.attributes.status).toBe('passed')
+    expect(result.attributes.message).toMatch(/^the plan could not be read: /)
   })
 
   test('is asked as any other one: the exchange is recorded, and shown', async () => {

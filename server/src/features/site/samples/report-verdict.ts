@@ -46,12 +46,23 @@ export async function reportSampleVerdict(ctx: Ctx, job: Job, signal: AbortSigna
     if (answer.status !== 200) throw refused('plan', answer)
     if (answer.text === undefined)
       return { message: `the plan has more than ${MAX_PLAN_BYTES} bytes: it was not read`, outcomes: [] }
-    return reviewOf(planJson.parse(JSON.parse(answer.text)), job.runUrl)
+    const plan = planJson.safeParse(parseJson(answer.text))
+    if (!plan.success) return { message: `the plan could not be read: ${plan.error.issues[0]?.message}`, outcomes: [] }
+    return reviewOf(plan.data, job.runUrl)
   }
 
   if (!(await report({ status: 'running', message: 'reading the plan' }))) return
   const reviewed = await review()
   if (reviewed) await report({ status: 'passed', ...reviewed })
+}
+
+/** An engine's plan is JSON; what is none is refused as a plan. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
 }
 
 /** The token ends with the result, and all of it with the workspace. */

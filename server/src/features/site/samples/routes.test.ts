@@ -8,6 +8,7 @@ import {
   listAll,
   MADE,
   makeSample,
+  type Owner,
   read,
   readSample,
   removeSample,
@@ -145,29 +146,44 @@ describe('a sample', () => {
 
   test('needs permissions, all of which are named', async () => {
     const owner = await createOwner(app)
-    const member = await createUser(app)
+    const member = await createMember(owner)
     const stranger = await createUser(app)
-    await app.db
-      .insertInto('organization_memberships')
-      .values({
-        id: `ou-${member.id}`,
-        organization_id: owner.organizationId,
-        user_id: member.id,
-        email: member.email,
-        status: 'active',
-        created_at: app.now(),
-      })
-      .execute()
 
     const answer = await makeSample({ ...owner, user: member })
 
     expect(answer.status).toBe(403)
     expect(answer.json().errors[0].detail).toBe(
-      `a sample needs the permissions projects:create, workspaces:create, variable-sets:manage, run-tasks:manage in the organization ${owner.organization}`,
+      `making and removing a sample needs the permissions projects:create, workspaces:create, variable-sets:manage, run-tasks:manage in the organization ${owner.organization}`,
     )
     expect((await makeSample({ ...owner, user: stranger })).status).toBe(404)
     await makeSample(owner)
-    expect((await removeSample({ ...owner, user: member })).status).toBeGreaterThanOrEqual(403)
+    expect((await removeSample({ ...owner, user: member })).status).toBe(403)
     expect(await listAll(owner)).toEqual(MADE)
   })
+  test('is shown to members with the parts that they may see', async () => {
+    const owner = await createOwner(app)
+    await makeSample(owner)
+
+    const sample = await readSample({ ...owner, user: await createMember(owner) })
+
+    expect(sample.attributes.removes.map(({ type }: any) => type)).toEqual(['tasks'])
+    expect(idOf(sample, 'network')).toBeUndefined()
+  })
 })
+
+/** A member of the organization without access to anything in it. */
+async function createMember(owner: Owner) {
+  const member = await createUser(app)
+  await app.db
+    .insertInto('organization_memberships')
+    .values({
+      id: `ou-${member.id}`,
+      organization_id: owner.organizationId,
+      user_id: member.id,
+      email: member.email,
+      status: 'active',
+      created_at: app.now(),
+    })
+    .execute()
+  return member
+}
