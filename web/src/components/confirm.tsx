@@ -83,7 +83,7 @@ export function Confirm({
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !isPending) close()
       }}
-      className={`w-full max-w-lg space-y-3 rounded-lg border bg-paper p-4 text-left whitespace-normal ${isDestroying ? 'border-bad/50' : 'border-line-strong'}`}
+      className={`w-full max-w-lg min-w-64 space-y-3 rounded-lg border bg-paper p-4 text-left whitespace-normal ${isDestroying ? 'border-bad/50' : 'border-line-strong'}`}
     >
       <p id={id} className="font-medium">
         {title}

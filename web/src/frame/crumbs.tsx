@@ -28,7 +28,7 @@ export function Breadcrumb() {
               .join('/')}
           >
             {index > 0 && (
-              <li aria-hidden="true" className="text-dim">
+              <li aria-hidden="true" className="text-dim max-sm:hidden">
                 /
               </li>
             )}
