@@ -42,16 +42,17 @@ function install() {
   writeFileSync(stamp, hash)
 }
 
-/** Builds the web application unless the build is newer than its sources and the contract's. */
+/** Builds the web application unless the build is of the same sources, contract and dependencies. */
 function buildWeb() {
   const web = join(ROOT, 'web')
-  build('the web application', { sources: [web, join(ROOT, 'contract')], target: join(web, 'dist/index.html') }, () => {
+  const sources = [web, join(ROOT, 'contract')]
+  build('the web application', { sources, target: join(web, 'dist/index.html') }, () => {
     const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
     return spawnSync(node, [vite, 'build', '--logLevel', 'warn'], { cwd: web, encoding: 'utf8' })
   })
 }
 
-/** Builds the agent's package, which the server hands out, unless the build is newer than its sources and the contract's. */
+/** Builds the agent's package, which the server hands out, unless the build is of the same sources, contract and dependencies. */
 function buildAgent() {
   const agent = join(ROOT, 'agent')
   const target = join(agent, 'dist/groundstate-agent.tgz')
@@ -62,7 +63,7 @@ function buildAgent() {
 
 function build(what, { sources, target }, work) {
   const stamp = join(ROOT, `node_modules/.groundstate-${basename(dirname(dirname(target)))}`)
-  const hash = createHash('sha256')
+  const hash = createHash('sha256').update(readFileSync(join(ROOT, 'package-lock.json')))
   for (const folder of sources) describe(folder, hash)
   const wanted = hash.digest('hex')
   if (read(stamp) === wanted && existsSync(target)) return

@@ -24,6 +24,13 @@ describe('settings', () => {
     ['PORT', 'abc', 'GROUNDSTATE_PORT "abc": it must be a whole number from 0 to 65535'],
     ['PORT', '1.5', 'GROUNDSTATE_PORT "1.5": it must be a whole number from 0 to 65535'],
     ['BASE_URL', 'foo', 'GROUNDSTATE_BASE_URL "foo": it must be an address that begins with http:// or https://'],
+    ['BASE_URL', 'https://x.example/?a=b', 'GROUNDSTATE_BASE_URL "https://x.example/?a=b": it must end with its path'],
+    [
+      'BASE_URL',
+      'https://x.example/a b',
+      'GROUNDSTATE_BASE_URL "https://x.example/a b": its path /a%20b must be made of',
+    ],
+    ['BASE_URL', 'https://x.example/app', 'GROUNDSTATE_BASE_URL "https://x.example/app": its path begins with /app'],
     ['TLS', 'on', 'GROUNDSTATE_TLS "on": it must be one of off, auto, files'],
     ['DATABASE_URL', 'mysql://a:b@c/d', 'GROUNDSTATE_DATABASE_URL: it must be an address such as postgresql://'],
     ['SECRET', 'abc', 'GROUNDSTATE_SECRET: it must be 32 bytes, as 64 hex digits or as base64'],

@@ -5,6 +5,7 @@ import { cpuLimit, memoryLimit } from '@groundstate/agent/limit-settings'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { SECRET_FORM, secretBytes } from './secrets/secret-form.ts'
+import { addressProblem } from './server-address.ts'
 import { StartError } from './start-error.ts'
 
 const flag = z
@@ -19,6 +20,10 @@ const webAddress = z.url({
   error: 'it must be an address that begins with http:// or https://',
 })
 const baseAddress = webAddress.transform((url) => url.replace(/\/+$/, ''))
+const ownAddress = baseAddress.superRefine((text, context) => {
+  const problem = URL.canParse(text) ? addressProblem(text) : undefined
+  if (problem !== undefined) context.addIssue(problem)
+})
 const milliseconds = integer(1, 2 ** 31 - 1)
 
 const proxies = z.string().transform((text, context) => {
@@ -57,8 +62,8 @@ export const SETTINGS = {
   PORT: { schema: integer(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
   HOST: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
   BASE_URL: {
-    schema: baseAddress.optional(),
-    doc: 'address under which clients, agents and receivers reach this server',
+    schema: ownAddress.optional(),
+    doc: 'address under which clients, agents and receivers reach this server; it may have a path',
     shown: 'from host, port and TLS',
   },
   DATA_DIR: {

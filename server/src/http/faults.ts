@@ -15,9 +15,12 @@ import {
   unauthorized,
   unavailable,
 } from '../errors.ts'
+import { basePath } from './base-path.ts'
+import { errorPage, isForPerson } from './error-page.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { BASE_HEADERS, JSON_API_TYPE } from './headers.ts'
 import { loggedError, loggedPath } from './request-log.ts'
+import { writeAnswer } from './write.ts'
 
 /** Answers a request that failed with an error. */
 export function answerFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
@@ -38,6 +41,9 @@ export function answerFault(app: App, error: unknown, request: FastifyRequest, r
   return send(errorStatus(known), errorDocument(known))
 
   function send(status: number, document: ErrorsDocument) {
+    if (isForPerson(request)) {
+      return writeAnswer(app, request, reply, errorPage(status, document, `${basePath(app.config.baseUrl)}/app`))
+    }
     return reply
       .code(status)
       .header('content-type', JSON_API_TYPE)

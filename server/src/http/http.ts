@@ -7,6 +7,7 @@ import type { Page } from '../db/page.ts'
 import { tooLarge } from '../errors.ts'
 import { type Access, createAdmission } from './admission.ts'
 import type { Answer, AnswerSchema } from './answers.ts'
+import { answerWithBasePath, basePath } from './base-path.ts'
 import { type Contents, takeContents } from './base64-fields.ts'
 import { readIncludes } from './includes.ts'
 import { addIncluded, type Loaders } from './loaders.ts'
@@ -118,6 +119,7 @@ type HttpOptions = {
 /** Creates `Http` on two scopes of a Fastify server, and adds each registered route to `routes`. */
 export function createHttp(app: App, { scopes, routes, loaders, limiter, feature }: HttpOptions): Http {
   const subjects = new WeakMap<FastifyRequest, unknown>()
+  const base = basePath(app.config.baseUrl)
 
   function register(method: Method, path: string, options: RouteOptions, handler: Handler<string, unknown, unknown>) {
     const url = `${options.prefix ?? API_PREFIX}${path}`
@@ -160,7 +162,8 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
           reply,
         })
         if (!answer) return reply
-        return writeAnswer(app, raw, reply, await addIncluded(ctx, loaders, answer, includes))
+        const included = await addIncluded(ctx, loaders, answer, includes)
+        return writeAnswer(app, raw, reply, answerWithBasePath(base, included))
       },
     })
   }

@@ -28,6 +28,8 @@ const SETTINGS = JSON.stringify({
   telemetry: false,
   withDefaultFonts: false,
   defaultOpenFirstTag: false,
+  // The accents of the web application.
+  customCss: '.light-mode { --scalar-color-accent: #4338ca } .dark-mode { --scalar-color-accent: #8f8bff }',
 })
 
 /**

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { AppError } from '../errors.ts'
 import { requestSeconds } from '../metrics.ts'
+import { basePath, withoutBasePath } from './base-path.ts'
 import { parseBodies, streamBodies } from './bodies.ts'
 import { endWhenClosing } from './closing.ts'
+import { compressAnswers } from './compression.ts'
 import { describeRoutes } from './describe.ts'
 import { answerFault, answerParserFault } from './faults.ts'
 import { BASE_HEADERS } from './headers.ts'
@@ -52,9 +55,11 @@ export async function createServer(
   features: Features,
   { https, webDist, opened, onAnswer }: ServerOptions = {},
 ) {
+  const base = basePath(app.config.baseUrl)
   const options = {
     logger: false,
     genReqId: () => randomUUID(),
+    rewriteUrl: (request: IncomingMessage) => withoutBasePath(base, request),
     trustProxy: app.config.trustProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     forceCloseConnections: 'idle',
@@ -97,6 +102,7 @@ export async function createServer(
   if (onAnswer) {
     server.addHook('onSend', async (request, reply, content) => onAnswer(sentAnswer(routes, request, reply, content)))
   }
+  compressAnswers(server)
   const loaders = indexLoaders(features.loaders)
   const limit = rateLimit(app.config)
   const limiter = limit > 0 ? createRateLimiter(limit) : undefined
@@ -110,7 +116,7 @@ export async function createServer(
       }
     })
   })
-  await serveWeb(server, webDist)
+  await serveWeb(server, { dist: webDist, basePath: base })
   return { fastify: server, routes }
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { exchange } from '../testing/exchange.ts'
@@ -8,9 +9,17 @@ import { exchange } from '../testing/exchange.ts'
 const webDist = await mkdtemp(join(tmpdir(), 'groundstate-web-'))
 afterAll(() => rm(webDist, { recursive: true, force: true }))
 await mkdir(join(webDist, 'assets'))
-await writeFile(join(webDist, 'index.html'), '<!doctype html><script>theme()</script><div id="root"></div>')
+const filler = `<!-- ${'text '.repeat(1000)} -->`
+await writeFile(
+  join(webDist, 'index.html'),
+  `<!doctype html><base href="/" /><meta name="csp-nonce" content="" /><div id="root"></div>${filler}`,
+)
 await writeFile(join(webDist, 'icon.svg'), '<svg/>')
-await writeFile(join(webDist, 'assets', 'main-abc123.js'), 'run()')
+const script = join(webDist, 'assets', 'main-abc123.js')
+await writeFile(script, 'run()')
+await writeFile(`${script}.br`, brotliCompressSync('run()'))
+await writeFile(`${script}.gz`, gzipSync('run()'))
+await writeFile(join(webDist, 'assets', 'small-abc123.css'), 'a{}')
 const app = await createTestApp({}, { webDist })
 const base = new URL(await app.listen())
 
@@ -26,16 +35,48 @@ test.each(['/', '/app', '/app/', '/app/acme/workspaces/net?tab=runs'])(
     expect(response.text).toContain('<div id="root">')
     expect(response.headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-cache',
+      'cache-control': 'private, no-cache',
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
     })
-    expect(response.headers['content-security-policy']).toContain("script-src 'self' 'sha256-")
-    expect(response.headers['content-security-policy']).toContain("frame-ancestors 'none'")
   },
 )
+
+test('the page may run scripts from files only, and styles with a nonce that is in it and that no other has', async () => {
+  const responses = [await get('/app'), await get('/app')]
+
+  const nonces = responses.map(({ text, headers }) => {
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("script-src 'self';")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toContain('unsafe')
+    const nonce = /name="csp-nonce" content="([^"]{20,})"/.exec(text)?.[1]
+    expect(policy).toContain(`style-src 'self' 'nonce-${nonce}';`)
+    return nonce
+  })
+  expect(new Set(nonces).size).toBe(2)
+})
+
+test('a page that the browser has is not sent again, and keeps the policy with its nonce', async () => {
+  const { headers } = await get('/app')
+
+  const response = await app.request({
+    url: '/app/acme',
+    headers: { accept: 'text/html', 'if-none-match': String(headers['etag']) },
+  })
+
+  expect(response).toMatchObject({ status: 304, text: '' })
+  expect(response.headers['content-security-policy']).toBeUndefined()
+})
+
+test('the page is compressed for a browser that takes that', async () => {
+  const response = await app.request({ url: '/app', headers: { accept: 'text/html', 'accept-encoding': 'br, gzip' } })
+
+  expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
+  expect(gunzipSync(response.bytes).toString()).toContain('<div id="root">')
+})
 
 test('a built file is kept for good', async () => {
   const response = await get('/assets/main-abc123.js', '*/*')
@@ -43,6 +84,61 @@ test('a built file is kept for good', async () => {
   expect(response.text).toBe('run()')
   expect(response.headers['cache-control']).toBe('public, max-age=31536000, immutable')
   expect(response.headers['content-type']).toMatch(/javascript/)
+})
+
+test.each([
+  ['br, gzip', 'br', brotliDecompressSync],
+  ['gzip, br', 'br', brotliDecompressSync],
+  ['gzip', 'gzip', gunzipSync],
+  ['br;q=0, gzip', 'gzip', gunzipSync],
+  ['*', 'gzip', gunzipSync],
+] as const)(
+  'a built file is sent to who accepts %s as the build compressed it by %s',
+  async (accepted, coding, decompress) => {
+    const url = '/assets/main-abc123.js'
+
+    const response = await app.request({ url, headers: { 'accept-encoding': accepted } })
+    const head = await app.request({ method: 'HEAD', url, headers: { 'accept-encoding': accepted } })
+
+    expect(decompress(response.bytes).toString()).toBe('run()')
+    const headers = {
+      'content-encoding': coding,
+      'content-type': expect.stringMatching(/javascript/),
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-length': String(response.bytes.length),
+      vary: 'accept-encoding',
+    }
+    expect(response.headers).toMatchObject(headers)
+    expect(head).toMatchObject({ status: 200, text: '', headers })
+  },
+)
+
+test.each([
+  ['nothing', '', '/assets/main-abc123.js', 'run()'],
+  ['a coding that is unknown', 'zstd, identity', '/assets/main-abc123.js', 'run()'],
+  ['a file that is too small to compress', 'br, gzip', '/assets/small-abc123.css', 'a{}'],
+])('who accepts %s gets the file as it is', async (_, accepted, url, content) => {
+  const response = await app.request({ url, headers: { 'accept-encoding': accepted } })
+
+  expect(response.headers['content-encoding']).toBeUndefined()
+  expect(response.headers['vary']).toBe('accept-encoding')
+  expect(response.text).toBe(content)
+})
+
+test('a range is one of the bytes that would be sent', async () => {
+  const headers = { range: 'bytes=1-3', 'accept-encoding': 'gzip' }
+
+  const whole = await app.request({ url: '/assets/main-abc123.js', headers: { 'accept-encoding': 'gzip' } })
+  const part = await app.request({ url: '/assets/main-abc123.js', headers })
+  const plain = await app.request({ url: '/assets/main-abc123.js', headers: { range: 'bytes=1-3' } })
+
+  expect(part).toMatchObject({ status: 206, headers: { 'content-encoding': 'gzip' } })
+  expect(part.bytes).toEqual(whole.bytes.subarray(1, 4))
+  expect(plain).toMatchObject({ status: 206, text: 'un(' })
+})
+
+test.each(['/assets/main-abc123.js.br', '/assets/main-abc123.js.gz'])('%s is no file of its own', async (url) => {
+  expect((await get(url, '*/*')).status).toBe(404)
 })
 
 test('a file beside the page is not', async () => {
@@ -58,13 +154,35 @@ test.each([
   ['a way out of the assets', '/assets/..%2findex.html', '*/*'],
   ['a missing file of the application', '/app/main.js', '*/*'],
   ['data of the application', '/app/acme', 'application/json'],
-  ['a path of nobody', '/other', 'text/html'],
+  ['a path of nobody, to a program,', '/other', '*/*'],
   ['a path of the API', '/api/v2/nothing', 'text/html'],
 ])('%s is not found', async (_, url, accept) => {
   const response = await get(url, accept)
 
   expect(response.status).toBe(404)
   expect(response.headers['content-type']).toBe('application/vnd.api+json')
+})
+
+test.each(['/other', '/docs', '/oauth/nothing', '/app/../x'])(
+  'who opens %s in a browser gets a page with a way on',
+  async (url) => {
+    const response = await get(url)
+
+    expect(response.status).toBe(404)
+    expect(response.headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': expect.stringMatching(/^default-src 'none'; /),
+    })
+    expect(response.text).toContain('There is no such page')
+    expect(response.text).toContain('href="/app"')
+  },
+)
+
+test('a path is shown on the page of an error as text', async () => {
+  const response = await get('/<img/src=x>')
+
+  expect(response.text).not.toContain('<img')
 })
 
 // A client of HTTP would tidy them up.

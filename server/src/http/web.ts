@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { notFound } from '../errors.ts'
+import { entityTag, isMatched } from './etag.ts'
 import { PAGE_HEADERS } from './headers.ts'
+import { digestOf } from './raw-json.ts'
 
 /** The folder of the built web application, from the source and from a bundle. */
 const DIST = join(import.meta.dirname, '../../../web/dist')
@@ -12,36 +14,59 @@ const DIST = join(import.meta.dirname, '../../../web/dist')
 /** Paths that look like files are answered 404: the application's page would hide that the file is missing. */
 const FILE = /\.(?:css|gif|ico|jpe?g|js|json|map|mjs|png|svg|txt|webmanifest|webp|woff2?|xml)$/i
 
+/** What the build has left for the server to write into the page. */
+const BASE = '<base href="/" />'
+const NONCE = '<meta name="csp-nonce" content="" />'
+
+type WebOptions = { dist?: string | undefined; basePath: string }
+
 /**
  * Serves the web application in `dist`: its files, and its page for every path of the application, so that links into
  * it work. Without a build, as in tests, nothing is served.
  */
-export async function serveWeb(server: FastifyInstance, dist = DIST) {
-  const page = await readFile(join(dist, 'index.html'), 'utf8').catch(() => undefined)
-  if (page === undefined) return
-  const headers = { ...PAGE_HEADERS, 'content-security-policy': contentPolicy(page), 'cache-control': 'no-cache' }
+export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath }: WebOptions) {
+  const built = await readFile(join(dist, 'index.html'), 'utf8').catch(() => undefined)
+  if (built === undefined) return
   await server.register(fastifyStatic, {
     root: join(dist, 'assets'),
     prefix: '/assets/',
     index: false,
     // A route for each file: no path of a request is looked up on the disk.
     wildcard: false,
+    // The build has compressed each file; which one is sent is for the server to choose.
+    globIgnore: ['**/*.br', '**/*.gz'],
+    preCompressed: true,
     // The names of built files contain a hash of their content.
     immutable: true,
     maxAge: '365d',
   })
-  for (const path of ['/', '/app', '/app/*']) {
-    server.get(path, async (request, reply) => {
-      if (!wantsPage(request)) throw notFound('page')
-      return reply.headers(headers).type('text/html; charset=utf-8').send(page)
-    })
-  }
+  servePage(server, built.replace(BASE, `<base href="${basePath}/" />`))
   // Other files beside the page, such as its icon, keep their names when they change.
   for (const entry of await readdir(dist, { withFileTypes: true })) {
-    if (!entry.isFile() || entry.name === 'index.html') continue
+    if (!entry.isFile() || /^index\.html$|\.(?:br|gz)$/.test(entry.name)) continue
     server.get(`/${entry.name}`, async (_, reply) =>
       reply.sendFile(entry.name, dist, { immutable: false, maxAge: '1h' }),
     )
+  }
+}
+
+/** Serves the page with a nonce of its own. */
+function servePage(server: FastifyInstance, page: string) {
+  // The policy is part of the tag, since a browser keeps it along with the page.
+  const tag = entityTag(digestOf(`${contentPolicy('')}\n${page}`))
+  const headers = { ...PAGE_HEADERS, 'cache-control': 'private, no-cache', etag: tag }
+  for (const path of ['/', '/app', '/app/*']) {
+    server.get(path, async (request, reply) => {
+      if (!wantsPage(request)) throw notFound('page')
+      reply.headers(headers)
+      // Without a policy: the nonce of the page that the browser has is in the policy that it has.
+      if (isMatched(request.headers['if-none-match'], tag)) return reply.code(304).send()
+      const nonce = randomBytes(16).toString('base64')
+      return reply
+        .header('content-security-policy', contentPolicy(nonce))
+        .type('text/html; charset=utf-8')
+        .send(Buffer.from(page.replace(NONCE, `<meta name="csp-nonce" content="${nonce}" />`)))
+    })
   }
 }
 
@@ -50,15 +75,15 @@ function wantsPage(request: FastifyRequest) {
   return /text\/(?:html|\*)|\*\/\*/.test(accept) && !FILE.test(request.url.split('?', 1)[0] ?? '')
 }
 
-/** Allows scripts from our own files only; the inline scripts of the page are allowed by their hashes. */
-function contentPolicy(page: string) {
-  const hashes = [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
-    ([, text = '']) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`,
-  )
+/**
+ * Allows our own files only. The nonce is for the styles that an editor makes while it runs; scripts have none. Images of
+ * other servers are refused, since they would tell those servers who reads what.
+ */
+function contentPolicy(nonce: string) {
   return [
     "default-src 'self'",
-    `script-src 'self' ${hashes.join(' ')}`.trim(),
-    "style-src 'self' 'unsafe-inline'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "connect-src 'self'",
     "object-src 'none'",

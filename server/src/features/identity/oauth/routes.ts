@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { checkOwnPages } from '../../../auth/authenticate.ts'
 import { AppError, badRequest } from '../../../errors.ts'
 import { type Answer, binary, json, redirect } from '../../../http/answers.ts'
+import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { endedCookieHeader } from '../sessions/cookie.ts'
@@ -79,7 +80,11 @@ export const oauthRoutes: Routes = (http) => {
     const browser = await findBrowser(req.ctx, req.raw)
     if (!browser) return signInPage(read.request, signInMethods(req.ctx))
     const { userId, username } = browser.actor
-    return consentPage(read.request, { username, avatar: avatarPath(userId), csrf: browser.csrf })
+    return consentPage(read.request, {
+      username,
+      avatar: `${basePath(req.ctx.baseUrl)}${avatarPath(userId)}`,
+      csrf: browser.csrf,
+    })
   })
 
   http.post('/oauth/sign-in', SIGN_IN, async (req) => {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { unauthorized } from '../../../errors.ts'
+import { basePath } from '../../../http/base-path.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 
 /** How long a person may take at the provider, in s. */
@@ -32,7 +33,7 @@ export function endedPendingCookie(ctx: Ctx) {
 /** Lax, since the provider sends the browser back to us. */
 function cookie(ctx: Ctx, value: string, maxAge: number) {
   const secure = ctx.baseUrl.startsWith('https:') ? '; Secure' : ''
-  return `${COOKIE}=${value}; Path=/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`
+  return `${COOKIE}=${value}; Path=${basePath(ctx.baseUrl)}/auth/oidc; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`
 }
 
 /** Throws `unauthorized` where the browser has not begun to sign in, or did so too long ago. */

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { binary, redirect } from '../../../http/answers.ts'
+import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readText } from '../../../http/query.ts'
@@ -38,7 +40,7 @@ export const ssoRoutes: Routes = (http) => {
         headers: { location: url, 'set-cookie': pendingCookie(req.ctx, pending), 'cache-control': 'no-store' },
       }
     } catch (error) {
-      return refusal(error)
+      return refusal(req.ctx, error)
     }
   })
 
@@ -53,7 +55,7 @@ export const ssoRoutes: Routes = (http) => {
         headers: { location: pending.returnTo, 'cache-control': 'no-store' },
       }
     } catch (error) {
-      return refusal(error)
+      return refusal(req.ctx, error)
     }
   })
 }
@@ -64,11 +66,11 @@ function ownPath(text: string | undefined) {
 }
 
 /** People stand before this, not programs. */
-function refusal(error: unknown) {
+function refusal({ baseUrl }: Ctx, error: unknown) {
   if (!(error instanceof AppError)) throw error
   const text = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`
   return refusalPage(errorStatus(error), 'Signing in did not work', text, {
     text: 'Back to the sign-in',
-    url: '/app/sign-in',
+    url: `${basePath(baseUrl)}/app/sign-in`,
   })
 }

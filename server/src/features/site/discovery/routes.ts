@@ -5,24 +5,28 @@ import {
   servicesAnswer,
 } from '@groundstate/contract/discovery'
 import { json, noContent } from '../../../http/answers.ts'
+import { basePath } from '../../../http/base-path.ts'
 import type { Routes } from '../../../http/http.ts'
 import { installationHeader } from '../../../installation.ts'
 import { CLI_CLIENT } from '../../identity/oauth/request.ts'
 
 /** The paths of all services. The command lines accept only the content type `application/json` here. */
-const SERVICES = {
-  'tfe.v2': '/api/v2/',
-  'tfe.v2.1': '/api/v2/',
-  'tfe.v2.2': '/api/v2/',
-  'state.v2': '/api/v2/',
-  'login.v1': {
-    client: CLI_CLIENT.id,
-    grant_types: ['authz_code'],
-    authz: '/oauth/authorize',
-    token: '/oauth/token',
-    ports: CLI_CLIENT.ports,
-  },
-} satisfies ServicesAnswer
+function services(base: string) {
+  const api = `${base}/api/v2/`
+  return {
+    'tfe.v2': api,
+    'tfe.v2.1': api,
+    'tfe.v2.2': api,
+    'state.v2': api,
+    'login.v1': {
+      client: CLI_CLIENT.id,
+      grant_types: ['authz_code'],
+      authz: `${base}/oauth/authorize`,
+      token: `${base}/oauth/token`,
+      ports: CLI_CLIENT.ports,
+    },
+  } satisfies ServicesAnswer
+}
 
 /** Empty, since a self-hosted server does not know its own addresses. */
 const IP_RANGES = { api: [], notifications: [], sentinel: [], vcs: [] } satisfies IpRangesAnswer
@@ -42,7 +46,7 @@ const LIST_IP_RANGES = {
 const PING = { summary: 'Check that the server answers', access: 'public', answers: { 204: null } } as const
 
 export const discoveryRoutes: Routes = (http) => {
-  http.get('/.well-known/terraform.json', DISCOVER, async () => json(SERVICES))
+  http.get('/.well-known/terraform.json', DISCOVER, async ({ ctx }) => json(services(basePath(ctx.baseUrl))))
 
   http.get('/ip-ranges', LIST_IP_RANGES, async () => json(IP_RANGES))
 

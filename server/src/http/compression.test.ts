@@ -1,0 +1,65 @@
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { createTestApp } from '../testing/app.ts'
+import { takesGzip } from './compression.ts'
+
+const app = await createTestApp()
+const url = '/api/v2/openapi.json'
+
+test('a long document is compressed for who takes gzip', async () => {
+  const plain = await app.request({ url })
+  const response = await app.request({ url, headers: { 'accept-encoding': 'gzip' } })
+
+  expect(response.headers).toMatchObject({
+    'content-encoding': 'gzip',
+    vary: 'accept-encoding',
+    etag: plain.headers['etag'],
+    'content-length': String(response.bytes.length),
+  })
+  expect(response.bytes.length).toBeLessThan(plain.bytes.length / 4)
+  expect(gunzipSync(response.bytes).toString()).toBe(plain.text)
+})
+
+test('its headers are the same where only they are asked for', async () => {
+  const headers = { 'accept-encoding': 'gzip' }
+
+  const whole = await app.request({ url, headers })
+  const head = await app.request({ method: 'HEAD', url, headers })
+
+  expect(head.text).toBe('')
+  for (const name of ['content-encoding', 'content-length', 'etag', 'vary'])
+    expect(head.headers[name]).toBe(whole.headers[name])
+})
+
+test('who has it already is told so', async () => {
+  const { headers } = await app.request({ url, headers: { 'accept-encoding': 'gzip' } })
+
+  const response = await app.request({
+    url,
+    headers: { 'accept-encoding': 'gzip', 'if-none-match': String(headers['etag']) },
+  })
+
+  expect(response).toMatchObject({ status: 304, text: '' })
+})
+
+test('a short document is sent as it is', async () => {
+  const response = await app.request({ url: '/api/meta/ip-ranges', headers: { 'accept-encoding': 'gzip' } })
+
+  expect(response.headers['content-encoding']).toBeUndefined()
+})
+
+test.each([
+  [undefined, false],
+  ['', false],
+  ['identity', false],
+  ['br', false],
+  ['gzip', true],
+  ['deflate, GZIP;q=0.5', true],
+  ['gzip;q=0', false],
+  ['gzip;q=0, *', false],
+  ['*', true],
+  ['*;q=0', false],
+  ['x-gzip', true],
+] as const)('whether %j takes gzip is %s', (header, expected) => {
+  expect(takesGzip(header)).toBe(expected)
+})

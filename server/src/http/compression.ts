@@ -1,0 +1,55 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+
+const TEXT = /^(?:application\/(?:vnd\.api\+)?json|text\/html|image\/svg\+xml)\b/
+/** Smaller contents (bytes) travel in the first packets anyway. */
+const SMALL = 2 * 1024
+/** Larger ones, such as plans in JSON, are sent as they are: compressing them takes longer than most lines to send them. */
+const LARGE = 8 * 1024 * 1024
+/** Lists of resources shrink to about a tenth at this level already. */
+const LEVEL = 4
+
+/**
+ * Compresses documents and pages for clients that accept gzip, outside the event loop. Streams are sent as they are, and so is
+ * what nobody may store: a page with a secret must not tell by its size what else is in it.
+ */
+export function compressAnswers(server: FastifyInstance) {
+  server.addHook('onSend', async (request, reply, content) => {
+    if (!Buffer.isBuffer(content) || content.length < SMALL || content.length > LARGE) return content
+    if (!isCompressible(reply)) return content
+    addVary(reply)
+    if (!takesGzip(request.headers['accept-encoding'])) return content
+    reply.header('content-encoding', 'gzip').removeHeader('content-length')
+    return promisify(gzip)(content, { level: LEVEL })
+  })
+}
+
+function isCompressible(reply: FastifyReply) {
+  const type = String(reply.getHeader('content-type') ?? '')
+  return (
+    TEXT.test(type) &&
+    reply.statusCode !== 206 &&
+    !reply.hasHeader('content-encoding') &&
+    reply.getHeader('cache-control') !== 'no-store'
+  )
+}
+
+function addVary(reply: FastifyReply) {
+  const names = reply.getHeader('vary')
+  reply.header('vary', names === undefined ? 'accept-encoding' : `${String(names)}, accept-encoding`)
+}
+
+/** Whether an Accept-Encoding header names gzip, or anything, with a weight above 0 (RFC 9110 §12.5.3). */
+export function takesGzip(header: string | string[] | undefined) {
+  const weights = new Map(
+    [header ?? []].flat().flatMap((text) =>
+      text.split(',').map((item) => {
+        const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
+        const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+        return [name, weight === undefined ? 1 : Number(weight)] as const
+      }),
+    ),
+  )
+  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
+}
