@@ -46,7 +46,7 @@ export const signInMethodsSchema = resource(
       sso: z
         .strictObject({
           name: z.string().describe('our own: the name of the service, for people'),
-          url: z.string().describe('our own: the path to open in the browser'),
+          url: z.string().describe('our own: the path of this server to open in the browser'),
         })
         .nullable(),
     },

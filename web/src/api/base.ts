@@ -5,3 +5,9 @@ export const BASE = typeof document === 'undefined' ? '/' : new URL(document.bas
 export function serverPath(path: string) {
   return `${BASE}${path.replace(/^\//, '')}`
 }
+
+/** What the server's content security policy asks of styles that are made while the page runs. */
+export const STYLE_NONCE =
+  typeof document === 'undefined'
+    ? ''
+    : (document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? '')

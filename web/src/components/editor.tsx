@@ -7,6 +7,7 @@ import { EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { hcl } from 'codemirror-lang-hcl'
 import { useEffect, useRef } from 'react'
+import { STYLE_NONCE } from '../api/base.ts'
 
 type EditorProps = {
   label: string
@@ -33,6 +34,7 @@ export default function Editor({ label, language, value, onChange, describedBy }
       state: EditorState.create({
         doc: value,
         extensions: [
+          EditorView.cspNonce.of(STYLE_NONCE),
           lineNumbers(),
           history(),
           // Tab leaves the field, as everywhere on the page.

@@ -1,4 +1,5 @@
 import { LogOut, MenuIcon, Monitor, Moon, Search, Sun, WifiOff } from 'lucide-react'
+import { ownPath } from '../api/client.ts'
 import { useConnection } from '../api/live.ts'
 import { IconButton } from '../components/button.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -85,7 +86,7 @@ function PersonMenu({ account }: { account: AccountAttributes }) {
     <Menu
       trigger={
         <button type="button" className="cursor-pointer rounded-full" aria-label={`Account of ${account.username}`}>
-          <img src={account['avatar-url']} alt="" className="size-7 rounded-full" />
+          <img src={ownPath(account['avatar-url'])} alt="" className="size-7 rounded-full" />
         </button>
       }
       header={

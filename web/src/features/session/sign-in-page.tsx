@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import { BASE, serverPath } from '../../api/base.ts'
+import { serverPath } from '../../api/base.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { fieldError, FormErrors, formValues, TextField } from '../../components/form.tsx'
 import { usePageTitle } from '../../components/page.tsx'
@@ -83,7 +83,7 @@ export function SignInPage() {
   )
 }
 
-/** Only a path on this server, since the parameter comes from outside. */
+/** Only a path of the application, since the parameter comes from outside. */
 function targetOf(next: string | undefined) {
-  return next !== undefined && /^\/(?![/\\])/.test(next) ? next : `${BASE}app`
+  return serverPath(next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/app')
 }

@@ -27,7 +27,7 @@ export function signInPage(
 
 function ssoLink(request: AuthorizeRequest, { name, url }: { name: string; url: string }) {
   const query = new URLSearchParams({ return_to: `/oauth/authorize?${authorizeQuery(request)}` })
-  return html`<p class="row"><a class="button" href="${url}?${query.toString()}">Sign in with ${name}</a></p>`
+  return html`<p class="row"><a class="button" href="..${url}?${query.toString()}">Sign in with ${name}</a></p>`
 }
 
 function passwordForm(request: AuthorizeRequest, username: string | undefined) {

@@ -1,5 +1,4 @@
 import type { Ctx } from '../../../app.ts'
-import { basePath } from '../../../http/base-path.ts'
 
 export type SignInMethods = {
   password: boolean
@@ -8,9 +7,9 @@ export type SignInMethods = {
 }
 
 /** The ways to sign in that this server offers, for the pages and the API. */
-export function signInMethods({ config, baseUrl }: Ctx): SignInMethods {
+export function signInMethods({ config }: Ctx): SignInMethods {
   return {
     password: config.passwordSignIn,
-    sso: config.oidcIssuer === undefined ? null : { name: config.oidcName, url: `${basePath(baseUrl)}/auth/oidc` },
+    sso: config.oidcIssuer === undefined ? null : { name: config.oidcName, url: '/auth/oidc' },
   }
 }

@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { hasBrowser, openPage } from './browser.ts'
+import { type BootedServer, bootServer } from './server.ts'
+
+let server: BootedServer
+beforeAll(async () => {
+  if (hasBrowser) server = await bootServer({ GROUNDSTATE_AGENTS: '0' })
+})
+
+describe.runIf(hasBrowser)('the content security policy', () => {
+  test('lets all components draw as they should, the editor too', async () => {
+    const page = await openPage()
+    const complaints: string[] = []
+    page.on('console', (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+
+    await page.goto(`${server.url}/app/settings/kit`)
+    await page.getByLabel('Username or email').fill('admin')
+    await page.getByLabel('Password').fill(server.adminPassword())
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL('**/app/settings/kit')
+    await page.locator('.cm-content').first().waitFor()
+    const gutters = await page.evaluate<string>("getComputedStyle(document.querySelector('.cm-gutters')).display")
+
+    expect(gutters).toBe('flex')
+    expect(complaints).toEqual([])
+  })
+
+  test('a page that the browser has kept draws with the nonce that it has kept', async () => {
+    const page = await openPage()
+    const complaints: string[] = []
+    page.on('console', (message) => {
+      if (/content security policy/i.test(message.text())) complaints.push(message.text())
+    })
+    await page.goto(`${server.url}/app/sign-in`)
+    await page.getByLabel('Password').waitFor()
+    const nonceOf = () => page.evaluate<string>("document.querySelector('meta[name=csp-nonce]').content")
+    const before = await nonceOf()
+
+    await page.reload()
+    await page.getByLabel('Password').waitFor()
+    const isAllowed = await page.evaluate<boolean>(`(() => {
+      const style = document.createElement('style')
+      style.nonce = document.querySelector('meta[name=csp-nonce]').content
+      style.textContent = 'body { --allowed: yes }'
+      document.head.append(style)
+      return getComputedStyle(document.body).getPropertyValue('--allowed').trim() === 'yes'
+    })()`)
+
+    expect(isAllowed).toBe(true)
+    expect(complaints).toEqual([])
+    expect(await nonceOf()).toBe(before)
+  })
+
+  test('the theme is there before anything is drawn, and is the one that was chosen', async () => {
+    const page = await openPage()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    const theme = () => page.evaluate<string>('document.documentElement.dataset.theme')
+
+    // Nothing else of the application runs.
+    await page.route('**/assets/index-*.js', (route) => route.abort())
+    await page.goto(`${server.url}/app/sign-in`)
+    const ofSystem = await theme()
+    await page.evaluate("localStorage.setItem('groundstate-theme', 'light')")
+    await page.reload()
+
+    expect(ofSystem).toBe('dark')
+    expect(await theme()).toBe('light')
+  })
+})

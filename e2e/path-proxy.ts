@@ -1,0 +1,30 @@
+import { createServer, request } from 'node:http'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { listen } from '../server/src/testing/ports.ts'
+
+/**
+ * A proxy that serves the server on `port` below a path of its own host, and nothing else: it answers 404 elsewhere. It leaves
+ * the path in requests, or takes it off. Answers its address with the path.
+ */
+export async function startPathProxy({ path, port, strips }: { path: string; port: number; strips: boolean }) {
+  const proxy = createServer((asked, answer) => {
+    const { url = '', method, headers } = asked
+    if (url !== path && !url.startsWith(`${path}/`)) {
+      answer.writeHead(404).end('nothing here')
+      return
+    }
+    const target = strips ? url.slice(path.length) || '/' : url
+    const forwarded = request({ host: '127.0.0.1', port, path: target, method, headers }, (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers)
+      got.pipe(answer)
+    })
+    forwarded.on('error', () => answer.destroy())
+    answer.on('close', () => forwarded.destroy())
+    asked.pipe(forwarded)
+  })
+  whenFileEnds(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  return `http://127.0.0.1:${await listen(proxy)}${path}`
+}
