@@ -8,6 +8,7 @@ import { startupBenches } from './startup.ts'
 import { stateBenches, stateMemoryBenches } from './states.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
+import { webBenches } from './web.ts'
 
 /**
  * `npm run bench [-- name …]` measures and prints a table beside the last committed one; `-- --save` writes it to
@@ -23,6 +24,7 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   states: stateBenches,
   memory: stateMemoryBenches,
   tasks: taskBenches,
+  web: async () => webBenches(),
 }
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

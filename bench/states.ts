@@ -299,7 +299,7 @@ function smallBody(serial: number) {
 
 const LINEAGE = '0c8f6c1e-6f0b-4f0e-9d39-0f4f3f7f6a11'
 
-function bodyOf(raw: Buffer, serial: number, { isInline = true } = {}): Body {
+export function bodyOf(raw: Buffer, serial: number, { isInline = true } = {}): Body {
   const attributes = { serial, lineage: LINEAGE, md5: createHash('md5').update(raw).digest('hex') }
   const document = (extra: object) =>
     JSON.stringify({ data: { type: 'state-versions', attributes: { ...attributes, ...extra } } })
@@ -307,7 +307,7 @@ function bodyOf(raw: Buffer, serial: number, { isInline = true } = {}): Body {
 }
 
 /** A state of about `size` bytes as the engine writes it: resources of 1 KB or so, with ids as providers make them. */
-function stateOf(serial: number, size: number) {
+export function stateOf(serial: number, size: number) {
   const resources: object[] = []
   for (let index = 0; index * 1300 < size - 700; index += 1) {
     const digest = createHash('sha256').update(`${serial}/${index}`).digest('hex')

@@ -2,6 +2,7 @@
 export const OWN_PATHS: readonly string[] = [
   '.well-known',
   '_objects',
+  '_sample',
   'agent',
   'api',
   'app',

@@ -4,8 +4,7 @@ import { htmlPage } from './html-page.ts'
 import { html } from './html.ts'
 
 /** What programs ask for, whatever they accept. */
-const FOR_PROGRAMS =
-  /^\/(?:agent|api|_objects|assets|avatars|\.well-known|healthz|metrics|oauth\/token|readyz)(?:[/?]|$)/
+const FOR_PROGRAMS = /^\/(?:_\w+|agent|api|assets|avatars|\.well-known|healthz|metrics|oauth\/token|readyz)(?:[/?]|$)/
 /** Files of pages, such as icons and scripts. */
 const FILE = /\.\w{1,11}(?:\?|$)/
 

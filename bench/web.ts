@@ -1,0 +1,199 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { request } from 'undici'
+import { type BenchRow, percentile, startTarget } from './target.ts'
+import { type Seeded, seedWeb } from './web-seed.ts'
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+)
+const KB = 1024
+const REPEATS = 5
+/** How long a page may take before it counts as not drawn, in ms. */
+const PATIENCE_MS = 10_000
+const SCROLL_STEPS = 60
+const FRAME_MS = 1000 / 60
+
+/**
+ * What is opened, and what tells that it is drawn. `from` says whether the time counts from the last data that arrived before, or
+ * from the moment at which somebody opens the page. `scrolls` is the pane to scroll.
+ */
+type Scene = {
+  name: string
+  path: keyof Seeded
+  query?: string
+  /** A selector of CSS, and a text in what it selects. */
+  drawn: { css: string; text: string }
+  from: 'data' | 'opening'
+  budget: number
+  scrolls?: string
+}
+const SCENES: readonly Scene[] = [
+  {
+    name: 'list of workspaces',
+    path: 'workspaces',
+    drawn: { css: 'main a', text: 'small' },
+    from: 'data',
+    budget: 200,
+  },
+  {
+    name: 'run of 20 changes',
+    path: 'small',
+    query: '?part=changes',
+    drawn: { css: 'main', text: 'terraform_data.item' },
+    from: 'data',
+    budget: 200,
+  },
+  {
+    name: 'log of 20,000 lines',
+    path: 'large',
+    query: '?part=log',
+    drawn: { css: 'main', text: 'Refreshing state' },
+    from: 'data',
+    budget: 200,
+    scrolls: '[role="region"]:has(a[aria-label^="Line "])',
+  },
+  {
+    name: 'plan of 5,000 changes',
+    path: 'large',
+    query: '?part=changes',
+    drawn: { css: '[aria-label="Changes of resources"]', text: 'terraform_data.item' },
+    from: 'opening',
+    budget: 1000,
+    scrolls: '[aria-label="Changes of resources"]',
+  },
+  {
+    name: 'state of 50 MB as JSON',
+    path: 'state',
+    query: '&show=json',
+    drawn: { css: 'main', text: 'terraform_version' },
+    from: 'opening',
+    budget: 3000,
+    scrolls: '[role="region"]:has(:text("terraform_version"))',
+  },
+]
+
+/** What a browser loads first, and how long it takes to draw pages with much on them, on a server without any other work. */
+export async function webBenches(): Promise<BenchRow[]> {
+  const target = await startTarget({ GROUNDSTATE_AGENTS: '0' })
+  try {
+    const rows = await firstLoad(target.baseUrl)
+    if (CHROMIUM === undefined) {
+      process.stderr.write('there is no Chromium in /usr/bin: pages are not measured\n')
+      return rows
+    }
+    const seeded = await seedWeb(target)
+    await using browser = await openBrowser(target.baseUrl, seeded)
+    for (const scene of SCENES) rows.push(...(await measure(browser.context, target.baseUrl, scene, seeded)))
+    return rows
+  } finally {
+    await target.stop()
+  }
+}
+
+/** The page, and the files that it names: what is loaded before the part of the application that the address asks for. */
+async function firstLoad(baseUrl: string): Promise<BenchRow[]> {
+  const page = await load(`${baseUrl}/app`, { identity: true })
+  const base = new URL(/<base href="([^"]+)"/.exec(page.text)?.[1] ?? '/', baseUrl)
+  const names = [...page.text.matchAll(/<(?:script|link)\b[^>]*?(?:src|href)="(\.\/[^"]+)"/g)].map(
+    ([, name = '']) => name,
+  )
+  if (names.length === 0) throw new Error('the web application is not built: `npm start` builds it')
+  const files = [
+    await load(`${baseUrl}/app`),
+    ...(await Promise.all(names.map(async (name) => load(new URL(name, base).href)))),
+  ]
+  const bytes = files.reduce((total, { size }) => total + size, 0)
+  return [
+    { name: 'first load, compressed', value: bytes / KB, unit: 'KB', better: 'less', budget: 130 },
+    { name: 'first load, requests', value: files.length, unit: '', better: 'less' },
+  ]
+}
+
+/** The bytes on the wire; this client does not decompress. */
+async function load(url: string, { identity = false } = {}) {
+  const encoding = identity ? 'identity' : 'gzip, deflate, br, zstd'
+  const { statusCode, body } = await request(url, { headers: { accept: 'text/html,*/*', 'accept-encoding': encoding } })
+  const bytes = await body.bytes()
+  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)
+  return { size: bytes.length, text: Buffer.from(bytes).toString() }
+}
+
+async function openBrowser(baseUrl: string, { username, password }: Seeded) {
+  const profile = await mkdtemp(join(tmpdir(), 'groundstate-bench-chromium-'))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM ?? '',
+    viewport: { width: 1440, height: 900 },
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
+  })
+  const answer = await context.request.post(`${baseUrl}/api/v2/sessions`, {
+    headers: { 'content-type': 'application/vnd.api+json', origin: baseUrl },
+    data: JSON.stringify({ data: { type: 'sessions', attributes: { username, password } } }),
+  })
+  if (!answer.ok()) throw new Error(`signing in answered ${answer.status()}`)
+  return {
+    context,
+    async [Symbol.asyncDispose]() {
+      await context.close()
+      await rm(profile, { recursive: true, force: true })
+    },
+  }
+}
+
+async function measure(context: BrowserContext, baseUrl: string, scene: Scene, seeded: Seeded): Promise<BenchRow[]> {
+  const page = context.pages()[0] ?? (await context.newPage())
+  const times: number[] = []
+  // The first time fills the cache of files, as for anybody who has been here before.
+  for (let index = 0; index <= REPEATS; index += 1) {
+    await page.goto(`${baseUrl}/${seeded[scene.path]}${scene.query ?? ''}`, { waitUntil: 'commit' })
+    const time = await drawnAfter(page, scene)
+    if (time === undefined) return [{ ...rowOf(scene), value: Number.POSITIVE_INFINITY }]
+    if (index > 0) times.push(time)
+  }
+  const rows = [{ ...rowOf(scene), value: percentile(times, 0.5) }]
+  if (scene.scrolls === undefined) return rows
+  const name = `${scene.name}: frames dropped while it scrolls`
+  return [...rows, { name, value: await droppedFrames(page, scene.scrolls), unit: '%', better: 'less', budget: 5 }]
+}
+
+function rowOf({ name, from, budget }: Scene): Omit<BenchRow, 'value'> {
+  const what = from === 'data' ? 'drawn after its data' : 'opened and drawn'
+  return { name: `${name}: ${what}`, unit: 'ms', better: 'less', budget }
+}
+
+/** The time until the frame after the text appears, in ms; undefined when it does not. The page itself looks at each frame. */
+async function drawnAfter(page: Page, { drawn: { css, text }, from }: Scene) {
+  const times = await page.evaluate<{ arrived: number; drawn: number } | null>(`(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done))
+    const isThere = () => [...document.querySelectorAll(${JSON.stringify(css)})].some(
+      ({ textContent }) => textContent.includes(${JSON.stringify(text)}))
+    while (!isThere()) {
+      if (performance.now() > ${PATIENCE_MS}) return null
+      await frame()
+    }
+    const found = performance.now()
+    await frame()
+    const data = performance.getEntriesByType('resource').filter(({ name }) => /\\/(?:api|_objects)\\//.test(name))
+    const arrived = data.map(({ responseEnd }) => responseEnd).filter((time) => time < found)
+    return { arrived: Math.max(0, ...arrived), drawn: performance.now() }
+  })()`)
+  return times ? times.drawn - (from === 'data' ? times.arrived : 0) : undefined
+}
+
+/** Turns the wheel over a pane, and answers how many frames in a hundred came late. */
+async function droppedFrames(page: Page, pane: string) {
+  await page.locator(pane).first().hover()
+  await page.evaluate(`(() => {
+    window.frames_ = []
+    const note = (time) => { window.frames_.push(time); requestAnimationFrame(note) }
+    requestAnimationFrame(note)
+  })()`)
+  for (let step = 0; step < SCROLL_STEPS; step += 1) await page.mouse.wheel(0, step < SCROLL_STEPS / 2 ? 1200 : -900)
+  const times = await page.evaluate<number[]>('window.frames_')
+  const lasted = (times.at(-1) ?? 0) - (times[0] ?? 0)
+  const wanted = Math.max(1, Math.round(lasted / FRAME_MS))
+  return (100 * Math.max(0, wanted - (times.length - 1))) / wanted
+}
