@@ -48,7 +48,13 @@ export async function createMember(
   const { data: team } = await server.api('POST', `/organizations/${organization}/teams`, {
     data: { type: 'teams', attributes: { name: `team-of-${username}` } },
   })
-  await server.api('POST', `/teams/${team.id}/relationships/users`, { data: [{ type: 'users', id: username }] })
+  await server.api('POST', `/organizations/${organization}/organization-memberships`, {
+    data: {
+      type: 'organization-memberships',
+      attributes: { email: `${username}@example.com` },
+      relationships: { teams: { data: [{ type: 'teams', id: team.id }] } },
+    },
+  })
   if (workspaceId !== undefined) {
     await server.api('POST', '/team-workspaces', {
       data: {
