@@ -83,6 +83,8 @@ export async function openPageOf(server: BootedServer, username: string, path: s
   await page.setViewportSize(DESK)
   await page.goto(`${server.url}${path}`)
   await signIn(page, username, password)
+  // The page within the frame, or what is wrong with the sign-in.
+  await page.locator('main#content, [role=alert]').first().waitFor()
   return page
 }
 
