@@ -1,6 +1,7 @@
 import type { Actor } from './auth/actor.ts'
 import { storeOf } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
+import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
@@ -26,6 +27,8 @@ export type App = {
   events: Events
   blobs: Blobs
   signals: Signals
+  /** What has changed lately, for the pages that are open. */
+  changes: ChangeFeed
   secrets: Secrets
   workers: Workers
   outbound: Outbound
@@ -61,6 +64,7 @@ export async function createApp(
   const clock = stack.use(await createDatabaseClock(db, options.log))
   const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
   const signals = stack.use(await createSignals(options.databaseUrl))
+  const changes = stack.use(createChangeFeed(signals))
   const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
   const ownServer = stack.use(createOwnServer())
@@ -82,6 +86,7 @@ export async function createApp(
     events: createEvents(options.reactions),
     blobs,
     signals,
+    changes,
     secrets: createSecrets(secret),
     workers,
     outbound,

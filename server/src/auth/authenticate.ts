@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { App } from '../app.ts'
 import type { Db } from '../db/db.ts'
 import { lookup } from '../db/lookup.ts'
+import type { Schema } from '../db/schema.gen.ts'
 import { storeInWindows } from '../db/window.ts'
 import { forbidden, unauthorized } from '../errors.ts'
 import { type Actor, ANONYMOUS, engineNames, type UserActor } from './actor.ts'
@@ -176,14 +177,12 @@ export async function findSessionActor(app: App, cookie: string): Promise<UserAc
     .where('s.expires_at', '>', now)
     .where('u.suspended_at', 'is', null)
     .executeTakeFirst()
-  if (!row) return undefined
-  const idleMs = now.getTime() - row.last_used_at.getTime()
-  if (idleMs >= row.idle_minutes * 60_000) return undefined
-  const idleMinutes = Math.max(row.longest_idle_minutes, Math.floor(idleMs / 60_000))
-  if (idleMs >= LAST_USED_INTERVAL_MS) {
+  const age = row && sessionAge(row, now)
+  if (!age) return undefined
+  if (now.getTime() - row.last_used_at.getTime() >= LAST_USED_INTERVAL_MS) {
     await app.db
       .updateTable('sessions')
-      .set({ last_used_at: now, longest_idle_minutes: idleMinutes })
+      .set({ last_used_at: now, longest_idle_minutes: age.idleMinutes })
       .where('id', '=', row.session_id)
       .where('last_used_at', '=', row.last_used_at)
       .execute()
@@ -196,6 +195,21 @@ export async function findSessionActor(app: App, cookie: string): Promise<UserAc
     teamId: undefined,
     tokenId: undefined,
     sessionId: row.session_id,
-    sessionAge: { minutes: Math.floor((now.getTime() - row.created_at.getTime()) / 60_000), idleMinutes },
+    sessionAge: age,
+  }
+}
+
+type SessionTimes = Pick<
+  Selectable<Schema['sessions']>,
+  'created_at' | 'last_used_at' | 'idle_minutes' | 'longest_idle_minutes'
+>
+
+/** The age of a session and its longest time without use; undefined when it was not used for too long. */
+export function sessionAge(row: SessionTimes, now: Date): UserActor['sessionAge'] {
+  const idleMs = now.getTime() - row.last_used_at.getTime()
+  if (idleMs >= row.idle_minutes * 60_000) return undefined
+  return {
+    minutes: Math.floor((now.getTime() - row.created_at.getTime()) / 60_000),
+    idleMinutes: Math.max(row.longest_idle_minutes, Math.floor(idleMs / 60_000)),
   }
 }

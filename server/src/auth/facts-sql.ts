@@ -96,7 +96,7 @@ export function sharedFactsColumn(actor: ActorInSql) {
  * this beside each row, and takes the other facts from the organization.
  */
 export function grantsColumn(
-  actor: Actor,
+  actor: ActorInSql,
   subject: { projectId: RawBuilder<unknown>; workspaceId: RawBuilder<unknown> },
 ) {
   if (actor.kind !== 'user') return sql<GrantsColumn>`null::jsonb`

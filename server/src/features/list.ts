@@ -62,6 +62,7 @@ import { adminUserRoutes } from './site/admin/user-routes.ts'
 import { agentPackageRoutes } from './site/agent-package/routes.ts'
 import { auditTrailJobs } from './site/audit-trail/jobs.ts'
 import { auditTrailRoutes } from './site/audit-trail/routes.ts'
+import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
 import { sampleJobs } from './site/samples/jobs.ts'
@@ -117,6 +118,7 @@ export const ROUTES: readonly Routes[] = [
   auditTrailRoutes,
   avatarRoutes,
   backingDataRoutes,
+  changeRoutes,
   commentRoutes,
   configurationVersionRoutes,
   consumerRoutes,

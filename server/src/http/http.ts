@@ -50,6 +50,8 @@ export type RouteOptions<
   base64Fields?: readonly string[]
   /** It is asked again and again by machines: requests that succeed are logged for `debug` only. */
   polled?: true
+  /** Its answer is a stream without an end: its duration says nothing, and clients leave it as they like. */
+  endless?: true
   /** The body is not parsed: the handler reads the stream `req.raw.body`. */
   upload?: true
   /** The prefix of the path, `/api/v2` by default. */
@@ -124,7 +126,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
   function register(method: Method, path: string, options: RouteOptions, handler: Handler<string, unknown, unknown>) {
     const url = `${options.prefix ?? API_PREFIX}${path}`
     routes.push({ method, url, options, feature })
-    const { authorise, base64Fields, polled, upload, maxBytes = DEFAULT_MAX_BYTES } = options
+    const { authorise, base64Fields, polled, endless, upload, maxBytes = DEFAULT_MAX_BYTES } = options
     const scope = upload ? scopes.streamed : scopes.parsed
     const admit = createAdmission(app, limiter, url, options)
     const offered = Object.keys(options.include ?? {})
@@ -132,7 +134,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       method,
       url,
       bodyLimit: maxBytes,
-      config: { ...(base64Fields && { base64Fields }), ...(polled && { polled }) },
+      config: { ...(base64Fields && { base64Fields }), ...(polled && { polled }), ...(endless && { endless }) },
       // Authenticate before the body is read, so that nothing is read from refused callers.
       onRequest: async (raw, reply) => {
         await admit(raw, reply)

@@ -5,10 +5,14 @@ import type { Log } from '../log.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     polled?: true
+    endless?: true
   }
 }
 
 const MAX_PATH = 300
+
+/** The status that proxies log for a client that disconnected before the answer. */
+export const CLIENT_LEFT = 499
 
 type RequestRecord = { startedAt: number; actor: Actor }
 const requests = new WeakMap<FastifyRequest, RequestRecord>()
@@ -35,8 +39,9 @@ export function getActor(request: FastifyRequest): Actor {
  */
 export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes: unknown }) {
   const { startedAt, actor } = requests.get(request) ?? { startedAt: performance.now(), actor: ANONYMOUS }
-  const isPoll = request.routeOptions.config.polled === true && end.status < 400
-  log[isPoll ? 'debug' : 'info'](
+  const { polled, endless } = request.routeOptions.config
+  const isUsual = (polled && end.status < 400) || (endless && (end.status < 400 || end.status === CLIENT_LEFT))
+  log[isUsual ? 'debug' : 'info'](
     {
       request: request.id,
       method: request.method,

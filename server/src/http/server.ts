@@ -14,13 +14,10 @@ import { BASE_HEADERS } from './headers.ts'
 import { createHttp, type Route, type Routes } from './http.ts'
 import { indexLoaders, type Loader } from './loaders.ts'
 import { createRateLimiter, rateLimit } from './rate-limit.ts'
-import { beginRequest, logRequest } from './request-log.ts'
+import { beginRequest, CLIENT_LEFT, logRequest } from './request-log.ts'
 import { serveWeb } from './web.ts'
 
 const MINUTE_MS = 60_000
-
-/** The status that proxies log for a client that disconnected before the answer. */
-const CLIENT_LEFT = 499
 
 export type Server = { fastify: FastifyInstance; routes: readonly Route[] }
 
@@ -89,7 +86,8 @@ export async function createServer(
     logRequest(app.log, request, { status: CLIENT_LEFT, bytes: undefined })
   })
   server.addHook('onResponse', async (request, reply) => {
-    requestSeconds.observe({ method: request.method, status: reply.statusCode }, reply.elapsedTime / 1000)
+    if (!request.routeOptions.config.endless)
+      requestSeconds.observe({ method: request.method, status: reply.statusCode }, reply.elapsedTime / 1000)
     logRequest(app.log, request, { status: reply.statusCode, bytes: reply.getHeader('content-length') })
   })
   server.setErrorHandler(async (error, request, reply) => answerFault(app, error, request, reply))

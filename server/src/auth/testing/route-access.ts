@@ -94,6 +94,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'POST /organizations/:organization/agent-pools': 'owner org | member+ run',
   'GET /organizations/:organization/audit-trail': 'owner org',
   'GET /organizations/:organization/capacity': 'member+ org run',
+  'GET /organizations/:organization/changes': 'member+ org',
   'GET /organizations/:organization/dependency-graph': 'member+ org run',
   'GET /organizations/:organization/entitlement-set': 'member+ org run',
   'GET /organizations/:organization/organization-memberships': 'owner org',

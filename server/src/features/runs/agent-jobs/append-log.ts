@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
+import { announceSoon } from '../../../changes/announce.ts'
 import { AppError, conflict, unauthorized } from '../../../errors.ts'
 import { LATE_MS } from '../plans/log.ts'
 import { insertChunk } from './log-store.ts'
@@ -31,12 +32,15 @@ export async function appendLog(
     const row = await insertChunk(ctx.db, chunk)
     if (!row) throw unauthorized('the token is not that of this job')
     if (!row.open) throw conflict(`the job ${jobId} is no longer yours`)
-    if (row.full) return offset + bytes.length
-    if (row.size < offset) {
+    if (!row.full && row.size < offset) {
       const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
       throw new AppError('range-not-satisfiable', [{ detail }])
     }
-    if (row.size >= offset + bytes.length) return row.size
+    if (row.full || row.size >= offset + bytes.length) {
+      const { organization_id: organization, workspace_id: workspace, run_id: run } = row
+      announceSoon(ctx, { organization, type: 'logs', id: row.phase_id, workspace, run })
+      return row.full ? offset + bytes.length : row.size
+    }
     // A concurrent request with the same bytes was storing them, and has finished now.
   }
 }

@@ -13,16 +13,26 @@ export type Chunk = {
   lostAfter: Date
 }
 
+type ChunkedLog = {
+  open: boolean
+  size: number
+  full: boolean
+  phase_id: string
+  run_id: string
+  workspace_id: string
+  organization_id: string
+}
+
 /**
- * Stores the bytes of a chunk that are not stored yet. Returns whether the job takes output, the size of what it has written, and
- * whether the log is full; undefined when the token is not the job's. The statement locks the job's row, so that nothing is
+ * Stores the bytes of a chunk that are not stored yet. Returns whether the job takes output, the size of what it has written,
+ * whether the log is full and whose it is; undefined when the token is not the job's. The statement locks the job's row, so that nothing is
  * added once the job has ended.
  */
 export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, limit, notice, lostAfter }: Chunk) {
   const end = offset + bytes.length
-  const { rows } = await sql<{ open: boolean; size: number; full: boolean }>`
+  const { rows } = await sql<ChunkedLog>`
     with job as materialized (
-      select phase_id, log_base,
+      select phase_id, log_base, run_id, workspace_id, organization_id,
              status = 'running' or (kind = 'apply' and lost_at > ${lostAfter} and late_result_at is null) is true as open
         from agent_jobs where id = ${jobId} and token_hash = ${tokenHash} for share
     ), stored as materialized (
@@ -42,7 +52,7 @@ export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, lim
           on conflict do nothing
       returning octet_length(data) as bytes
     )
-    select open, total.size, log_base + total.size > ${limit}::int8 as full
+    select open, total.size, log_base + total.size > ${limit}::int8 as full, phase_id, run_id, workspace_id, organization_id
       from stored, lateral (select stored.size + coalesce((select bytes from added), 0) as size) total`.execute(db)
   return rows[0]
 }

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import type { Change } from '@groundstate/contract/changes'
+import type { Signals } from '../signals.ts'
+
+/** The topic of the signals that migration 0087 makes the database send, with a change as JSON. */
+export const CHANGE_TOPIC = 'change'
+
+/** A change as it is signalled to all servers. */
+export type SignalledChange = Change & {
+  /** The same on every server; changes that were made together share it. */
+  mark: string
+  /** The id of the organization. */
+  organization: string
+  /** Where grants of teams decide who may see it, and can't be asked any more: these teams could. */
+  teams?: string[]
+}
+
+/** As many changes are kept for streams that resume. */
+const KEPT = 10_000
+
+/** What has changed lately, in the order in which all servers are told. */
+export type ChangeFeed = {
+  /** Calls `listener` with each change, until it is disposed of. */
+  listen(listener: (change: SignalledChange) => void): Disposable
+  /** Calls `listener` when changes may have been missed, until it is disposed of. */
+  onGap(listener: () => void): Disposable
+  /** A cursor behind all changes so far. Every server knows it that has been told the last of them. */
+  cursor(): string
+  /** The changes of an organization from the cursor on, and maybe some before; undefined for a cursor that is too old, or unknown here. */
+  since(cursor: string, organizationId: string): SignalledChange[] | undefined
+} & Disposable
+
+export function createChangeFeed(signals: Signals): ChangeFeed {
+  let kept: SignalledChange[] = []
+  /** The number of the first change that is kept; changes are numbered in the order in which they come. */
+  let first = 0
+  /** The number of the first change with each mark. A cursor is a mark. */
+  let marks = new Map<string, number>()
+  let latest = ''
+  const listeners = new Set<(change: SignalledChange) => void>()
+  const gapListeners = new Set<() => void>()
+  beginAnew()
+
+  function beginAnew() {
+    first += kept.length
+    kept = []
+    latest = randomUUID()
+    marks = new Map([[latest, first]])
+  }
+
+  function add(change: SignalledChange) {
+    if (change.mark !== latest) {
+      latest = change.mark
+      // A mark that comes again later keeps its first place: what lies between is told twice rather than never.
+      if (!marks.has(latest)) marks.set(latest, first + kept.length)
+    }
+    kept.push(change)
+    if (kept.length >= 2 * KEPT) drop(KEPT)
+    for (const listener of listeners) listener(change)
+  }
+
+  function drop(count: number) {
+    kept = kept.slice(count)
+    first += count
+    // They are in the order of their numbers.
+    for (const [mark, number] of marks) {
+      if (number >= first) break
+      marks.delete(mark)
+    }
+  }
+
+  const subscriptions = [
+    signals.listen(CHANGE_TOPIC, (detail) => add(JSON.parse(detail) as SignalledChange)),
+    signals.onGap(() => {
+      beginAnew()
+      for (const listener of gapListeners) listener()
+    }),
+  ]
+
+  return {
+    listen(listener) {
+      listeners.add(listener)
+      return { [Symbol.dispose]: () => void listeners.delete(listener) }
+    },
+    onGap(listener) {
+      gapListeners.add(listener)
+      return { [Symbol.dispose]: () => void gapListeners.delete(listener) }
+    },
+    cursor: () => latest,
+    since(cursor, organizationId) {
+      const from = marks.get(cursor)
+      if (from === undefined) return undefined
+      return kept.slice(from - first).filter(({ organization }) => organization === organizationId)
+    },
+    [Symbol.dispose]() {
+      for (const subscription of subscriptions) subscription[Symbol.dispose]()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type { Readable } from 'node:stream'
+import type { Ctx } from '../../../app.ts'
+import { tooManyRequests, unavailable } from '../../../errors.ts'
+import { addPending, beginAnew, type ChangeStream, endStream, newStream, sendMark, type StreamActor } from './stream.ts'
+import { addStream, deskOf, wakeStreams } from './wake-streams.ts'
+
+/** The most streams of one process, and of one session or token. */
+const MOST = 500
+const MOST_OF_ONE = 20
+const RETRY_MS = 5000
+
+type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
+/** `after` is the cursor that the client has; `closing` aborts when the server closes. */
+type OpenInput = { after: string | undefined; closing: AbortSignal }
+
+/**
+ * Opens the stream of what changes in an organization and the caller may read. It goes on after the cursor, without a miss, or
+ * tells the client to begin anew. Throws `too-many-requests` and `unavailable` beyond the limits.
+ */
+export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: OpenInput): Readable {
+  const desk = deskOf(ctx)
+  checkLimits([...desk.streams], watched.actor)
+  const stream = newStream(watched, () => wakeStreams(desk))
+  // Nothing is awaited here: what changes after the cursor is read reaches the stream.
+  if (after === undefined) sendMark(stream, 'ready', ctx.changes.cursor())
+  else resume(ctx, stream, after)
+  addStream(desk, stream)
+  endOn(closing, stream)
+  return stream.readable
+}
+
+function resume({ changes }: Ctx, stream: ChangeStream, after: string) {
+  stream.cursor = after
+  const missed = changes.since(after, stream.organizationId)
+  if (missed) for (const change of missed) addPending(stream, change)
+  else {
+    stream.cursor = undefined
+    beginAnew(stream)
+  }
+}
+
+function checkLimits(streams: readonly ChangeStream[], actor: StreamActor) {
+  if (streams.length >= MOST) {
+    throw unavailable(`this server has ${MOST} streams of changes open, which is its limit: try again later`, RETRY_MS)
+  }
+  const key = keyOf(actor)
+  if (streams.filter((stream) => keyOf(stream.actor) === key).length >= MOST_OF_ONE) {
+    throw tooManyRequests(
+      `this session or token has ${MOST_OF_ONE} streams of changes open, which is the limit: close some first`,
+      RETRY_MS,
+    )
+  }
+}
+
+function keyOf(actor: StreamActor) {
+  return actor.tokenId ?? (actor.kind === 'user' ? actor.sessionId : undefined)
+}
+
+/** A server that closes ends its streams; their clients go on at another one, or when it is back. */
+function endOn(closing: AbortSignal, stream: ChangeStream) {
+  const end = () => endStream(stream)
+  if (closing.aborted) return end()
+  closing.addEventListener('abort', end, { once: true })
+  stream.readable.once('close', () => closing.removeEventListener('abort', end))
+  return undefined
+}

@@ -1,0 +1,96 @@
+import type { ChangeType } from '@groundstate/contract/changes'
+import type { Facts, FactsColumn, GrantsColumn } from '../../../auth/facts.ts'
+import { listedFacts } from '../../../auth/facts.ts'
+import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+import type { OrganizationPermission, ProjectPermission, WorkspacePermission } from '../../../auth/permissions.ts'
+import { projectPermissions } from '../../../auth/project-permissions.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
+import type { SignalledChange } from '../../../changes/feed.ts'
+
+type Readers =
+  | { workspace: WorkspacePermission }
+  | {
+      /** Members with one of these are told. */
+      organization: readonly OrganizationPermission[]
+      /** Those whom a signal is for that names teams, besides the teams. */
+      ofTeams?: { organization?: readonly OrganizationPermission[]; project?: readonly ProjectPermission[] }
+    }
+
+/** Who may read what has changed. */
+const READERS = {
+  workspaces: { workspace: 'workspace:read' },
+  runs: { workspace: 'runs:read' },
+  'task-results': { workspace: 'runs:read' },
+  logs: { workspace: 'runs:read' },
+  'state-versions': { workspace: 'state-versions:read' },
+  vars: { workspace: 'variables:read' },
+  'run-triggers': { workspace: 'runs:read' },
+  'workspace-tasks': { workspace: 'workspace:read' },
+  tasks: { organization: ['run-tasks:read'] },
+  agents: { organization: ['agent-pools:read'] },
+  'agent-pools': { organization: ['agent-pools:read'] },
+  varsets: {
+    organization: ['variable-sets:read'],
+    ofTeams: { organization: ['variable-sets:manage'], project: ['variable-sets:read', 'variable-sets:manage'] },
+  },
+  projects: { organization: [], ofTeams: { project: ['project:read'] } },
+  organizations: { organization: ['organization:read'] },
+  teams: { organization: ['organization:read'], ofTeams: { organization: ['teams:read-all'] } },
+  'organization-memberships': { organization: ['members:read'] },
+} as const satisfies Record<ChangeType, Readers>
+
+/** What a caller may read in an organization, apart from what teams grant on single workspaces. */
+export type Standing = {
+  facts: Facts
+  /** The ids of the caller's teams. */
+  teams: ReadonlySet<string>
+  organization: ReadonlySet<OrganizationPermission>
+  anyProject: ReadonlySet<ProjectPermission>
+  anyWorkspace: ReadonlySet<WorkspacePermission>
+  /** Differs when the caller's rights do. */
+  digest: string
+}
+
+export function standingOf(facts: Facts, { teams, column, grants }: StandingParts): Standing {
+  const anywhere = { ...facts, projectGrants: [], workspaceGrants: [] }
+  return {
+    facts,
+    teams: new Set(teams),
+    organization: organizationPermissions(facts),
+    anyProject: projectPermissions(anywhere),
+    anyWorkspace: workspacePermissions(anywhere),
+    digest: JSON.stringify([column?.owner, column?.member, column?.access, teams, grants]),
+  }
+}
+
+type StandingParts = { teams: readonly string[]; column: FactsColumn; grants: string }
+
+/** Whether the caller may read what has changed; `ask` when the grants on its workspace decide. */
+export function mayRead(standing: Standing, change: SignalledChange): boolean | 'ask' {
+  const readers: Readers = READERS[change.type]
+  if ('workspace' in readers) {
+    if (standing.anyWorkspace.has(readers.workspace)) return true
+    return change.teams ? isInTeams(standing, change.teams) : 'ask'
+  }
+  if (!change.teams) return readers.organization.some((name) => standing.organization.has(name))
+  const { organization = [], project = [] } = readers.ofTeams ?? {}
+  return (
+    organization.some((name) => standing.organization.has(name)) ||
+    project.some((name) => standing.anyProject.has(name)) ||
+    isInTeams(standing, change.teams)
+  )
+}
+
+/** As `mayRead`, with what the caller may do in the workspace of the change. */
+export function mayReadIn(permissions: ReadonlySet<WorkspacePermission>, { type }: SignalledChange) {
+  const readers: Readers = READERS[type]
+  return 'workspace' in readers && permissions.has(readers.workspace)
+}
+
+export function permissionsIn({ facts }: Standing, grants: GrantsColumn) {
+  return workspacePermissions(listedFacts(facts, grants))
+}
+
+function isInTeams({ teams }: Standing, named: readonly string[]) {
+  return named.some((id) => teams.has(id))
+}

@@ -1,0 +1,299 @@
+import { sql } from 'kysely'
+import { expect, test, vi } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
+import { createTestApp } from '../../../testing/app.ts'
+import { createBrowser } from '../../../testing/browser.ts'
+import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { createReplica } from '../../../testing/replica.ts'
+import { createRun, createRunSetting } from '../../../testing/runs.ts'
+import { addMember } from '../../../testing/teams.ts'
+import { watch, type Watch } from './testing/watch.ts'
+
+const app = await createTestApp()
+const url = await app.listen()
+const replica = await createReplica(app)
+const replicaUrl = await replica.fastify.listen({ host: '127.0.0.1', port: 0 })
+
+async function setting() {
+  const owner = await createUser(app)
+  const organization = await createOrganization(app, owner)
+  const workspace = await createWorkspace(app, { organization: organization.name, actor: owner.actor })
+  return { owner, organization, workspace }
+}
+
+async function describe(workspaceId: string, description: string) {
+  await app.db.updateTable('workspaces').set({ description }).where('id', '=', workspaceId).execute()
+}
+
+function ids({ changes }: Watch, type: string) {
+  return changes.flatMap((change) => (change.type === type ? change.id : []))
+}
+
+const named = ({ events }: Watch) => events.map(({ event }) => event)
+
+test('a stream begins with what a client needs, and then tells of changes', async () => {
+  const { owner, organization, workspace } = await setting()
+
+  const stream = await watch(url, organization.name, { token: owner.token })
+  await expect.poll(() => named(stream)).toEqual(['ready'])
+  await describe(workspace.id, 'new')
+  await expect.poll(() => stream.changes).toEqual([{ type: 'workspaces', id: workspace.id, workspace: workspace.id }])
+
+  const { 'content-type': type, 'cache-control': cache, 'x-accel-buffering': buffering } = stream.headers
+  expect([stream.status, type, cache, buffering]).toEqual([200, 'text/event-stream', 'no-store', 'no'])
+  expect(stream.others).toEqual(['retry: 2000'])
+  expect(stream.events.every(({ id }) => id !== undefined)).toBe(true)
+})
+
+test('what happens on one replica is told by all', async () => {
+  const { owner, organization, workspace } = await setting()
+  const stream = await watch(replicaUrl, organization.name, { token: owner.token })
+  await expect.poll(() => named(stream)).toEqual(['ready'])
+
+  await describe(workspace.id, 'new')
+
+  await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id])
+})
+
+test('a run is told of from its creation to its end, with its log', async () => {
+  const run = await createRunSetting(app)
+  const stream = await watch(url, run.organization, { token: run.user.token })
+  await expect.poll(() => named(stream)).toEqual(['ready'])
+
+  const id = await createRun(app, run)
+  await expect.poll(() => ids(stream, 'runs')).toContain(id)
+  const job = await (await createFakeAgent(app)).take()
+  await job.log('a line\n')
+  await expect.poll(() => stream.changes.find(({ type }) => type === 'logs')).toMatchObject({ run: id })
+  const before = stream.changes.length
+  await job.finish({ hasChanges: false })
+
+  await expect.poll(() => ids({ ...stream, changes: stream.changes.slice(before) }, 'runs')).toContain(id)
+})
+
+test('after a cut, what has changed meanwhile is told on any replica, and nothing from before', async () => {
+  const { owner, organization, workspace } = await setting()
+  const [missed, old] = [await addWorkspace(), workspace]
+  const [first, witness] = [await open(url), await open(replicaUrl)]
+  await describe(old.id, 'new')
+  await expect.poll(() => [first, witness].map((stream) => ids(stream, 'workspaces'))).toEqual([[old.id], [old.id]])
+  await first.leave()
+  await describe(missed.id, 'new')
+  await expect.poll(() => ids(witness, 'workspaces')).toEqual([old.id, missed.id])
+
+  const resumed = await Promise.all([url, replicaUrl].map(async (at) => open(at, first.cursor)))
+
+  await expect.poll(() => resumed.map((stream) => ids(stream, 'workspaces').at(-1))).toEqual([missed.id, missed.id])
+  expect(resumed.flatMap(named)).not.toContain('reset')
+
+  async function addWorkspace() {
+    return createWorkspace(app, { organization: organization.name, actor: owner.actor })
+  }
+  async function open(at: string, after?: string) {
+    return watch(at, organization.name, { token: owner.token, after })
+  }
+})
+
+test('a client that is cut off again and again, at any moment, misses nothing', async () => {
+  const { owner, organization } = await setting()
+  const place = { organization: organization.name, actor: owner.actor }
+  const workspaces = await Promise.all(Array.from({ length: 30 }, async () => createWorkspace(app, place)))
+  const seen = new Set<string>()
+  const changed = new Set<string>()
+  let cursor: string | undefined
+
+  for (const [index, { id }] of workspaces.entries()) {
+    const stream = await watch([url, replicaUrl][index % 2] ?? url, organization.name, {
+      token: owner.token,
+      after: cursor,
+    })
+    await vi.waitFor(() => index > 0 || named(stream)[0] === 'ready' || Promise.reject(new Error('it is not ready')))
+    await describe(id, 'new')
+    changed.add(id)
+    await vi.waitFor(
+      () => index % 3 > 0 || stream.events.length > 0 || Promise.reject(new Error('it is told of nothing')),
+    )
+    await stream.leave()
+    take(stream)
+  }
+  const last = await watch(url, organization.name, { token: owner.token, after: cursor })
+
+  await expect.poll(() => [...take(last)].toSorted()).toEqual([...changed].toSorted())
+
+  /** A client that begins anew reads everything. */
+  function take(stream: Watch) {
+    for (const id of named(stream).includes('reset') ? changed : ids(stream, 'workspaces')) seen.add(id)
+    cursor = stream.cursor
+    return seen
+  }
+})
+
+test('a cursor that the server does not know begins anew', async () => {
+  const { owner, organization } = await setting()
+
+  const stream = await watch(url, organization.name, { token: owner.token, headers: { 'last-event-id': 'of yore' } })
+
+  await expect.poll(() => named(stream)).toEqual(['reset'])
+})
+
+test('more changes than a client should ask for one by one begin anew', async () => {
+  const { owner, organization, workspace } = await setting()
+  const first = await watch(url, organization.name, { token: owner.token })
+  await expect.poll(() => named(first)).toEqual(['ready'])
+  await first.leave()
+  await app.db
+    .insertInto('variables')
+    .values(
+      Array.from({ length: 600 }, (_, index) => ({
+        id: app.newId('var'),
+        workspace_id: workspace.id,
+        key: `key_${index}`,
+        value: '',
+        category: 'env' as const,
+        version_id: '1',
+        created_at: app.now(),
+        updated_at: app.now(),
+      })),
+    )
+    .execute()
+  const reference = await watch(url, organization.name, { token: owner.token })
+  await expect.poll(() => reference.cursor).not.toBe(first.cursor)
+
+  const stream = await watch(url, organization.name, { token: owner.token, after: first.cursor })
+
+  await expect.poll(() => named(stream)).toEqual(['reset'])
+})
+
+test('when signals may have been lost, every stream begins anew', async () => {
+  const { owner, organization, workspace } = await setting()
+  const stream = await watch(url, organization.name, { token: owner.token })
+  await expect.poll(() => named(stream)).toEqual(['ready'])
+
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+             where application_name = 'groundstate-signals' and datname = current_database()`.execute(app.db)
+  await expect.poll(() => named(stream), { timeout: 5000 }).toEqual(['ready', 'reset'])
+  await describe(workspace.id, 'new')
+
+  await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id])
+})
+
+test('a member is told of what it may read, and of nothing else', async () => {
+  const { owner, organization, workspace: hidden } = await setting()
+  const project = await createProject(app, { organization: organization.name, actor: owner.actor })
+  const place = { organization: organization.name, projectId: project.id }
+  const workspace = await createWorkspace(app, { ...place, actor: owner.actor })
+  const member = await createUser(app)
+  await addMember(app, organization.id, member)
+  const grants = { organizationId: organization.id, members: [member], projects: { [project.id]: 'read' as const } }
+  await createTeamWithAccess(app, grants)
+  const stream = await watch(url, organization.name, { token: member.token })
+  await expect.poll(() => named(stream)).toEqual(['ready'])
+
+  await describe(hidden.id, 'new')
+  await describe(workspace.id, 'new')
+  await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id])
+  await app.db.deleteFrom('workspaces').where('id', '=', hidden.id).execute()
+  await app.db.deleteFrom('workspaces').where('id', '=', workspace.id).execute()
+
+  await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id, workspace.id])
+  expect(stream.events.some(({ data }) => data.includes(hidden.id))).toBe(false)
+})
+
+test('access that is taken away ends what a member is told, and given access begins it', async () => {
+  const { owner, organization, workspace } = await setting()
+  const other = await createWorkspace(app, { organization: organization.name, actor: owner.actor })
+  const member = await createUser(app)
+  await addMember(app, organization.id, member)
+  const grants = { organizationId: organization.id, members: [member], workspaces: { [workspace.id]: 'read' as const } }
+  const teamId = await createTeamWithAccess(app, grants)
+  const stream = await watch(url, organization.name, { token: member.token })
+  await describe(workspace.id, 'new')
+  await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id])
+
+  const grant = { id: app.newId('tws'), team_id: teamId, workspace_id: other.id, access: 'read' as const }
+  await app.db.deleteFrom('team_workspaces').where('team_id', '=', teamId).execute()
+  await app.db
+    .insertInto('team_workspaces')
+    .values({ ...grant, created_at: app.now() })
+    .execute()
+  await expect.poll(() => named(stream), { timeout: 3000 }).toContain('reset')
+  await describe(workspace.id, 'newer')
+  await describe(other.id, 'new')
+
+  await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id, other.id])
+})
+
+test('strangers find no stream', async () => {
+  const { organization } = await setting()
+  const stranger = await createUser(app)
+
+  const [known, unknown, nobody] = await Promise.all([
+    watch(url, organization.name, { token: stranger.token }),
+    watch(url, 'nowhere', { token: stranger.token }),
+    watch(url, organization.name, { token: 'bad' }),
+  ])
+
+  expect([known.status, unknown.status, nobody.status]).toEqual([404, 404, 401])
+})
+
+test('a request that does not ask for events is refused', async () => {
+  const { owner, organization } = await setting()
+
+  const answer = await app.request({ url: `/api/v2/organizations/${organization.name}/changes`, token: owner.token })
+
+  expect([answer.status, answer.json().errors[0].detail]).toEqual([400, expect.stringContaining('text/event-stream')])
+})
+
+test('a session that ends ends its stream', async () => {
+  const { owner, organization } = await setting()
+  const { cookie } = await createBrowser(app, owner.id)
+  const stream = await watch(url, organization.name, { headers: { cookie } })
+  await expect.poll(() => named(stream)).toEqual(['ready'])
+
+  await app.db.deleteFrom('sessions').where('user_id', '=', owner.id).execute()
+
+  await expect.poll(() => stream.isOver, { timeout: 3000 }).toBe(true)
+  expect(stream.events.at(-1)).toEqual({ event: 'end', id: undefined, data: '{"reason":"signed-out"}' })
+})
+
+test('a token that is revoked ends its stream, and so does leaving the organization', async () => {
+  const { organization } = await setting()
+  const [revoked, leaving] = [await createUser(app), await createUser(app)]
+  for (const user of [revoked, leaving]) await addMember(app, organization.id, user)
+  const streams = await Promise.all(
+    [revoked, leaving].map(async ({ token }) => watch(url, organization.name, { token })),
+  )
+
+  await app.db.deleteFrom('tokens').where('user_id', '=', revoked.id).execute()
+  await app.db.deleteFrom('organization_memberships').where('user_id', '=', leaving.id).execute()
+
+  await expect.poll(() => streams.map(({ isOver }) => isOver), { timeout: 3000 }).toEqual([true, true])
+  expect(streams.map((stream) => named(stream).at(-1))).toEqual(['end', 'end'])
+})
+
+test('a caller has twenty streams, and one more when one is closed', async () => {
+  const { owner, organization } = await setting()
+  const open = async () => watch(url, organization.name, { token: owner.token })
+  const streams = await Promise.all(Array.from({ length: 20 }, open))
+
+  const refused = await open()
+  await streams[0]?.leave()
+
+  expect(refused.status).toBe(429)
+  await expect.poll(async () => (await open()).status).toBe(200)
+})
+
+test('a server that closes ends its streams at once', async () => {
+  const { owner, organization } = await setting()
+  const closing = await createReplica(app)
+  const at = await closing.fastify.listen({ host: '127.0.0.1', port: 0 })
+  const stream = await watch(at, organization.name, { token: owner.token })
+  await expect.poll(() => named(stream)).toEqual(['ready'])
+  const startedAt = performance.now()
+
+  await closing.fastify.close()
+
+  await expect.poll(() => stream.isOver).toBe(true)
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+})

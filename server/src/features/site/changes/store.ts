@@ -1,0 +1,65 @@
+import { type RawBuilder, sql } from 'kysely'
+import { factsColumn, grantsColumn, userInSql } from '../../../auth/facts-sql.ts'
+import type { FactsColumn, GrantsColumn } from '../../../auth/facts.ts'
+import type { Db } from '../../../db/db.ts'
+
+export type Member = { userId: string; organizationId: string }
+export type MemberRow = Member & { facts: FactsColumn; teams: string[]; grants: string }
+
+const MINE: RawBuilder<unknown> = sql`team_members mine
+  join teams my_team on my_team.id = mine.team_id and my_team.organization_id = asked.organization_id
+  where mine.user_id = asked.user_id`
+
+/** What decides about the rights of users in organizations; of organizations that are gone there is no row. */
+export async function listStandings(db: Db, members: readonly Member[]) {
+  const facts = factsColumn(userInSql(sql`asked.user_id`), { organizationId: sql`asked.organization_id` })
+  const { rows } = await sql<MemberRow>`
+    select asked.user_id as "userId", asked.organization_id as "organizationId", ${facts} as facts,
+           array(select mine.team_id from ${MINE} order by 1) as teams,
+           (select md5(coalesce(string_agg(all_grants.g, ',' order by all_grants.g), '')) from (
+              select my_grant::text as g from team_projects my_grant
+               where my_grant.team_id in (select mine.team_id from ${MINE})
+              union all
+              select my_grant::text from team_workspaces my_grant
+               where my_grant.team_id in (select mine.team_id from ${MINE})) all_grants) as grants
+      from unnest(${members.map(({ userId }) => userId)}::text[],
+                  ${members.map(({ organizationId }) => organizationId)}::text[]) as asked (user_id, organization_id)
+      join organizations o on o.id = asked.organization_id`.execute(db)
+  return rows
+}
+
+/** What the teams of a user grant on a workspace and its project. */
+export async function listGrants(db: Db, asked: readonly { userId: string; workspaceId: string }[]) {
+  const { rows } = await sql<{ userId: string; workspaceId: string; grants: GrantsColumn }>`
+    select asked.user_id as "userId", w.id as "workspaceId",
+           ${grantsColumn(userInSql(sql`asked.user_id`), { projectId: sql`w.project_id`, workspaceId: sql`w.id` })} as grants
+      from unnest(${asked.map(({ userId }) => userId)}::text[], ${asked.map(({ workspaceId }) => workspaceId)}::text[])
+           as asked (user_id, workspace_id)
+      join workspaces w on w.id = asked.workspace_id`.execute(db)
+  return rows
+}
+
+/** Those of the sessions that have not ended by their age, with what says whether they are used. */
+export async function listSessions(db: Db, ids: readonly string[], now: Date) {
+  return db
+    .selectFrom('sessions as s')
+    .innerJoin('users as u', 'u.id', 's.user_id')
+    .select(['s.id', 's.created_at', 's.last_used_at', 's.idle_minutes', 's.longest_idle_minutes'])
+    .where(sql<boolean>`s.id = any(${ids})`)
+    .where('s.expires_at', '>', now)
+    .where('u.suspended_at', 'is', null)
+    .execute()
+}
+
+/** The ids of those of the tokens that are valid. */
+export async function listValidTokens(db: Db, ids: readonly string[], now: Date) {
+  const rows = await db
+    .selectFrom('tokens as t')
+    .leftJoin('users as u', 'u.id', 't.user_id')
+    .select('t.id')
+    .where(sql<boolean>`t.id = any(${ids})`)
+    .where((eb) => eb.or([eb('t.expires_at', 'is', null), eb('t.expires_at', '>', now)]))
+    .where('u.suspended_at', 'is', null)
+    .execute()
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,133 @@
+import { Readable } from 'node:stream'
+import type { End } from '@groundstate/contract/changes'
+import type { OrganizationActor, UserActor } from '../../../auth/actor.ts'
+import type { WorkspacePermission } from '../../../auth/permissions.ts'
+import type { SignalledChange } from '../../../changes/feed.ts'
+import type { Standing } from './readers.ts'
+
+export type StreamActor = UserActor | OrganizationActor
+
+/** One open stream. Times are in ms of the process. */
+export type ChangeStream = {
+  actor: StreamActor
+  organizationId: string
+  readable: Readable
+  /** What has changed and was not sent yet, each thing once. */
+  pending: Map<string, SignalledChange>
+  /** More has changed than is kept, or it is not known what: the client is told to begin anew. */
+  isReset: boolean
+  /** The cursor that the client has. */
+  cursor: string | undefined
+  standing: Standing | undefined
+  readAt: number
+  /** Something has happened that may have taken access away since the standing was read. */
+  isSuspect: boolean
+  /** What the caller may do in workspaces, as far as it was asked for since the standing was read. */
+  inWorkspaces: Map<string, ReadonlySet<WorkspacePermission>>
+  /** Since when the client reads slower than it is sent to; undefined while it does not. */
+  stuckSince: number | undefined
+  sentAt: number
+}
+
+/** More than this are not kept for a client; it reads its page again instead. */
+const MOST_PENDING = 500
+const BUFFERED_BYTES = 64 * 1024
+/** How long clients wait before they connect again, in ms. */
+const RETRY_MS = 2000
+
+/** A stream that `onRead` is told of when its client has read all that was sent. */
+export function newStream(
+  { actor, organizationId }: Pick<ChangeStream, 'actor' | 'organizationId'>,
+  onRead: (stream: ChangeStream) => void,
+): ChangeStream {
+  const readable = new Readable({
+    highWaterMark: BUFFERED_BYTES,
+    read() {
+      if (stream.stuckSince === undefined) return
+      stream.stuckSince = undefined
+      onRead(stream)
+    },
+  })
+  const stream: ChangeStream = {
+    actor,
+    organizationId,
+    readable,
+    pending: new Map(),
+    isReset: false,
+    cursor: undefined,
+    standing: undefined,
+    readAt: -Infinity,
+    isSuspect: false,
+    inWorkspaces: new Map(),
+    stuckSince: undefined,
+    sentAt: performance.now(),
+  }
+  send(stream, `retry: ${RETRY_MS}\n\n`)
+  return stream
+}
+
+/** Keeps a change until it is sent. */
+export function addPending(stream: ChangeStream, change: SignalledChange) {
+  if (stream.isReset) return
+  if (stream.pending.size >= MOST_PENDING) return beginAnew(stream)
+  const { type, id, workspace = '', teams } = change
+  stream.pending.set(`${type} ${id} ${workspace} ${teams?.[0] ?? ''}`, change)
+}
+
+/** The client will be told to begin anew. */
+export function beginAnew(stream: ChangeStream) {
+  stream.isReset = true
+  stream.pending.clear()
+}
+
+export function hasNews({ pending, isReset }: ChangeStream) {
+  return isReset || pending.size > 0
+}
+
+/** Sends changes. Only the last one moves the client's cursor: it may be cut off after any of them. */
+export function sendChanges(stream: ChangeStream, changes: readonly SignalledChange[], cursor: string) {
+  const lines = changes.map((change, index) => {
+    const id = index === changes.length - 1 ? cursor : stream.cursor
+    return `event: change\n${id === undefined ? '' : `id: ${id}\n`}data: ${dataOf(change)}\n\n`
+  })
+  stream.cursor = cursor
+  send(stream, lines.join(''))
+}
+
+/** `ready`: changes are told from now on. `reset`: and whatever is shown may be old. */
+export function sendMark(stream: ChangeStream, event: 'ready' | 'reset', cursor: string) {
+  stream.cursor = cursor
+  send(stream, `event: ${event}\nid: ${cursor}\ndata: {}\n\n`)
+}
+
+/** Says that the stream lives. With a cursor, a client that is told of nothing for long can still resume. */
+export function sendAlive(stream: ChangeStream, cursor: string | undefined) {
+  if (cursor !== undefined) stream.cursor = cursor
+  send(stream, `: alive\n${cursor === undefined ? '' : `id: ${cursor}\n`}\n`)
+}
+
+export function endStream(stream: ChangeStream, end?: End) {
+  if (stream.readable.destroyed) return
+  if (end) stream.readable.push(`event: end\ndata: ${JSON.stringify(end)}\n\n`)
+  stream.readable.push(null)
+}
+
+function send(stream: ChangeStream, text: string) {
+  const { readable } = stream
+  if (readable.destroyed || readable.readableEnded) return
+  const now = performance.now()
+  stream.sentAt = now
+  if (!readable.push(text)) stream.stuckSince ??= now
+}
+
+/** The data of a change is the same for everybody. */
+const data = new WeakMap<SignalledChange, string>()
+
+function dataOf(change: SignalledChange) {
+  const known = data.get(change)
+  if (known !== undefined) return known
+  const { type, id, workspace, run, pool } = change
+  const text = JSON.stringify({ type, id, workspace, run, pool })
+  data.set(change, text)
+  return text
+}
