@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import type { SignalledChange } from '../../../changes/feed.ts'
+import { addPending, type ChangeStream, newStream, sendChanges, type StreamActor } from './stream.ts'
+
+const actor: StreamActor = { kind: 'organization', organizationId: 'org-1', tokenId: 'at-1' }
+
+function change(number: number): SignalledChange {
+  return { mark: String(number), organization: 'org-1', type: 'runs', id: `run-${number}`, workspace: 'ws-1' }
+}
+
+/** Sends for as long as the client reads. */
+function fill(stream: ChangeStream) {
+  let sent = 0
+  for (; stream.stuckSince === undefined; sent += 1) sendChanges(stream, [change(sent)], String(sent))
+  return sent
+}
+
+test('for a client that does not read, little is kept, and it begins anew', () => {
+  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+  fill(stream)
+
+  for (let number = 0; number < 10_000; number += 1) addPending(stream, change(number))
+
+  expect(stream.readable.readableLength).toBeLessThan(100_000)
+  expect([stream.pending.size, stream.isReset]).toEqual([0, true])
+})
+
+test('what changes again while it waits is sent once', () => {
+  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+
+  for (let number = 0; number < 10_000; number += 1) addPending(stream, change(number % 10))
+
+  expect([stream.pending.size, stream.isReset]).toEqual([10, false])
+})
+
+test('a client that reads again is served again', async () => {
+  let served = 0
+  const stream = newStream({ actor, organizationId: 'org-1' }, () => {
+    served += 1
+  })
+  fill(stream)
+
+  stream.readable.resume()
+  await once(stream.readable, 'data')
+  await expect.poll(() => served).toBe(1)
+
+  expect(stream.stuckSince).toBe(undefined)
+})
