@@ -3,12 +3,12 @@
  * so that no statement can forget to. Rows that go with what they belong to are not told: the thing itself is.
  */
 export const up = `
--- The mark is the same on every server, and so is the order of the signals. Equal signals of a transaction are sent once.
+-- The cursor is the same on every server, and so is the order of the signals. Equal signals of a transaction are sent once.
 create function announce_change(of_organization text, change_type text, change_id text, of_workspace text, more jsonb default '{}')
 returns void language plpgsql as $$
 begin
   if of_organization is null or change_id is null then return; end if;
-  perform pg_notify('groundstate', 'change ' || (jsonb_build_object('mark', pg_current_xact_id()::text,
+  perform pg_notify('groundstate', 'change ' || (jsonb_build_object('cursor', pg_current_xact_id()::text,
     'organization', of_organization, 'type', change_type, 'id', change_id)
     || case when of_workspace is null then '{}' else jsonb_build_object('workspace', of_workspace) end || more)::text);
 end $$;
@@ -78,6 +78,10 @@ create trigger tag_bindings_change after insert or update on tag_bindings
   for each row execute function announce_tags();
 create trigger tag_bindings_deleted_change after delete on tag_bindings
   for each row when (pg_trigger_depth() = 0) execute function announce_tags();
+create trigger team_workspaces_change after insert or update on team_workspaces
+  for each row execute function announce_workspace_of_row();
+create trigger team_workspaces_deleted_change after delete on team_workspaces
+  for each row when (pg_trigger_depth() = 0) execute function announce_workspace_of_row();
 create trigger remote_state_consumers_change after insert on remote_state_consumers
   for each row execute function announce_workspace_of_row();
 create trigger remote_state_consumers_deleted_change after delete on remote_state_consumers
@@ -297,6 +301,17 @@ begin
     array(select team_id from team_projects where project_id = old.id));
   return old;
 end $$;
+create function announce_project_of_row() returns trigger language plpgsql as $$
+declare r record := coalesce(new, old);
+begin
+  perform announce_to_teams(p.organization_id, 'projects', p.id, null,
+      array(select team_id from team_projects where project_id = p.id)) from projects p where p.id = r.project_id;
+  return null;
+end $$;
+create trigger team_projects_change after insert or update on team_projects
+  for each row execute function announce_project_of_row();
+create trigger team_projects_deleted_change after delete on team_projects
+  for each row when (pg_trigger_depth() = 0) execute function announce_project_of_row();
 create trigger projects_created_change after insert on projects for each row execute function announce_project();
 create trigger projects_change after update on projects
   for each row when (old.* is distinct from new.* and old.workspace_count = new.workspace_count)
@@ -344,6 +359,21 @@ create trigger organization_memberships_change after insert or update on organiz
   for each row execute function announce_of_organization('organization-memberships');
 create trigger organization_memberships_deleted_change after delete on organization_memberships
   for each row when (pg_trigger_depth() = 0) execute function announce_of_organization('organization-memberships');
+
+create function announce_retention() returns trigger language plpgsql as $$
+declare r record := coalesce(new, old);
+begin
+  if r.workspace_id is not null then
+    perform announce_change(w.organization_id, 'workspaces', w.id, w.id) from workspaces w where w.id = r.workspace_id;
+  else
+    perform announce_change(o.id, 'organizations', o.name, null) from organizations o where o.id = r.organization_id;
+  end if;
+  return null;
+end $$;
+create trigger data_retention_policies_change after insert or update on data_retention_policies
+  for each row execute function announce_retention();
+create trigger data_retention_policies_deleted_change after delete on data_retention_policies
+  for each row when (pg_trigger_depth() = 0) execute function announce_retention();
 
 -- Whatever may take access away is told at once: the organization, or nothing where it may be any.
 create function announce_access() returns trigger language plpgsql as $$

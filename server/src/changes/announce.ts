@@ -7,7 +7,7 @@ import { CHANGE_TOPIC, type SignalledChange } from './feed.ts'
 const WINDOW_MS = 250
 
 type AnnounceCtx = Pick<App, 'db' | 'log'>
-type NewChange = Omit<SignalledChange, 'mark'>
+type NewChange = Omit<SignalledChange, 'cursor'>
 
 /** The changes that are told when the window closes, by the database. */
 const windows = new WeakMap<App['db'], Map<string, NewChange>>()
@@ -35,8 +35,8 @@ function open(ctx: AnnounceCtx) {
 }
 
 function announce({ db, log }: AnnounceCtx, changes: readonly NewChange[]) {
-  const mark = randomUUID()
-  const topics = changes.map((change) => withDetail(CHANGE_TOPIC, JSON.stringify({ mark, ...change })))
+  const cursor = randomUUID()
+  const topics = changes.map((change) => withDetail(CHANGE_TOPIC, JSON.stringify({ cursor, ...change })))
   publishing(topics)
     .execute(db)
     .catch((error: unknown) => log.error({ err: error }, 'telling of changes'))

@@ -7,8 +7,8 @@ export const CHANGE_TOPIC = 'change'
 
 /** A change as it is signalled to all servers. */
 export type SignalledChange = Change & {
-  /** The same on every server; changes that were made together share it. */
-  mark: string
+  /** That of a client that was told of it: the same on every server, and that of all changes that were made together. */
+  cursor: string
   /** The id of the organization. */
   organization: string
   /** Where grants of teams decide who may see it, and can't be asked any more: these teams could. */
@@ -34,8 +34,8 @@ export function createChangeFeed(signals: Signals): ChangeFeed {
   let kept: SignalledChange[] = []
   /** The number of the first change that is kept; changes are numbered in the order in which they come. */
   let first = 0
-  /** The number of the first change with each mark. A cursor is a mark. */
-  let marks = new Map<string, number>()
+  /** The number of the first change with each cursor. */
+  let places = new Map<string, number>()
   let latest = ''
   const listeners = new Set<(change: SignalledChange) => void>()
   const gapListeners = new Set<() => void>()
@@ -45,14 +45,14 @@ export function createChangeFeed(signals: Signals): ChangeFeed {
     first += kept.length
     kept = []
     latest = randomUUID()
-    marks = new Map([[latest, first]])
+    places = new Map([[latest, first]])
   }
 
   function add(change: SignalledChange) {
-    if (change.mark !== latest) {
-      latest = change.mark
-      // A mark that comes again later keeps its first place: what lies between is told twice rather than never.
-      if (!marks.has(latest)) marks.set(latest, first + kept.length)
+    if (change.cursor !== latest) {
+      latest = change.cursor
+      // A cursor that comes again later keeps its first place: what lies between is told twice rather than never.
+      if (!places.has(latest)) places.set(latest, first + kept.length)
     }
     kept.push(change)
     if (kept.length >= 2 * KEPT) drop(KEPT)
@@ -63,9 +63,9 @@ export function createChangeFeed(signals: Signals): ChangeFeed {
     kept = kept.slice(count)
     first += count
     // They are in the order of their numbers.
-    for (const [mark, number] of marks) {
+    for (const [cursor, number] of places) {
       if (number >= first) break
-      marks.delete(mark)
+      places.delete(cursor)
     }
   }
 
@@ -88,7 +88,7 @@ export function createChangeFeed(signals: Signals): ChangeFeed {
     },
     cursor: () => latest,
     since(cursor, organizationId) {
-      const from = marks.get(cursor)
+      const from = places.get(cursor)
       if (from === undefined) return undefined
       return kept.slice(from - first).filter(({ organization }) => organization === organizationId)
     },

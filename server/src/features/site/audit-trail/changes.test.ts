@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
-import { createTestApp, type TestApp, type TestRequest, type TestResponse } from '../../../testing/app.ts'
+import { createTestApp, type TestApp, type TestResponse } from '../../../testing/app.ts'
 import { createUser, type TestUser } from '../../../testing/factories.ts'
-import { type AuditedChange, type ChangeRequest, SECRET, World } from './testing/audit-world.ts'
+import { type AuditedChange, type ChangeRequest, requestOf, SECRET, World } from './testing/audit-world.ts'
 import { ACCOUNTS } from './testing/audited-accounts.ts'
 import { SETTING_CHANGES } from './testing/audited-settings.ts'
 import { WORK } from './testing/audited-work.ts'
@@ -34,13 +34,13 @@ test.each(CHANGES)('$route leaves $events, or does not happen', async ({ route, 
   const input = await make(world)
   const before = await snapshot()
 
-  const refused = await app.request(requestOf(route, refusedFrom(input)))
+  const refused = await app.request(requestOf(route, refusedFrom(input), world))
   await sql`alter table audit_events add constraint broken check (false) not valid`.execute(app.db)
-  const unkept = await app.request(requestOf(route, input))
+  const unkept = await app.request(requestOf(route, input, world))
   await sql`alter table audit_events drop constraint broken`.execute(app.db)
   const after = await snapshot()
   const made = input.usesUp ? await make(world) : input
-  const done = await app.request(requestOf(route, made))
+  const done = await app.request(requestOf(route, made, world))
 
   expect(refused.status).toBeGreaterThanOrEqual(400)
   expect(await eventsOf(refused)).toEqual([])
@@ -70,16 +70,6 @@ function refusedFrom({ ids, url, by }: ChangeRequest): ChangeRequest {
     ...(url !== undefined && { url: `${url}x` }),
     token: by === undefined ? stranger.token : 'nobody',
   }
-}
-
-function requestOf(route: string, input: ChangeRequest): TestRequest {
-  const { ids = [], url, body, headers = {} } = input
-  const [method = '', path = ''] = route.split(' ', 2)
-  const rest = [...ids]
-  const filled = path.replaceAll(/:\w+/g, () => rest.shift() ?? 'missing')
-  const prefixed = /^\/(?:oauth|api|_objects)\//.test(filled) ? filled : `/api/v2${filled}`
-  const token = 'token' in input ? input.token : world.admin.token
-  return { method: method as 'POST', url: url ?? prefixed, token, body, headers }
 }
 
 async function eventsOf({ headers }: TestResponse) {

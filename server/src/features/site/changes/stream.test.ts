@@ -6,7 +6,7 @@ import { addPending, type ChangeStream, newStream, sendChanges, type StreamActor
 const actor: StreamActor = { kind: 'organization', organizationId: 'org-1', tokenId: 'at-1' }
 
 function change(number: number): SignalledChange {
-  return { mark: String(number), organization: 'org-1', type: 'runs', id: `run-${number}`, workspace: 'ws-1' }
+  return { cursor: String(number), organization: 'org-1', type: 'runs', id: `run-${number}`, workspace: 'ws-1' }
 }
 
 /** Sends for as long as the client reads. */

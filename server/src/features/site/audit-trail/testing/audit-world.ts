@@ -206,3 +206,14 @@ export function csrfOf(cookie: string) {
   const text = cookie.slice(cookie.indexOf('=') + 1)
   return createHash('sha256').update(`consent:${text}`).digest('base64url')
 }
+
+/** The request that makes a change: its route with ids in the place of parameters. */
+export function requestOf(route: string, input: ChangeRequest, { admin }: World): TestRequest {
+  const { ids = [], url, body, headers = {} } = input
+  const [method = '', path = ''] = route.split(' ', 2)
+  const rest = [...ids]
+  const filled = path.replaceAll(/:\w+/g, () => rest.shift() ?? 'missing')
+  const prefixed = /^\/(?:oauth|api|_objects)\//.test(filled) ? filled : `/api/v2${filled}`
+  const token = 'token' in input ? input.token : admin.token
+  return { method: method as 'POST', url: url ?? prefixed, token, body, headers }
+}

@@ -1,0 +1,69 @@
+import type { ChangeType } from '@groundstate/contract/changes'
+import { beforeAll, expect, test } from 'vitest'
+import type { SignalledChange } from '../../../changes/feed.ts'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { type AuditedChange, requestOf, World } from '../audit-trail/testing/audit-world.ts'
+import { ACCOUNTS } from '../audit-trail/testing/audited-accounts.ts'
+import { SETTING_CHANGES } from '../audit-trail/testing/audited-settings.ts'
+import { WORK } from '../audit-trail/testing/audited-work.ts'
+
+/** What the stream calls the things of the audit trail. It does not tell of the others. */
+const TYPES: Partial<Record<string, ChangeType[]>> = {
+  agent: ['agents'],
+  agent_pool: ['agent-pools'],
+  comment: ['runs'],
+  data_retention_policy: ['workspaces', 'organizations'],
+  // or its tags, which its workspaces have
+  organization: ['organizations', 'workspaces'],
+  organization_user: ['organization-memberships'],
+  project: ['projects'],
+  run: ['runs'],
+  run_trigger: ['run-triggers'],
+  state_version: ['state-versions'],
+  task: ['tasks'],
+  task_result: ['task-results'],
+  team: ['teams'],
+  variable: ['vars', 'varsets'],
+  variable_set: ['varsets'],
+  workspace: ['workspaces'],
+  workspace_task: ['workspace-tasks'],
+}
+/** Their organization is gone, or nobody can have had a page of it. */
+const UNTOLD = [/^(POST|DELETE) (\/admin)?\/organizations(\/:\w+)?$/]
+
+const TABLE: Record<string, AuditedChange | string> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
+const CHANGES = Object.entries(TABLE).flatMap(([route, entry]) => {
+  if (typeof entry === 'string' || UNTOLD.some((pattern) => pattern.test(route))) return []
+  const types = entry.events.split(', ').map((event) => TYPES[event.split(' ', 1)[0] ?? ''])
+  const told = types.filter((names) => names !== undefined)
+  return told.length === 0 ? [] : [{ route, make: entry.make, told }]
+})
+
+let app: TestApp
+let world: World
+let signalled: SignalledChange[] = []
+beforeAll(async () => {
+  app = await createTestApp()
+  world = await World.create(app)
+  app.changes.listen((change) => signalled.push(change))
+})
+
+test.each(CHANGES)('$route is told of', async ({ route, make, told }) => {
+  const request = requestOf(route, await make(world), world)
+  await allSignals()
+  signalled = []
+
+  const done = await app.request(request)
+  await allSignals()
+
+  expect(done.status < 400 || done.text).toBe(true)
+  const types = new Set(signalled.map(({ type }) => type))
+  expect(told.filter((names) => !names.some((name) => types.has(name)))).toEqual([])
+})
+
+/** Waits until all signals so far have come. They come in order. */
+async function allSignals() {
+  using mark = app.signals.subscribe('so-far')
+  await app.signals.publish(app.db, 'so-far')
+  await mark.next({ timeoutMs: 5000 })
+}
