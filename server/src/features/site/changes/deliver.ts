@@ -3,7 +3,7 @@ import type { SignalledChange } from '../../../changes/feed.ts'
 import { readStandings } from './read-standings.ts'
 import { mayRead, mayReadIn, permissionsIn } from './readers.ts'
 import * as store from './store.ts'
-import { addPending, beginAnew, type ChangeStream, endStream, hasNews, sendChanges, sendMark } from './stream.ts'
+import { addPending, beginAnew, type ChangeStream, endStream, hasNews, sendChanges, sendSign } from './stream.ts'
 
 /** What callers may read is read again after this long, in ms, and nothing is sent on what is older than 10 seconds. */
 const KNOWN_MS = 8000
@@ -80,7 +80,7 @@ function putBack({ stream, changes }: Batch) {
 function send({ stream, changes, cursor }: Batch) {
   if (stream.isReset) {
     stream.isReset = false
-    return sendMark(stream, 'reset', cursor)
+    return sendSign(stream, 'reset', cursor)
   }
   const visible = changes.filter((change) => isVisible(stream, change))
   return visible.length > 0 ? sendChanges(stream, visible, cursor) : undefined

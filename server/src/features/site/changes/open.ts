@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
 import { tooManyRequests, unavailable } from '../../../errors.ts'
-import { addPending, beginAnew, type ChangeStream, endStream, newStream, sendMark, type StreamActor } from './stream.ts'
+import { addPending, beginAnew, type ChangeStream, endStream, newStream, sendSign, type StreamActor } from './stream.ts'
 import { addStream, deskOf, wakeStreams } from './wake-streams.ts'
 
 /** The most streams of one process, and of one session or token. */
@@ -22,21 +22,18 @@ export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: Open
   checkLimits([...desk.streams], watched.actor)
   const stream = newStream(watched, () => wakeStreams(desk))
   // Nothing is awaited here: what changes after the cursor is read reaches the stream.
-  if (after === undefined) sendMark(stream, 'ready', ctx.changes.cursor())
-  else resume(ctx, stream, after)
+  // The cursor of a client that resumes moves with what it is told.
+  sendSign(stream, 'ready', after ?? ctx.changes.cursor())
+  if (after !== undefined) resume(ctx, stream, after)
   addStream(desk, stream)
   endOn(closing, stream)
   return stream.readable
 }
 
 function resume({ changes }: Ctx, stream: ChangeStream, after: string) {
-  stream.cursor = after
   const missed = changes.since(after, stream.organizationId)
   if (missed) for (const change of missed) addPending(stream, change)
-  else {
-    stream.cursor = undefined
-    beginAnew(stream)
-  }
+  else beginAnew(stream)
 }
 
 function checkLimits(streams: readonly ChangeStream[], actor: StreamActor) {

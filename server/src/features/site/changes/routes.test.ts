@@ -134,7 +134,7 @@ test('a cursor that the server does not know begins anew', async () => {
 
   const stream = await watch(url, organization.name, { token: owner.token, headers: { 'last-event-id': 'of yore' } })
 
-  await expect.poll(() => named(stream)).toEqual(['reset'])
+  await expect.poll(() => named(stream)).toEqual(['ready', 'reset'])
 })
 
 test('more changes than a client should ask for one by one begin anew', async () => {
@@ -162,7 +162,7 @@ test('more changes than a client should ask for one by one begin anew', async ()
 
   const stream = await watch(url, organization.name, { token: owner.token, after: first.cursor })
 
-  await expect.poll(() => named(stream)).toEqual(['reset'])
+  await expect.poll(() => named(stream)).toEqual(['ready', 'reset'])
 })
 
 test('when signals may have been lost, every stream begins anew', async () => {

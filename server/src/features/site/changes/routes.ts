@@ -31,11 +31,17 @@ export const changeRoutes: Routes = (http) => {
           `this is a stream of events: ask for it with the header accept: ${TYPE}, not ${accept ?? 'without one'}`,
         )
       }
-      const after = req.header('last-event-id') ?? readText(req.query, 'after')
+      const after = readCursor(req.header('last-event-id') ?? readText(req.query, 'after'))
       const data = openChanges(req.ctx, req.subject, { after, closing: closingSignal(req.raw) })
       // A proxy would hold events back to gather them.
       const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
       return { status: 200, headers, content: { type: TYPE, data } }
     },
   )
+}
+
+/** No cursor of ours has other characters; in an event they could end a line. */
+function readCursor(text: string | undefined) {
+  if (text === undefined || text === '') return undefined
+  return /^[\w-]{1,100}$/.test(text) ? text : 'unknown'
 }

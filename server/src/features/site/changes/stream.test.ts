@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import type { SignalledChange } from '../../../changes/feed.ts'
-import { addPending, type ChangeStream, newStream, sendChanges, type StreamActor } from './stream.ts'
+import { addPending, type ChangeStream, newStream, sendChanges, sendSign, type StreamActor } from './stream.ts'
 
 const actor: StreamActor = { kind: 'organization', organizationId: 'org-1', tokenId: 'at-1' }
 
@@ -46,4 +46,12 @@ test('a client that reads again is served again', async () => {
   await expect.poll(() => served).toBe(1)
 
   expect(stream.stuckSince).toBe(undefined)
+})
+
+test('a silent stream says that it lives, for people and for programs', () => {
+  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+
+  sendSign(stream, 'alive', '4711')
+
+  expect(String(stream.readable.read())).toBe('retry: 2000\n\n: alive\nevent: alive\nid: 4711\ndata: {}\n\n')
 })

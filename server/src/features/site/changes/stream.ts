@@ -94,16 +94,15 @@ export function sendChanges(stream: ChangeStream, changes: readonly SignalledCha
   send(stream, lines.join(''))
 }
 
-/** `ready`: changes are told from now on. `reset`: and whatever is shown may be old. */
-export function sendMark(stream: ChangeStream, event: 'ready' | 'reset', cursor: string) {
+/**
+ * `ready`: changes are told from the cursor on. `reset`: and whatever is shown may be old. `alive`: nothing was told for a while, and
+ * the cursor moves on with the changes elsewhere.
+ */
+export function sendSign(stream: ChangeStream, event: 'ready' | 'reset' | 'alive', cursor: string | undefined) {
   stream.cursor = cursor
-  send(stream, `event: ${event}\nid: ${cursor}\ndata: {}\n\n`)
-}
-
-/** Says that the stream lives. With a cursor, a client that is told of nothing for long can still resume. */
-export function sendAlive(stream: ChangeStream, cursor: string | undefined) {
-  if (cursor !== undefined) stream.cursor = cursor
-  send(stream, `: alive\n${cursor === undefined ? '' : `id: ${cursor}\n`}\n`)
+  // Proxies and programs that look at lines know a comment.
+  const comment = event === 'alive' ? ': alive\n' : ''
+  send(stream, `${comment}event: ${event}\n${cursor === undefined ? '' : `id: ${cursor}\n`}data: {}\n\n`)
 }
 
 export function endStream(stream: ChangeStream, end?: End) {

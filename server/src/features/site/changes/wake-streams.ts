@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { loggedError } from '../../../http/request-log.ts'
 import { deliverChanges, isDue, readRights } from './deliver.ts'
-import { addPending, beginAnew, type ChangeStream, hasNews, sendAlive } from './stream.ts'
+import { addPending, beginAnew, type ChangeStream, hasNews, sendSign } from './stream.ts'
 
 /** The time between two deliveries, in ms: what changes meanwhile is sent together, each thing once. */
 const PACE_MS = 150
@@ -118,5 +118,5 @@ function isGone({ stuckSince }: ChangeStream, now: number) {
 /** The cursor of a client that has been told of everything moves on, whatever has changed elsewhere. */
 function keepAlive({ changes }: Ctx, stream: ChangeStream) {
   if (stream.stuckSince !== undefined || performance.now() - stream.sentAt < ALIVE_MS) return
-  sendAlive(stream, hasNews(stream) ? undefined : changes.cursor())
+  sendSign(stream, 'alive', hasNews(stream) ? stream.cursor : changes.cursor())
 }
