@@ -1,14 +1,12 @@
+import type { Change, ChangeType } from '@groundstate/contract/changes'
 import { useEffect, useSyncExternalStore } from 'react'
 import { apiPath } from './client.ts'
 import { queries } from './queries.ts'
 
-/** What has changed, as the stream of an organization tells it. */
-export type Change = { type: string; id: string; workspace?: string; run?: string }
-
 export type Connection = 'connecting' | 'open' | 'lost'
 
 /** Answers that show parts of other resources: a change of a run changes the lists of workspaces. */
-const ALSO: Record<string, readonly string[]> = {
+const ALSO: Partial<Record<ChangeType, readonly string[]>> = {
   runs: ['workspaces', 'overview', 'run-events', 'plans'],
   workspaces: ['overview'],
   'task-results': ['runs', 'task-stages', 'deliveries'],
