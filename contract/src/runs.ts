@@ -71,6 +71,36 @@ export const RUN_STATUS = [
   'errored',
 ] as const
 
+/**
+ * What the statuses mean to people. `needs_approval` waits for a person, `waiting` for its turn or for an agent, and
+ * `finished` leaves nothing to do. A saved plan counts as finished: it holds nobody back.
+ */
+export const RUN_GROUPS = {
+  needs_approval: ['planned', 'post_plan_awaiting_decision', 'post_plan_completed'],
+  errored: ['errored'],
+  running: [
+    'fetching',
+    'fetching_completed',
+    'pre_plan_running',
+    'pre_plan_completed',
+    'queuing',
+    'planning',
+    'post_plan_running',
+    'confirmed',
+    'pre_apply_running',
+    'pre_apply_completed',
+    'queuing_apply',
+    'applying',
+    'post_apply_running',
+    'post_apply_completed',
+  ],
+  waiting: ['pending', 'plan_queued', 'apply_queued'],
+  finished: ['planned_and_finished', 'planned_and_saved', 'applied'],
+  stopped: ['discarded', 'canceled', 'force_canceled'],
+} as const satisfies Record<string, readonly (typeof RUN_STATUS)[number][]>
+export type RunGroup = keyof typeof RUN_GROUPS
+export const RUN_GROUP_NAMES = Object.keys(RUN_GROUPS) as RunGroup[]
+
 const runActions = z.strictObject({
   'is-cancelable': z.boolean(),
   'is-confirmable': z.boolean().describe('false for a saved plan whose state has changed since'),

@@ -4,6 +4,7 @@ import { entryProblem, newSeenEntries } from './archive-entry.ts'
 import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
+import { RUN_GROUP_NAMES } from './runs.ts'
 import { tagBindingsRelation, tagsRelation } from './tags.ts'
 
 const VERSION = String.raw`v?\d+(\.(\d+|[x*])){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?`
@@ -210,7 +211,18 @@ export const workspaceSchema = resource(
       'vcs-repo': z.null().describe('always null: this server has no connections to version control'),
       'vcs-repo-identifier': z.null().describe('always null: this server has no connections to version control'),
       locked: z.boolean(),
+      'locked-at': timestamp.nullable().describe('our own: since when it is locked'),
       'locked-reason': z.string().nullable().describe('also null when the lock has no reason'),
+      'run-group': z
+        .enum(RUN_GROUP_NAMES)
+        .nullable()
+        .describe('our own: what the status of the current run means to people; null without a current run'),
+      'has-drift': z
+        .boolean()
+        .nullable()
+        .describe(
+          'our own: whether the last plan that only refreshes found changes, and no apply has come since; null without one',
+        ),
       'resource-count': z.int().describe('instances of managed resources in the current state'),
       'apply-duration-average': z.int().nullable().describe(`ms in the apply phase, ${AVERAGE}`),
       'plan-duration-average': z.int().nullable().describe(`ms in the plan phase, ${AVERAGE}`),

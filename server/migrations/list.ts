@@ -35,6 +35,7 @@ import * as latestChanges from './0084-latest-changes.ts'
 import * as workspaceKpis from './0085-workspace-kpis.ts'
 import * as signInPlaces from './0086-sign-in-places.ts'
 import * as changes from './0087-changes.ts'
+import * as workspaceGroups from './0088-workspace-groups.ts'
 import * as samples from './0089-samples.ts'
 
 /**
@@ -82,5 +83,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0085-workspace-kpis', up: workspaceKpis.up, isBatched: true },
   { name: '0086-sign-in-places', up: signInPlaces.up },
   { name: '0087-changes', up: changes.up },
+  { name: '0088-workspace-groups', up: workspaceGroups.up },
   { name: '0089-samples', up: samples.up },
 ]

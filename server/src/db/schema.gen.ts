@@ -95,6 +95,13 @@ export type Schema = {
     run_id: string
     seq: Generated<number>
   }
+  configuration_readmes: {
+    configuration_version_id: string
+    is_cut: Generated<boolean>
+    markdown: string | null
+    path: string | null
+    working_directory: string
+  }
   configuration_versions: {
     auto_queue_runs: boolean
     blob_key: string | null
@@ -698,6 +705,7 @@ export type Schema = {
     execution_mode: 'remote' | 'local' | 'agent' | null
     file_triggers_enabled: Generated<boolean>
     global_remote_state: Generated<boolean>
+    has_drift: boolean | null
     id: string
     inherits_project_auto_destroy: Generated<boolean>
     kpi_apply_duration: number | null
@@ -723,6 +731,7 @@ export type Schema = {
     queue_all_runs: Generated<boolean>
     resource_count: Generated<number>
     run_count: Generated<number>
+    run_group: 'needs_approval' | 'errored' | 'running' | 'waiting' | 'finished' | 'stopped' | null
     source: Generated<string>
     source_name: string | null
     source_url: string | null

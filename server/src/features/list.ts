@@ -39,6 +39,7 @@ import { commentRoutes } from './runs/comments/routes.ts'
 import { configurationVersionLoaders } from './runs/configuration-versions/includes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
 import { configurationVersionRoutes } from './runs/configuration-versions/routes.ts'
+import { organizationOverviewRoutes } from './runs/organization-overviews/routes.ts'
 import { phaseLoaders } from './runs/plans/includes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { planRoutes } from './runs/plans/routes.ts'
@@ -125,6 +126,7 @@ export const ROUTES: readonly Routes[] = [
   dataRetentionRoutes,
   membershipRoutes,
   oauthRoutes,
+  organizationOverviewRoutes,
   organizationRoutes,
   organizationRunRoutes,
   organizationTokenRoutes,

@@ -13,6 +13,27 @@ export function readList(query: Record<string, unknown>, parameter: string): str
   return items.length === 0 ? undefined : items
 }
 
+/** As `readList`, without leaving out what is empty between commas: it is a value that matches nothing. */
+export function readValues(query: Record<string, unknown>, parameter: string): string[] | undefined {
+  return readText(query, parameter)
+    ?.split(',')
+    .map((value) => value.trim())
+}
+
+/** A comma-separated list of `known` values; undefined when absent or empty. Throws `invalid` for anything else. */
+export function readOneOf<Value extends string>(
+  query: Record<string, unknown>,
+  parameter: string,
+  known: readonly Value[],
+): Value[] | undefined {
+  const given = readValues(query, parameter)
+  const other = given?.find((text) => !known.some((value) => value === text))
+  if (other !== undefined)
+    throw invalidParameter(`${parameter} has ${JSON.stringify(other)}, it must be among ${known.join(', ')}`, parameter)
+  // Each once and in one order, however they are given: they become part of a statement that the database keeps.
+  return given && known.filter((value) => given.includes(value))
+}
+
 export function readBoolean(query: Record<string, unknown>, parameter: string): boolean | undefined {
   const text = readText(query, parameter)
   if (text === undefined) return undefined

@@ -99,6 +99,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /organizations/:organization/entitlement-set': 'member+ org run',
   'GET /organizations/:organization/organization-memberships': 'owner org',
   'POST /organizations/:organization/organization-memberships': 'owner org | member+ run',
+  'GET /organizations/:organization/overview': 'member+ org run',
   'GET /organizations/:organization/projects': 'member+ org run',
   'POST /organizations/:organization/projects': 'owner org | member+ run',
   'GET /organizations/:organization/reserved-tag-keys': 'member+ org run',

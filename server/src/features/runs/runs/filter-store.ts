@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { containing } from '../../../db/like.ts'
 import type { RunOperation, RunFilter } from './filter.ts'
+import { type RunStatus, UNFINISHED } from './status.ts'
 
 const OPERATION_CONDITIONS = {
   plan_only: sql<boolean>`r.plan_only`,
@@ -15,8 +16,8 @@ const OPERATION_CONDITIONS = {
 export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
   const { statuses, groupStatuses, operations, sources, workspaceNames, agentPoolNames, username, text } = filter
   const conditions = [
-    statuses && sql`r.status = any(${statuses})`,
-    groupStatuses && sql`r.status = any(${groupStatuses})`,
+    statuses && statusCondition(statuses),
+    groupStatuses && statusCondition(groupStatuses),
     operations &&
       sql`(${sql.join(
         operations.map((name) => OPERATION_CONDITIONS[name]),
@@ -31,11 +32,23 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
     filter.commit && sql`false`,
     text && sql`(r.id = ${text} or r.message ilike ${containing(text)})`,
     filter.created && createdCondition(filter.created),
+    filter.changedSince && sql`r.updated_at >= ${filter.changedSince}`,
   ]
   return sql<boolean>`(${sql.join(
     conditions.filter((condition) => typeof condition === 'object'),
     sql` and `,
   )})`
+}
+
+/** Must stay in the words of the partial index over unfinished runs. */
+export const isUnfinished = sql<boolean>`r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
+  'canceled', 'force_canceled', 'errored')`
+
+/** Statuses are literals, so that a prepared statement can use the partial indexes over unfinished and failed runs. */
+export function statusCondition(statuses: readonly RunStatus[]) {
+  const among =
+    statuses.length === 0 ? sql`false` : sql`r.status in (${sql.join(statuses.map((status) => sql.lit(status)))})`
+  return statuses.every((status) => UNFINISHED.includes(status)) ? sql<boolean>`(${among} and ${isUnfinished})` : among
 }
 
 function createdCondition({ from, before }: { from: Date; before?: Date }) {

@@ -1,5 +1,6 @@
+import { RUN_GROUPS } from '@groundstate/contract/runs'
 import { invalidParameter } from '../../../errors.ts'
-import { readText } from '../../../http/query.ts'
+import { readOneOf, readText, readTime, readValues } from '../../../http/query.ts'
 import { DISCARDABLE, FINAL, RUN_STATUSES, type RunStatus, UNFINISHED } from './status.ts'
 
 export const OPERATIONS = [
@@ -12,15 +13,18 @@ export const OPERATIONS = [
 ] as const
 export type RunOperation = (typeof OPERATIONS)[number]
 
-const GROUPS = { non_final: UNFINISHED, final: FINAL, discardable: DISCARDABLE } as const satisfies Record<
-  string,
-  readonly RunStatus[]
->
+/** Those of the public API, and our own, in which people think. */
+const GROUPS = {
+  non_final: UNFINISHED,
+  final: FINAL,
+  discardable: DISCARDABLE,
+  ...RUN_GROUPS,
+} as const satisfies Record<string, readonly RunStatus[]>
 
 /** What the runs of a list have in common; of every list of values one must match. Names are in lower case. */
 export type RunFilter = {
-  statuses?: readonly string[] | undefined
-  groupStatuses?: readonly string[] | undefined
+  statuses?: readonly RunStatus[] | undefined
+  groupStatuses?: readonly RunStatus[] | undefined
   operations?: readonly RunOperation[] | undefined
   sources?: readonly string[] | undefined
   workspaceNames?: readonly string[] | undefined
@@ -31,6 +35,8 @@ export type RunFilter = {
   /** An id, or a part of the message. */
   text?: string | undefined
   created?: { from: Date; before?: Date } | undefined
+  /** The run has changed at or after this moment. */
+  changedSince?: Date | undefined
 }
 
 /** Reads the filters of a list of runs; undefined when there are none. Throws `invalid` for a value that cannot match. */
@@ -38,7 +44,7 @@ export function readRunFilter(query: Record<string, unknown>, now: Date): RunFil
   const timeframe = readText(query, 'filter[timeframe]')
   const filter: RunFilter = {
     statuses: readOneOf(query, 'filter[status]', RUN_STATUSES),
-    groupStatuses: readOneOf(query, 'filter[status_group]', GROUP_NAMES)?.flatMap((name) => GROUPS[name]),
+    groupStatuses: readGroups(query),
     operations: readOneOf(query, 'filter[operation]', OPERATIONS),
     sources: readValues(query, 'filter[source]'),
     workspaceNames: readValues(query, 'filter[workspace_names]')?.map((name) => name.toLowerCase()),
@@ -47,29 +53,19 @@ export function readRunFilter(query: Record<string, unknown>, now: Date): RunFil
     commit: readText(query, 'search[commit]'),
     text: readText(query, 'search[basic]'),
     created: timeframe === undefined ? undefined : readTimeframe(timeframe, now),
+    changedSince: readTime(query, 'filter[since]'),
   }
   return Object.values(filter).some((part) => part !== undefined) ? filter : undefined
 }
 
-const GROUP_NAMES = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
+export const GROUP_NAMES = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
 
-function readValues(query: Record<string, unknown>, parameter: string) {
-  return readText(query, parameter)
-    ?.split(',')
-    .map((value) => value.trim())
-}
-
-function readOneOf<Value extends string>(
-  query: Record<string, unknown>,
-  parameter: string,
-  known: readonly Value[],
-): Value[] | undefined {
-  const given = readValues(query, parameter)
-  const other = given?.find((text) => !known.some((value) => value === text))
-  if (other !== undefined)
-    throw invalidParameter(`${parameter} has ${JSON.stringify(other)}, it must be among ${known.join(', ')}`, parameter)
-  // Each once and in one order, however they are given: they become part of a statement that the database keeps.
-  return given && known.filter((value) => given.includes(value))
+/** The statuses of the groups that the parameter `filter[status_group]` names; undefined without it. */
+export function readGroups(query: Record<string, unknown>): RunStatus[] | undefined {
+  const groups = readOneOf(query, 'filter[status_group]', GROUP_NAMES)
+  if (groups === undefined) return undefined
+  const statuses = new Set<RunStatus>(groups.flatMap((name) => GROUPS[name]))
+  return RUN_STATUSES.filter((status) => statuses.has(status))
 }
 
 function readTimeframe(timeframe: string, now: Date) {

@@ -2,17 +2,23 @@ import type { Ctx } from '../../../app.ts'
 import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import type { Page } from '../../../db/page.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { readGroups } from './filter.ts'
 import * as store from './queue-store.ts'
 import { runWithFacts } from './run.ts'
 
-/** A page of the unfinished runs of an organization, in the order of their creation. */
-export async function listQueue(ctx: Ctx, organizationName: string, page: Page) {
+/** A page of the unfinished runs of an organization, or of those in some groups of statuses, in the order of their creation. */
+export async function listQueue(
+  ctx: Ctx,
+  organizationName: string,
+  { page, query }: { page: Page; query: Record<string, unknown> },
+) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const list = await store.listQueue(ctx.db, ctx.actor, {
     organizationId: organization.id,
     seesAll: seesEveryWorkspace(organization.facts),
     grants: dependsOnGrants(organization.facts),
     page,
+    statuses: readGroups(query),
     now: ctx.now(),
   })
   return {

@@ -9,7 +9,7 @@ import { type QueuedRunResource, queuedRunSchema, runSchema } from '@groundstate
 import type { Page } from '../../../db/page.ts'
 import { type Answer, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { FILTER_QUERY } from './filter-query.ts'
+import { FILTER_QUERY, QUEUE_QUERY } from './filter-query.ts'
 import { listQueue, readCapacity } from './list-queue.ts'
 import { listOrganizationRuns } from './list.ts'
 import { runResource } from './resource.ts'
@@ -37,12 +37,13 @@ export const organizationRunRoutes: Routes = (http) => {
     '/organizations/:organization/runs/queue',
     {
       summary: 'List the unfinished runs of an organization in the order of their creation',
+      query: QUEUE_QUERY,
       include: runIncludes,
       answers: { 200: pageOf(queuedRunSchema) },
     },
     async (req) => {
       const page = req.page()
-      const { rows, total } = await listQueue(req.ctx, req.params.organization, page)
+      const { rows, total } = await listQueue(req.ctx, req.params.organization, { page, query: req.query })
       const positioned = rows.map(({ run, position }): QueuedRunResource => {
         const resource = runResource(req.ctx, run)
         return { ...resource, attributes: { ...resource.attributes, 'position-in-queue': position } }

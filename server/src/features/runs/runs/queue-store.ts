@@ -2,11 +2,9 @@ import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
+import { isUnfinished, statusCondition } from './filter-store.ts'
 import { limited, onPage, type OrganizationList, selectListed } from './list-store.ts'
-
-/** Must stay in the words of the partial index over unfinished runs. */
-const isUnfinished = sql<boolean>`r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
-  'canceled', 'force_canceled', 'errored')`
+import type { RunStatus } from './status.ts'
 
 const isWaiting = sql<boolean>`(r.waits or r.status in ('plan_queued', 'apply_queued'))`
 
@@ -19,10 +17,18 @@ const isAtWork = sql<boolean>`r.status in ('planning', 'applying')`
 export async function listQueue(
   db: Db,
   actor: Actor,
-  { organizationId, page, seesAll, grants, now }: OrganizationList,
+  {
+    organizationId,
+    page,
+    seesAll,
+    grants,
+    statuses,
+    now,
+  }: OrganizationList & { statuses: readonly RunStatus[] | undefined },
 ) {
   const unfinished = sql`from runs r join workspaces w on w.id = r.workspace_id
     where r.organization_id = ${organizationId} and ${isUnfinished}
+      ${statuses ? sql`and ${statusCondition(statuses)}` : sql``}
       ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}`
   const ids = sql<string[]>`select r.id ${unfinished} order by r.seq ${limited(page)}`
   const rows = await selectListed(db, actor, { grants, now }).where(onPage(ids)).orderBy('r.seq').execute()

@@ -1,3 +1,4 @@
+import type { RunGroup } from '@groundstate/contract/runs'
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor, UserActor } from '../../../auth/actor.ts'
 import { grantsColumn } from '../../../auth/facts-sql.ts'
@@ -16,6 +17,12 @@ export type WorkspaceFilter = {
   /** Keys that must not be bound to the workspace itself. */
   excludedTags?: readonly string[] | undefined
   runStatuses?: readonly string[] | undefined
+  /** Groups of the current run; `none` for workspaces without one. */
+  runGroups?: readonly (RunGroup | 'none')[] | undefined
+  /** As it is set: `latest`, a version or a constraint. */
+  engineVersion?: string | undefined
+  locked?: boolean | undefined
+  drifted?: boolean | undefined
 }
 /** Any value when it is null. */
 export type TagPair = { key: string; value: string | null }
@@ -86,6 +93,12 @@ function matches(actor: Actor, organizationId: string, reach: Reach | undefined,
     conditions.push(sql`exists (
       select from runs r where r.id = w.current_run_id and r.status = any(${filter.runStatuses}))`)
   }
+  if (filter.runGroups !== undefined) {
+    conditions.push(sql`coalesce(w.run_group, 'none') = any(${filter.runGroups}::text[])`)
+  }
+  if (filter.engineVersion !== undefined) conditions.push(sql`w.engine_version = ${filter.engineVersion}`)
+  if (filter.locked !== undefined) conditions.push(sql`(w.locked_by_type is not null) = ${filter.locked}`)
+  if (filter.drifted !== undefined) conditions.push(sql`coalesce(w.has_drift, false) = ${filter.drifted}`)
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
 

@@ -5,14 +5,14 @@ import { createWorkspaceBody, updateWorkspaceBody, workspaceSchema } from '@grou
 import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readList, readSort, readText } from '../../../http/query.ts'
+import { readSort } from '../../../http/query.ts'
 import { requireWorkspaceBy } from './access.ts'
 import { createWorkspace } from './create.ts'
+import { readWorkspaceFilter, WORKSPACE_FILTER_QUERY } from './filter-query.ts'
 import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
 import { moveWorkspaces } from './move.ts'
 import { showWorkspace, showWorkspaces } from './show.ts'
-import { readTagged } from './tag-query.ts'
 import { updateWorkspace } from './update.ts'
 
 /** A workspace is addressed by its id, or by its name in an organization. */
@@ -30,18 +30,7 @@ const LIST = {
   answers: { 200: pageOf(workspaceSchema) },
   include: workspaceIncludes,
   query: {
-    'search[name]': z.string().describe('part of the name'),
-    'search[wildcard-name]': z.string().describe('the name, in which `*` stands for any text'),
-    'search[tags]': z.string().describe('comma-separated keys of tags that a workspace must have'),
-    'search[exclude-tags]': z.string().describe('comma-separated keys of tags that must not be bound to a workspace'),
-    'filter[tagged][0][key]': z.string().describe('key of a tag that a workspace must have; 0 may be any index'),
-    'filter[tagged][0][value]': z.string().describe('value of the tag with the same index; any value when it is empty'),
-    'filter[tag-value-default-null]': z
-      .stringbool()
-      .describe('whether a tag without a value in the filter must have none in the workspace'),
-    'filter[tag-union]': z.stringbool().describe('whether one of the tags is enough'),
-    'filter[project][id]': z.string().describe('id of a project'),
-    'filter[current-run][status]': z.string().describe('comma-separated statuses of the current run'),
+    ...WORKSPACE_FILTER_QUERY,
     sort: z
       .enum(SORTS.flatMap((name) => [name, `-${name}` as const]))
       .describe('by `name` unless given; `-` reverses the order'),
@@ -77,14 +66,7 @@ export const workspaceRoutes: Routes = (http) => {
     const { rows, total } = await listWorkspaces(req.ctx, req.params.organization, {
       page,
       sort: readSort(req.query, SORTS, 'name'),
-      filter: {
-        name: readText(req.query, 'search[name]'),
-        wildcardName: readText(req.query, 'search[wildcard-name]'),
-        projectId: readText(req.query, 'filter[project][id]'),
-        tagged: readTagged(req.query),
-        excludedTags: readList(req.query, 'search[exclude-tags]'),
-        runStatuses: readList(req.query, 'filter[current-run][status]'),
-      },
+      filter: readWorkspaceFilter(req.query),
     })
     return listPage({ url: req.url, page }, { rows: await showWorkspaces(req.ctx, rows), total })
   })

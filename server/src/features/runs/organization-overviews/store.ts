@@ -1,0 +1,93 @@
+import type { RunGroup } from '@groundstate/contract/runs'
+import { sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import type { Db } from '../../../db/db.ts'
+import { isPresent } from '../../agents/agents/store.ts'
+import type { Grants } from '../../workspaces/workspaces/list-store.ts'
+
+/** Without `grants` the actor sees every workspace of the organization, and a run its own alone. */
+type Reach = { organizationId: string; grants: Grants | undefined }
+
+export type WorkspaceCounts = {
+  run_group: RunGroup | null
+  total: number
+  locked: number
+  drifted: number
+  /** Those that have ever had a run. */
+  with_runs: number
+}
+
+/** The workspaces by the group of their current run. One pass over their rows: they say themselves how their runs are. */
+export async function countWorkspaces(
+  db: Db,
+  actor: Actor,
+  { organizationId, grants }: Reach,
+): Promise<WorkspaceCounts[]> {
+  return db
+    .selectFrom('workspaces as w')
+    .where('w.organization_id', '=', organizationId)
+    .$if(actor.kind === 'run', (query) => query.where('w.id', '=', actor.kind === 'run' ? actor.workspaceId : ''))
+    .$if(grants !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(w.project_id = any(${grants?.projectIds ?? []}::text[])
+          or w.id in (select g.workspace_id from team_workspaces g where g.team_id = any(${grants?.teamIds ?? []}::text[])))`,
+      ),
+    )
+    .select([
+      'w.run_group',
+      sql<number>`count(*)`.as('total'),
+      sql<number>`count(w.locked_by_type)`.as('locked'),
+      sql<number>`count(*) filter (where w.has_drift)`.as('drifted'),
+      sql<number>`count(w.latest_run_id)`.as('with_runs'),
+    ])
+    .groupBy('w.run_group')
+    .execute()
+}
+
+export type OrganizationCounts = {
+  jobs_waiting: number
+  jobs_running: number
+  run_concurrency: number | null
+  agents_online: number
+  agents_busy: number
+  built_in_online: boolean
+  tasks: number
+  task_workspaces: number
+  has_token: boolean
+}
+
+/** `since` is when an agent must have been heard. */
+export async function countOrganization(
+  db: Db,
+  { organizationId, userId, since, now }: { organizationId: string; userId: string | null; since: Date; now: Date },
+): Promise<OrganizationCounts> {
+  const { rows } = await sql<OrganizationCounts>`
+    select jobs.*, agents.*, o.run_concurrency,
+           (select count(*) from tasks t where t.organization_id = o.id) as tasks,
+           case when exists (select from tasks t where t.organization_id = o.id and t.enabled and t.global_enabled)
+             then (select coalesce(sum(p.workspace_count), 0) from projects p where p.organization_id = o.id)
+             else (select count(distinct a.workspace_id)
+                     from workspace_tasks a join tasks t on t.id = a.task_id where t.organization_id = o.id)
+           end as task_workspaces,
+           exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user') as has_token
+      from organizations o,
+           -- The condition must stay in the words of the partial index over unfinished runs.
+           lateral (select count(*) filter (where r.status in ('plan_queued', 'apply_queued')) as jobs_waiting,
+                           count(*) filter (where r.status in ('planning', 'applying')) as jobs_running
+                      from runs r
+                     where r.organization_id = o.id and r.status not in ('planned_and_finished', 'planned_and_saved',
+                       'applied', 'discarded', 'canceled', 'force_canceled', 'errored')) jobs,
+           -- Of the agents that all organizations share, only whether there is one: how busy they are says something of the others.
+           lateral (select count(*) filter (where a.is_own) as agents_online,
+                           count(*) filter (where a.is_own and a.is_busy) as agents_busy,
+                           coalesce(bool_or(not a.is_own), false) as built_in_online
+                      from (select p.organization_id is not null as is_own,
+                                   exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running') as is_busy
+                              from agent_pools p join agents a on a.agent_pool_id = p.id and a.exited_at is null
+                             where (p.organization_id = o.id or p.organization_id is null)
+                               and ${isPresent({ since, now })}) a) agents
+     where o.id = ${organizationId}`.execute(db)
+  const [row] = rows
+  if (!row) throw new Error(`the organization ${organizationId} is gone`)
+  return row
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
+
+const app = await createTestApp()
+
+test('what has failed since a moment is listed, and what people have to decide', async () => {
+  const setting = await createRunSetting(app)
+  const other = await addWorkspace(app, setting)
+  const agent = await createFakeAgent(app)
+  const failed = await createRun(app, setting)
+  await (await agent.take()).finish({ status: 'errored', exitCode: 1 })
+  const planned = await createRun(app, other)
+  await (await agent.take()).finish()
+  const waiting = await createRun(app, other)
+  const moment = (ms: number) => new Date(app.clock.now().getTime() + ms).toISOString()
+  const runs = `/organizations/${setting.organization}/runs`
+  const found = async (path: string) => {
+    const answer = await app.request({ url: `/api/v2${path}`, token: setting.user.token })
+    return answer.json().data.map((run: { id: string }) => run.id)
+  }
+
+  const lately = await found(`${runs}?filter[status]=errored&filter[since]=${moment(-1000)}`)
+  const later = await found(`${runs}?filter[status]=errored&filter[since]=${moment(1000)}`)
+  const decisions = await found(`${runs}?filter[status_group]=needs_approval`)
+  const queue = await found(`${runs}/queue?filter[status_group]=running,waiting`)
+  const refused = await app.request({ url: `/api/v2${runs}?filter[since]=yesterday`, token: setting.user.token })
+
+  expect([lately, later, decisions, queue]).toEqual([[failed], [], [planned], [waiting]])
+  expect(refused.json().errors[0].source.parameter).toBe('filter[since]')
+})
