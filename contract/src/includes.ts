@@ -8,12 +8,13 @@ import { membershipSchema } from './memberships.ts'
 import { organizationSchema } from './organizations.ts'
 import { planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
+import { runEventSchema } from './run-events.ts'
 import { workspaceTaskSchema } from './run-tasks.ts'
 import { runSchema } from './runs.ts'
 import { stateVersionOutputSchema } from './state-version-outputs.ts'
 import { stateVersionSchema } from './state-versions.ts'
 import { effectiveTagBindingSchema } from './tags.ts'
-import { taskResultSchema } from './task-results.ts'
+import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from './task-results.ts'
 import { taskStageSchema } from './task-stages.ts'
 import { teamSchema } from './teams.ts'
 import { invitedUserSchema, userSchema } from './users.ts'
@@ -42,6 +43,23 @@ export const runIncludes = {
   workspace: workspaceSchema,
   task_stages: taskStageSchema,
   tf_policy_evaluations: null,
+} as const satisfies IncludeTable
+
+/** What the page of one run asks for at once; our own beside those of every list. */
+export const shownRunIncludes = {
+  ...runIncludes,
+  'task_stages.task_results': taskResultSchema,
+  'task_stages.task_results.task_result_outcomes': taskResultOutcomeSchema,
+  'task_stages.task_results.deliveries': taskDeliverySchema,
+  run_events: runEventSchema,
+  'run_events.actor': userSchema,
+  'run_events.comment': commentSchema,
+  comments: commentSchema,
+  'comments.created_by': userSchema,
+  triggering_runs: runSchema,
+  'triggering_runs.workspace': workspaceSchema,
+  'workspace.project': projectSchema,
+  'workspace.locked_by': [userSchema, runSchema, teamSchema],
 } as const satisfies IncludeTable
 
 export const runTriggerIncludes = {
@@ -91,7 +109,8 @@ export const workspaceIncludes = {
   /** An attribute that every state version has anyway. */
   'current_state_version.resources_processed': null,
   agent_pool: agentPoolSchema,
-  locked_by: [userSchema, runSchema],
+  locked_by: [userSchema, runSchema, teamSchema],
+  'locked_by.created_by': userSchema,
   outputs: workspaceOutputSchema,
   vars: variableSchema,
   effective_tag_bindings: effectiveTagBindingSchema,

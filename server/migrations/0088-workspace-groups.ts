@@ -11,14 +11,15 @@ create function run_group(status text) returns text language sql immutable paral
     else 'running' end
 $$;
 
--- run_group is null without a current run, has_drift until a plan that only refreshes has ended.
+-- The first two are null without a current run, has_drift until a plan that only refreshes has ended.
 alter table workspaces
+  add column current_run_created_at timestamptz,
   add column run_group text check (run_group in ('needs_approval', 'errored', 'running', 'waiting', 'finished', 'stopped')),
   add column has_drift boolean;
 
-update workspaces w set run_group = run_group(r.status) from runs r where r.id = w.current_run_id;
+update workspaces w set run_group = run_group(r.status), current_run_created_at = r.created_at from runs r where r.id = w.current_run_id;
 
--- Kept by the database, so that counts and filters of workspaces read no run. No index has the columns: a change of them is cheap.
+-- Kept by the database, so that counts, filters and the order of workspaces read no run. No index has the columns: a change of them is cheap.
 create function keep_run_group() returns trigger language plpgsql as $$
 begin
   update workspaces set run_group = run_group(new.status) where id = new.workspace_id and current_run_id = new.id;
@@ -30,7 +31,8 @@ create trigger runs_group after update of status on runs
 
 create function keep_group_of_current_run() returns trigger language plpgsql as $$
 begin
-  update workspaces set run_group = (select run_group(status) from runs where id = new.current_run_id) where id = new.id;
+  update workspaces w set run_group = run_group(r.status), current_run_created_at = r.created_at
+    from runs r where w.id = new.id and r.id = new.current_run_id;
   return null;
 end $$;
 create trigger workspaces_run_group after update of current_run_id on workspaces

@@ -697,6 +697,7 @@ export type Schema = {
     auto_destroy_at: Timestamp | null
     created_at: Timestamp
     current_configuration_version_id: string | null
+    current_run_created_at: Timestamp | null
     current_run_id: string | null
     current_state_version_id: string | null
     description: string | null

@@ -29,6 +29,7 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/reserved-key-routes.ts'
 import { projectTagBindingRoutes } from './organizations/tags/routes.ts'
 import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
+import { teamLoaders } from './organizations/teams/includes.ts'
 import { teamRoutes } from './organizations/teams/routes.ts'
 import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
 import { agentJobReactions } from './runs/agent-jobs/reactions.ts'
@@ -43,6 +44,7 @@ import { organizationOverviewRoutes } from './runs/organization-overviews/routes
 import { phaseLoaders } from './runs/plans/includes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { planRoutes } from './runs/plans/routes.ts'
+import { runEventLoaders } from './runs/run-events/includes.ts'
 import { runEventRoutes } from './runs/run-events/routes.ts'
 import { runTriggerJobs } from './runs/run-triggers/jobs.ts'
 import { runTriggerReactions } from './runs/run-triggers/reactions.ts'
@@ -192,11 +194,13 @@ export const LOADERS: readonly Loader[] = [
   ...organizationLoaders,
   ...phaseLoaders,
   ...projectLoaders,
+  ...runEventLoaders,
   ...runLoaders,
   ...stateVersionLoaders,
   ...stateVersionOutputLoaders,
   ...taskResultLoaders,
   ...taskStageLoaders,
+  ...teamLoaders,
   ...userLoaders,
   ...variableSetLoaders,
   ...workspaceLoaders,

@@ -1,5 +1,5 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
-import { runIncludes } from '@groundstate/contract/includes'
+import { runIncludes, shownRunIncludes } from '@groundstate/contract/includes'
 import { policyCheckSchema } from '@groundstate/contract/policy-checks'
 import { createRunBody, runSchema } from '@groundstate/contract/runs'
 import { z } from 'zod'
@@ -39,7 +39,7 @@ export const runRoutes: Routes = (http) => {
       return created(runResource(req.ctx, await requireRun(req.ctx, id, 'runs:read')))
     },
   )
-  http.get('/runs/:runId', { summary: 'Show a run', include: runIncludes, answers: RUN }, async (req) => {
+  http.get('/runs/:runId', { summary: 'Show a run', include: shownRunIncludes, answers: RUN }, async (req) => {
     return ok(runResource(req.ctx, await requireRun(req.ctx, req.params.runId, 'runs:read')))
   })
 

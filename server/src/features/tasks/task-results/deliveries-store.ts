@@ -191,6 +191,16 @@ export async function listDeliveries(db: Db, resultId: string, window: { limit: 
   return { rows, total: count }
 }
 
+/** The last attempts of each of several results. */
+export async function listDeliveriesOf(db: Db, resultIds: readonly string[], most: number) {
+  const { rows } = await sql<TaskDeliveryRow>`select d.*
+      from unnest(${resultIds}::text[]) result (id)
+      cross join lateral (
+        select * from task_deliveries where task_result_id = result.id order by attempt desc limit ${most}) d
+     order by d.attempt desc`.execute(db)
+  return rows
+}
+
 export type LastDelivery = Awaited<ReturnType<typeof listLastDeliveries>>[number]
 
 /** The last attempt of each result. */

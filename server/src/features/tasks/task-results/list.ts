@@ -15,6 +15,20 @@ export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {
   return { rows: rows.map((row) => ({ ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) })), total }
 }
 
+/** How much of a result comes along where it is included; a list has all. */
+const MOST_INCLUDED = { outcomes: 100, deliveries: 10 } as const
+
+/** The last attempts of several results, that the actor may read, the last one of each first. */
+export async function listDeliveriesOf(ctx: Ctx, resultIds: readonly string[]) {
+  const rows = await deliveriesStore.listDeliveriesOf(ctx.db, resultIds, MOST_INCLUDED.deliveries)
+  return rows.map((row) => ({ ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) }))
+}
+
+/** The first outcomes of several results that the actor may read. */
+export async function listOutcomesOf(ctx: Ctx, resultIds: readonly string[]) {
+  return outcomesStore.listOutcomesOf(ctx.db, resultIds, MOST_INCLUDED.outcomes)
+}
+
 export async function listOutcomes(ctx: Ctx, resultId: string, page: Page) {
   const result = await requireTaskResult(ctx, resultId, 'runs:read')
   const rows = await outcomesStore.listOutcomes(ctx.db, result.id, { limit: page.size, offset: pageOffset(page) })

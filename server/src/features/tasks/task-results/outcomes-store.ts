@@ -59,6 +59,15 @@ export async function listOutcomes(db: Db, resultId: string, window: { limit: nu
     .execute()
 }
 
+/** The first outcomes of each of several results. */
+export async function listOutcomesOf(db: Db, resultIds: readonly string[], most: number) {
+  const { rows } = await sql<TaskOutcomeRow>`select o.*, ${hasBody} as has_body
+      from unnest(${resultIds}::text[]) result (id)
+      cross join lateral (select * from task_outcomes where task_result_id = result.id order by seq limit ${most}) o
+     order by o.seq`.execute(db)
+  return rows
+}
+
 export async function findOutcome(db: Db, actor: Actor, id: string) {
   return db
     .selectFrom('task_outcomes as o')

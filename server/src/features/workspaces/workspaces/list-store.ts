@@ -118,12 +118,12 @@ function tagged(organizationId: string, { pairs, union }: { pairs: readonly TagP
     group by m.id having count(distinct m.place) >= ${union ? 1 : pairs.length}`
 }
 
-/** The order of a list, with the id last so that pages never overlap. `current` is the current run's row. */
+/** The order of a list, with the id last so that pages never overlap. */
 function order({ name, descending }: Sort): RawBuilder<unknown> {
   const direction = descending ? sql`desc` : sql`asc`
   if (name === 'name') return sql`w.name ${direction}, w.id ${direction}`
   if (name === 'latest-change-at') return sql`w.latest_change_at ${direction}, w.id ${direction}`
-  return sql`(select r.created_at from runs r where r.id = w.current_run_id) ${direction} nulls last, w.id ${direction}`
+  return sql`w.current_run_created_at ${direction} nulls last, w.id ${direction}`
 }
 
 /** The workspaces `w` that a list selects from. Collected ones are few, so they are looked up one by one. */

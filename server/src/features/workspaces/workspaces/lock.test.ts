@@ -107,10 +107,13 @@ test("a team's token locks as its team", async () => {
 
   const locked = await act(workspace.id, 'lock', token)
   const refused = await act(workspace.id, 'unlock', owner)
+  const shown = await app.request({ url: `/api/v2/workspaces/${workspace.id}?include=locked_by`, token: owner.token })
   const unlocked = await act(workspace.id, 'unlock', token)
 
   expect(locked.json().data.relationships['locked-by'].data).toEqual({ id: teamId, type: 'teams' })
   expect(refused.json().errors[0].detail).toContain('is locked by Team team-')
+  expect(shown.json().included).toMatchObject([{ id: teamId, type: 'teams' }])
+  expect(Date.parse(shown.json().data.attributes['locked-at'])).toBeLessThanOrEqual(app.clock.now().getTime())
   expect(unlocked.status).toBe(200)
 })
 
