@@ -64,4 +64,14 @@ create table configuration_readmes (
   is_cut boolean not null default false,
   primary key (configuration_version_id, working_directory)
 );
+
+-- What is known of an archive goes with it.
+create function forget_readmes() returns trigger language plpgsql as $$
+begin
+  delete from configuration_readmes where configuration_version_id = new.id;
+  return null;
+end $$;
+create trigger configuration_versions_readmes after update of status on configuration_versions
+  for each row when (old.status = 'uploaded' and new.status <> 'uploaded')
+  execute function forget_readmes();
 `

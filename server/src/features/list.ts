@@ -60,6 +60,7 @@ import { taskStageJobs } from './runs/task-stages/jobs.ts'
 import { taskStageReactions } from './runs/task-stages/reactions.ts'
 import { taskStageRoutes } from './runs/task-stages/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
+import { workspaceReadmeRoutes } from './runs/workspace-readmes/routes.ts'
 import { adminOrganizationRoutes } from './site/admin/organization-routes.ts'
 import { adminUserRoutes } from './site/admin/user-routes.ts'
 import { agentPackageRoutes } from './site/agent-package/routes.ts'
@@ -166,6 +167,7 @@ export const ROUTES: readonly Routes[] = [
   variableSetVariableRoutes,
   workspaceDeletionRoutes,
   workspaceLockRoutes,
+  workspaceReadmeRoutes,
   workspaceResourceRoutes,
   workspaceRoutes,
   workspaceTagBindingRoutes,

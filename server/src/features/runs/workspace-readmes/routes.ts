@@ -1,0 +1,17 @@
+import { documentOf } from '@groundstate/contract/answers'
+import { workspaceReadmeSchema } from '@groundstate/contract/workspace-readmes'
+import { ok } from '../../../http/answers.ts'
+import type { Routes } from '../../../http/http.ts'
+import { readWorkspaceReadme } from './read.ts'
+import { workspaceReadmeResource } from './resource.ts'
+
+export const workspaceReadmeRoutes: Routes = (http) => {
+  http.get(
+    '/workspaces/:id/readme',
+    {
+      summary: 'Show the README of the current configuration of a workspace',
+      answers: { 200: documentOf(workspaceReadmeSchema) },
+    },
+    async (req) => ok(workspaceReadmeResource(await readWorkspaceReadme(req.ctx, req.params.id))),
+  )
+}

@@ -1,0 +1,29 @@
+import { type Selectable, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type ReadmeRow = Pick<Selectable<Schema['configuration_readmes']>, 'path' | 'markdown' | 'is_cut'>
+
+type Key = { versionId: string; workingDirectory: string }
+
+/** What is known of the README; undefined when nobody has looked yet, a path of null when there is none. */
+export async function findReadme(db: Db, { versionId, workingDirectory }: Key): Promise<ReadmeRow | undefined> {
+  return db
+    .selectFrom('configuration_readmes')
+    .select(['path', 'markdown', 'is_cut'])
+    .where('configuration_version_id', '=', versionId)
+    .where('working_directory', '=', workingDirectory)
+    .executeTakeFirst()
+}
+
+/** Keeps what was found, unless the archive has gone meanwhile. */
+export async function insertReadme(
+  db: Db,
+  { versionId, workingDirectory }: Key,
+  { path, markdown, is_cut: isCut }: ReadmeRow,
+) {
+  await sql`insert into configuration_readmes (configuration_version_id, working_directory, path, markdown, is_cut)
+    select cv.id, ${workingDirectory}, ${path}, ${markdown}, ${isCut}
+      from configuration_versions cv where cv.id = ${versionId} and cv.status = 'uploaded' for share
+    on conflict do nothing`.execute(db)
+}
