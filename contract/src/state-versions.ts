@@ -131,6 +131,7 @@ export const stateVersionSchema = resource(
       'resources-processed': z
         .boolean()
         .describe('whether outputs, modules, providers and resources have been read from the state'),
+      'resource-count': z.int().describe('our own: instances of managed resources; 0 until `resources-processed`'),
       intermediate: z.boolean().describe('whether it is a snapshot that the engine stored while it applied'),
       serial: z.int(),
       'state-version': z

@@ -44,6 +44,36 @@ describe('outputs', () => {
     })
   })
 
+  test('of a version withhold sensitive values where that is asked', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { id } = await workspace.create(rawState({ outputs }))
+
+    const shown = (await workspace.request('GET', `/state-versions/${id}/outputs`)).json()
+    const withheld = (await workspace.request('GET', `/state-versions/${id}/outputs?withhold-sensitive=true`)).json()
+
+    const values = (answer: any) => answer.data.map((output: any) => output.attributes.value)
+    expect(values(shown)).toEqual(['hunter2', 'eu', ['a', 'b']])
+    expect(values(withheld)).toEqual([null, 'eu', ['a', 'b']])
+  })
+
+  test('leave an event when somebody asks for a single one that is sensitive', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { relationships } = await workspace.create(rawState({ outputs }))
+    const [password, region] = relationships.outputs.data.map(({ id }: { id: string }) => id)
+
+    for (const id of [password, region]) await workspace.request('GET', `/state-version-outputs/${id}`)
+
+    const events = await app.db
+      .selectFrom('audit_events')
+      .select(['action', 'resource_id', 'actor_id', 'meta'])
+      .where('resource_type', '=', 'state_version_output')
+      .where('resource_id', 'in', [password, region])
+      .execute()
+    expect(events).toMatchObject([
+      { action: 'read', resource_id: password, actor_id: ada.id, meta: { workspace: workspace.id, name: 'password' } },
+    ])
+  })
+
   test('are an empty list while there is no state', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 

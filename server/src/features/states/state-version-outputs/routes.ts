@@ -1,13 +1,21 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
+import { z } from 'zod'
 import { listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { readBoolean } from '../../../http/query.ts'
 import { listCurrentOutputs, listStateVersionOutputs } from './list.ts'
 import { stateVersionOutputResource } from './resource.ts'
 import { showStateVersionOutput } from './show.ts'
 
 const show = { summary: 'Show a state version output', answers: { 200: documentOf(stateVersionOutputSchema) } }
-const list = { summary: 'List the outputs of a state version', answers: { 200: pageOf(stateVersionOutputSchema) } }
+const list = {
+  summary: 'List the outputs of a state version',
+  answers: { 200: pageOf(stateVersionOutputSchema) },
+  query: {
+    'withhold-sensitive': z.stringbool().describe('our own: whether the values of sensitive outputs are left out'),
+  },
+}
 const listCurrent = {
   summary: 'List the outputs of the current state of a workspace',
   answers: { 200: wholeListOf(stateVersionOutputSchema) },
@@ -20,8 +28,10 @@ export const stateVersionOutputRoutes: Routes = (http) => {
 
   http.get('/state-versions/:id/outputs', list, async (req) => {
     const page = req.page()
+    const withheld = readBoolean(req.query, 'withhold-sensitive') ?? false
     const { rows, total } = await listStateVersionOutputs(req.ctx, req.params.id, page)
-    return listPage({ url: req.url, page }, { rows: rows.map((output) => stateVersionOutputResource(output)), total })
+    const resources = rows.map((output) => stateVersionOutputResource(output, { withheld }))
+    return listPage({ url: req.url, page }, { rows: resources, total })
   })
 
   http.get('/workspaces/:workspaceId/current-state-version-outputs', listCurrent, async (req) => {

@@ -78,6 +78,7 @@ export function stateVersionResource(
       providers: new RawJson(Buffer.from(row.providers ?? '{}')),
       resources,
       'resources-processed': row.resources_processed,
+      'resource-count': row.resource_count,
       intermediate: row.intermediate,
       serial: row.serial,
       'state-version': row.format,
