@@ -65,6 +65,18 @@ export const variableSchema = resource(
       description: z.string(),
       'created-at': timestamp,
       'version-id': z.string().describe('changes with every update'),
+      'in-force-by': z
+        .discriminatedUnion('kind', [
+          z.strictObject({ kind: z.literal('workspace') }),
+          z.strictObject({
+            kind: z.literal('set'),
+            name: z.string(),
+            priority: z.boolean().describe('whether it takes precedence over the variables of the workspace'),
+            scope: z.enum(['workspace', 'project', 'global']).describe('how the set reaches the workspace'),
+          }),
+        ])
+        .optional()
+        .describe('our own, in the list of what is in force in a workspace: the workspace itself, or a set'),
     },
     relationships: {
       varset: hasOne('varsets').optional().describe('of a variable in a variable set'),

@@ -258,6 +258,50 @@ test('a run sees each key once, opened, by precedence', async () => {
   ])
 })
 
+test('the list of all variables says which wins, what it overwrites and where each is from', async () => {
+  const workspace = await newWorkspace()
+  const forced = await newSet({ priority: true }, { ...vars({ region: 'forced' }), ...to('workspaces', workspace.id) })
+  const usual = await newSet({}, { ...vars({ region: 'usual', size: 'set' }), ...to('workspaces', workspace.id) })
+  for (const [key, category] of [
+    ['region', 'terraform'],
+    ['region', 'env'],
+    ['size', 'terraform'],
+  ]) {
+    const attributes = { key, value: 'own', category }
+    await send('POST', `workspaces/${workspace.id}/vars`, { data: { type: 'vars', attributes } })
+  }
+  const url = `/api/v2/workspaces/${workspace.id}/all-vars`
+  const { data } = (await app.request({ url: `${url}?overwritten=true`, token: owner.token })).json()
+  const winners = (await app.request({ url, token: owner.token })).json().data
+
+  const label = (item: any) => {
+    const { key, category, 'in-force-by': by } = item.attributes
+    return `${category} ${key} ${by.kind}${by.kind === 'set' ? ` ${by.name} ${by.scope} ${by.priority}` : ''}`
+  }
+  const labels = new Map<string, string>(data.map((item: any) => [item.id, label(item)]))
+  const found = data.map((item: any) => [
+    label(item),
+    labels.get(item.relationships.overwriter.data?.id) ?? null,
+    item.relationships.overwritten.data.map(({ id }: { id: string }) => labels.get(id)),
+  ])
+  const [ofForced, ofUsual] = [
+    `set ${forced.attributes.name} workspace true`,
+    `set ${usual.attributes.name} workspace false`,
+  ]
+  const inForce = [
+    ['env region workspace', null, []],
+    [`terraform region ${ofForced}`, null, ['terraform region workspace', `terraform region ${ofUsual}`]],
+    ['terraform size workspace', null, [`terraform size ${ofUsual}`]],
+  ]
+  const overwritten = [
+    ['terraform region workspace', `terraform region ${ofForced}`, []],
+    [`terraform region ${ofUsual}`, `terraform region ${ofForced}`, []],
+    [`terraform size ${ofUsual}`, 'terraform size workspace', []],
+  ]
+  expect(new Set(found)).toEqual(new Set([...inForce, ...overwritten]))
+  expect(new Set(winners.map(label))).toEqual(new Set(inForce.map(([name]) => name)))
+})
+
 test('members read sets but see no workspace that is hidden from them', async () => {
   const [visible, hidden] = [await newWorkspace(), await newWorkspace()]
   const set = await newSet({}, to('workspaces', visible.id, hidden.id))

@@ -45,15 +45,27 @@ export async function resolveRunVariables(
   }))
 }
 
-/** The workspace's variables and those of sets that are in force there. */
-export async function listAllWorkspaceVariables(ctx: Ctx, workspaceId: string) {
+/**
+ * The workspace's variables and those of sets that are in force there, each with those that it overwrites; `all` are those that
+ * are overwritten, too.
+ */
+export async function listAllWorkspaceVariables(ctx: Ctx, workspaceId: string, { all }: { all: boolean }) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
   const variables = await listWithSources(ctx, {
     workspaceId,
     projectId: workspace.project_id,
     organizationId: workspace.organization_id,
   })
-  return inForce(variables).toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  const overwrites = overwritesOf(variables)
+  const shown = variables.flatMap((variable) => {
+    const own = overwrites.get(variable.id)
+    return own && (all || own.overwriter === null) ? [{ variable, overwrites: own }] : []
+  })
+  return shown.toSorted((a, b) => compareText(a.variable.key, b.variable.key))
+}
+
+function compareText(a: string, b: string) {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 /**
@@ -64,8 +76,12 @@ export async function listOverwrites(
   ctx: Ctx,
   scope: { workspaceId: string; projectId: string; organizationId: string },
 ): Promise<Map<string, Overwrites>> {
+  return overwritesOf(await listWithSources(ctx, scope))
+}
+
+function overwritesOf(variables: readonly SourcedRow[]): Map<string, Overwrites> {
   const overwrites = new Map<string, Overwrites>()
-  for (const [first, ...rest] of byPrecedence(await listWithSources(ctx, scope)).values()) {
+  for (const [first, ...rest] of byPrecedence(variables).values()) {
     if (!first) continue
     overwrites.set(first.id, { overwriter: null, overwritten: rest.map(({ id }) => id) })
     for (const { id } of rest) overwrites.set(id, { overwriter: first.id, overwritten: [] })
@@ -73,10 +89,12 @@ export async function listOverwrites(
   return overwrites
 }
 
+type SourcedRow = store.VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }
+
 async function listWithSources(
   ctx: Ctx,
   scope: { workspaceId: string; projectId: string; organizationId: string },
-): Promise<(store.VariableRow & { source: VariableSource })[]> {
+): Promise<SourcedRow[]> {
   const [own, sets] = await Promise.all([
     store.listVariables(ctx.db, { workspaceId: scope.workspaceId }),
     listSetsInForce(ctx.db, scope),

@@ -1,5 +1,5 @@
 import type { VariableResource } from '@groundstate/contract/variables'
-import type { Overwrites } from './precedence.ts'
+import type { Overwrites, VariableSource } from './precedence.ts'
 import type { VariableRow } from './store.ts'
 
 /**
@@ -39,4 +39,18 @@ export function variableResource(row: VariableRow, overwrites?: Overwrites): Var
     },
     links: { self },
   }
+}
+
+type InForce = VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }
+
+/** A variable among those that are in force in a workspace, with what it comes from. */
+export function variableInForceResource(row: InForce, overwrites: Overwrites): VariableResource {
+  const resource = variableResource(row, overwrites)
+  return { ...resource, attributes: { ...resource.attributes, 'in-force-by': inForceBy(row.source) } }
+}
+
+function inForceBy(source: InForce['source']): VariableResource['attributes']['in-force-by'] {
+  if (source.kind === 'workspace') return { kind: 'workspace' }
+  const { kind, name, priority, scope } = source
+  return { kind, name, priority, scope }
 }

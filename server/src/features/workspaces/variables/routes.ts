@@ -9,12 +9,12 @@ import {
 import { z } from 'zod'
 import { created, listAll, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { readBoolean, readText } from '../../../http/query.ts'
 import { createWorkspaceVariable } from './create.ts'
 import { deleteWorkspaceVariable } from './delete.ts'
 import { listVariablesByNames, listWorkspaceVariables, showWorkspaceVariable } from './list.ts'
 import { listAllWorkspaceVariables } from './resolve.ts'
-import { variableResource } from './resource.ts'
+import { variableInForceResource, variableResource } from './resource.ts'
 import { updateWorkspaceVariable, updateWorkspaceVariables } from './update.ts'
 
 const COLLECTION = '/workspaces/:workspaceId/vars'
@@ -32,10 +32,17 @@ export const variableRoutes: Routes = (http) => {
     const variables = await listWorkspaceVariables(req.ctx, req.params.workspaceId)
     return listAll(variables.map((row) => variableResource(row)))
   })
-  const listAllInForce = { ...LIST, summary: 'List the variables in force in a workspace, those of sets included' }
+  const listAllInForce = {
+    ...LIST,
+    summary: 'List the variables in force in a workspace, those of sets included',
+    query: {
+      overwritten: z.stringbool().describe('our own: whether those that are overwritten are listed too'),
+    },
+  }
   http.get('/workspaces/:workspaceId/all-vars', listAllInForce, async (req) => {
-    const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId)
-    return listAll(variables.map((row) => variableResource(row)))
+    const all = readBoolean(req.query, 'overwritten') ?? false
+    const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId, { all })
+    return listAll(variables.map(({ variable, overwrites }) => variableInForceResource(variable, overwrites)))
   })
   http.post(COLLECTION, { ...CREATE, body: createVariableBody }, async (req) => {
     const variable = await createWorkspaceVariable(req.ctx, req.params.workspaceId, req.body.data.attributes)
