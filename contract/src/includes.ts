@@ -62,6 +62,15 @@ export const shownRunIncludes = {
   'workspace.locked_by': [userSchema, runSchema, teamSchema],
 } as const satisfies IncludeTable
 
+export const runDecidersIncludes = {
+  may_apply: teamSchema,
+  'may_apply.users': userSchema,
+  may_override: teamSchema,
+  'may_override.users': userSchema,
+  may_force_unlock: teamSchema,
+  'may_force_unlock.users': userSchema,
+} as const satisfies IncludeTable
+
 export const runTriggerIncludes = {
   workspace: workspaceSchema,
   sourceable: workspaceSchema,

@@ -44,6 +44,7 @@ import { organizationOverviewRoutes } from './runs/organization-overviews/routes
 import { phaseLoaders } from './runs/plans/includes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { planRoutes } from './runs/plans/routes.ts'
+import { runDeciderRoutes } from './runs/run-deciders/routes.ts'
 import { runEventLoaders } from './runs/run-events/includes.ts'
 import { runEventRoutes } from './runs/run-events/routes.ts'
 import { runTriggerJobs } from './runs/run-triggers/jobs.ts'
@@ -139,6 +140,7 @@ export const ROUTES: readonly Routes[] = [
   projectTagBindingRoutes,
   reservedTagKeyRoutes,
   runActionRoutes,
+  runDeciderRoutes,
   runEventRoutes,
   runRoutes,
   runTriggerRoutes,

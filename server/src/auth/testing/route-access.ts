@@ -166,6 +166,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'POST /runs/:runId/comments': 'read+ org run',
   'GET /runs/:runId/configuration-version': 'read+ org run',
   'GET /runs/:runId/configuration-version/download': 'read+ org run task',
+  'GET /runs/:runId/deciders': 'read+ org run',
   'GET /runs/:runId/plan': 'read+ org run',
   'GET /runs/:runId/plan/json-output': 'admin+ run task',
   'GET /runs/:runId/plan/json-output-redacted': 'read+ org run',
