@@ -53,6 +53,10 @@ export const organizationOverviewSchema = resource(
       'has-workspace': z.boolean(),
       'has-run': z.boolean(),
       'has-run-task': z.boolean(),
+      'sample-workspace': z
+        .string()
+        .nullable()
+        .describe('the name of the first workspace of the sample; null without one that the caller sees'),
     },
     links: { self: z.string() },
   },

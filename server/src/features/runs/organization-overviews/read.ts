@@ -15,10 +15,9 @@ export async function readOrganizationOverview(ctx: Ctx, name: string): Promise<
   const grants =
     actor.kind === 'user' && !seesEveryWorkspace(facts) ? await readGrants(ctx, actor, organization) : undefined
   const now = ctx.now()
-  const userId = actor.kind === 'user' ? actor.userId : null
   const [workspaces, counts] = await Promise.all([
     store.countWorkspaces(db, actor, { organizationId, grants }),
-    store.countOrganization(db, { organizationId, userId, since: onlineSince(now), now }),
+    store.countOrganization(db, actor, { organizationId, since: onlineSince(now), now }),
   ])
   return {
     name: organization.name,

@@ -52,6 +52,7 @@ export function organizationOverviewResource(overview: OrganizationOverview): Or
       'has-workspace': sum('total') > 0,
       'has-run': sum('with_runs') > 0,
       'has-run-task': mayReadTasks && counts.tasks > 0,
+      'sample-workspace': counts.sample_workspace,
     },
     links: { self: `/api/v2/organizations/${name}/overview` },
   }

@@ -132,6 +132,19 @@ test('the steps of a first visit are told one by one', async () => {
   ])
 })
 
+test('the sample is named', async () => {
+  const user = await createUser(app)
+  const organization = await createOrganization(app, user)
+  const before = await overview(organization.name, user)
+  const url = `/api/v2/organizations/${organization.name}/actions/make-sample`
+
+  const made = await app.request({ method: 'POST', url, token: user.token })
+
+  expect(made.status).toBe(201)
+  const after = await overview(organization.name, user)
+  expect([before['sample-workspace'], after['sample-workspace']]).toEqual([null, 'sample-network'])
+})
+
 test('agents and the limits of the plan are counted', async () => {
   const setting = await createRunSetting(app)
   await createRun(app, setting)

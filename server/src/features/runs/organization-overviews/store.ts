@@ -1,6 +1,7 @@
 import type { RunGroup } from '@groundstate/contract/runs'
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { isPresent } from '../../agents/agents/store.ts'
 import type { Grants } from '../../workspaces/workspaces/list-store.ts'
@@ -54,13 +55,16 @@ export type OrganizationCounts = {
   tasks: number
   task_workspaces: number
   has_token: boolean
+  sample_workspace: string | null
 }
 
 /** `since` is when an agent must have been heard. */
 export async function countOrganization(
   db: Db,
-  { organizationId, userId, since, now }: { organizationId: string; userId: string | null; since: Date; now: Date },
+  actor: Actor,
+  { organizationId, since, now }: { organizationId: string; since: Date; now: Date },
 ): Promise<OrganizationCounts> {
+  const userId = actor.kind === 'user' ? actor.userId : null
   const { rows } = await sql<OrganizationCounts>`
     select jobs.*, agents.*, o.run_concurrency,
            (select count(*) from tasks t where t.organization_id = o.id) as tasks,
@@ -69,7 +73,9 @@ export async function countOrganization(
              else (select count(distinct a.workspace_id)
                      from workspace_tasks a join tasks t on t.id = a.task_id where t.organization_id = o.id)
            end as task_workspaces,
-           exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user') as has_token
+           exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user') as has_token,
+           (select w.name from samples s join workspaces w on w.id = s.network_workspace_id
+             where s.organization_id = o.id and ${visibleWorkspace(actor)}) as sample_workspace
       from organizations o,
            -- The condition must stay in the words of the partial index over unfinished runs.
            lateral (select count(*) filter (where r.status in ('plan_queued', 'apply_queued')) as jobs_waiting,

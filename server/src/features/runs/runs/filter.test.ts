@@ -6,6 +6,7 @@ import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs
 const app = await createTestApp()
 
 test('what has failed since a moment is listed, and what people have to decide', async () => {
+  const before = app.clock.now().toISOString()
   const setting = await createRunSetting(app)
   const other = await addWorkspace(app, setting)
   const agent = await createFakeAgent(app)
@@ -14,15 +15,16 @@ test('what has failed since a moment is listed, and what people have to decide',
   const planned = await createRun(app, other)
   await (await agent.take()).finish()
   const waiting = await createRun(app, other)
-  const moment = (ms: number) => new Date(app.clock.now().getTime() + ms).toISOString()
   const runs = `/organizations/${setting.organization}/runs`
   const found = async (path: string) => {
     const answer = await app.request({ url: `/api/v2${path}`, token: setting.user.token })
     return answer.json().data.map((run: { id: string }) => run.id)
   }
 
-  const lately = await found(`${runs}?filter[status]=errored&filter[since]=${moment(-1000)}`)
-  const later = await found(`${runs}?filter[status]=errored&filter[since]=${moment(1000)}`)
+  app.clock.advance(1000)
+  const after = app.clock.now().toISOString()
+  const lately = await found(`${runs}?filter[status]=errored&filter[since]=${before}`)
+  const later = await found(`${runs}?filter[status]=errored&filter[since]=${after}`)
   const decisions = await found(`${runs}?filter[status_group]=needs_approval`)
   const queue = await found(`${runs}/queue?filter[status_group]=running,waiting`)
   const refused = await app.request({ url: `/api/v2${runs}?filter[since]=yesterday`, token: setting.user.token })
