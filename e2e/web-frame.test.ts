@@ -1,0 +1,175 @@
+import { connect, type Socket } from 'node:net'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { createTcpProxy } from '../server/src/testing/tcp-proxy.ts'
+import { hasBrowser, openPage } from './browser.ts'
+import {
+  accessFaults,
+  bootWebServer,
+  createPerson,
+  DESK,
+  openAdminPage,
+  openPageOf,
+  overflowOf,
+  PHONE,
+  signIn,
+  watchFaults,
+} from './web-page.ts'
+
+describe.skipIf(!hasBrowser)('the frame', async () => {
+  if (!hasBrowser) return
+  const server = await bootWebServer()
+  for (const name of ['kafka-prod', 'kafka-test', 'shop']) await createWorkspace(name)
+  const page = await openAdminPage(server, '/app/main/workspaces')
+
+  async function createWorkspace(name: string) {
+    return (
+      await server.api('POST', '/organizations/main/workspaces', { data: { type: 'workspaces', attributes: { name } } })
+    ).data
+  }
+
+  async function focusOf(own: Page) {
+    return own.evaluate<string>('document.activeElement?.textContent ?? ""')
+  }
+
+  test('a few letters in the palette lead to a workspace, and Back leads back', async () => {
+    await page.goto(`${server.url}/app/main/workspaces`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Go to' }).fill('ka-te')
+    await page.getByRole('option', { name: 'kafka-test' }).waitFor()
+    const access = await accessFaults(page)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'kafka-test' }).waitFor()
+    const path = new URL(page.url()).pathname
+    const focused = await focusOf(page)
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+
+    expect(access).toEqual([])
+    expect(path).toBe('/app/main/workspaces/kafka-test')
+    expect(focused).toContain('kafka-test')
+  })
+
+  test('keys move and explain, and none is taken from a field', async () => {
+    await page.goto(`${server.url}/app/main/workspaces`)
+    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('/')
+    await page.keyboard.type('gr?')
+    const typed = await page.getByRole('searchbox').first().inputValue()
+    await page.getByRole('heading', { level: 1 }).click()
+    await page.keyboard.press('g')
+    await page.keyboard.press('r')
+    await page.waitForURL('**/app/main/runs')
+
+    expect(typed).toBe('gr?')
+  })
+
+  test('the first Tab offers to skip to the content, and the theme that was chosen stays', async () => {
+    await page.goto(`${server.url}/app/main/workspaces`)
+    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await page.keyboard.press('Tab')
+    const first = await focusOf(page)
+    await page.keyboard.press('Enter')
+    const reached = await page.evaluate<string>('document.activeElement?.id ?? ""')
+    await page.getByRole('button', { name: 'Theme' }).click()
+    await page.getByRole('menuitem', { name: 'Dark' }).click()
+    await page.reload()
+    const theme = await page.evaluate<string>('document.documentElement.dataset.theme')
+    await page.getByRole('button', { name: 'Theme' }).click()
+    await page.getByRole('menuitem', { name: 'As the system' }).click()
+
+    expect(first).toBe('Skip to the content')
+    expect(reached).toBe('content')
+    expect(theme).toBe('dark')
+  })
+
+  test('a phone has the navigation in a drawer', async () => {
+    await page.setViewportSize(PHONE)
+    await page.goto(`${server.url}/app/main/workspaces`)
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    const drawer = page.getByRole('dialog', { name: 'Navigation' })
+    await drawer.getByRole('link', { name: 'Runs' }).click()
+    await page.waitForURL('**/app/main/runs')
+    await drawer.waitFor({ state: 'detached' })
+    const overflow = await overflowOf(page)
+    await page.setViewportSize(DESK)
+
+    expect(overflow).toBe(0)
+  })
+
+  test('what is not there, or not for this person, is a page with a way on', async () => {
+    await createPerson(server, 'outsider')
+    const own = await openPageOf(server, 'outsider', '/app/main/workspaces/shop')
+    const faults = watchFaults(own)
+    const ofOutsider = await own.getByRole('heading', { level: 1 }).textContent()
+    await page.goto(`${server.url}/app/main/workspaces/nowhere`)
+    await page.getByRole('heading', { name: 'There is no such workspace' }).waitFor()
+    const title = await page.title()
+    await page.goto(`${server.url}/app/main/workspaces/shop/nothing/of/this/kind`)
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+    const access = await accessFaults(page)
+    await page.getByRole('link', { name: 'Workspaces' }).first().click()
+    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+
+    expect(ofOutsider).toBe('There is no such organization')
+    expect(title).toContain('Not found')
+    expect(access).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('a session that has ended leads to the sign-in at once, and back to the same place', async () => {
+    const person = await createPerson(server, 'late')
+    await server.api('POST', '/organizations/main/organization-memberships', {
+      data: { type: 'organization-memberships', attributes: { email: 'late@example.com' } },
+    })
+    const own = await openPageOf(server, 'late', '/app/main/workspaces?q=kafka')
+    await own.getByRole('heading', { name: 'Workspaces' }).waitFor()
+
+    await server.api('DELETE', '/account/sessions', undefined, person)
+    await own.getByLabel('Username or email').waitFor()
+    await signIn(own, 'late')
+    await own.getByRole('heading', { name: 'Workspaces' }).waitFor()
+
+    expect(new URL(own.url()).pathname + new URL(own.url()).search).toBe('/app/main/workspaces?q=kafka')
+  })
+
+  test('what others change appears by itself, also what changed while the connection was cut', async () => {
+    const sockets = new Set<Socket>()
+    let isCut = false
+    const port = await createTcpProxy(
+      () => connect(Number(new URL(server.url).port), '127.0.0.1'),
+      (client, target) => {
+        if (isCut) return void client.destroy()
+        sockets.add(client)
+        client.pipe(target)
+        target.pipe(client)
+      },
+    )
+    const own = await openPage()
+    const streams: string[] = []
+    own.on('request', (request) => {
+      if (request.url().includes('/changes')) streams.push(new URL(request.url()).search)
+    })
+    await own.goto(`http://127.0.0.1:${port}/app/main/workspaces`)
+    await signIn(own, 'admin', server.adminPassword())
+    await own.getByRole('link', { name: 'kafka-prod', exact: true }).waitFor()
+
+    await createWorkspace('live-one')
+    await own.getByRole('link', { name: 'live-one', exact: true }).waitFor()
+    isCut = true
+    for (const socket of sockets) socket.destroy()
+    await own.getByText('Connection lost').waitFor()
+    await createWorkspace('live-two')
+    isCut = false
+    await own.getByRole('link', { name: 'live-two', exact: true }).waitFor()
+    await own.getByText('Connection lost').waitFor({ state: 'detached' })
+
+    expect(streams[0]).toBe('')
+    expect(streams.at(-1)).toMatch(/^\?after=./)
+  })
+})
