@@ -125,9 +125,9 @@ export async function accessFaults(page: Page) {
     for (const size of [DESK, PHONE]) {
       await page.setViewportSize(size)
       await page.evaluate(`window.axe ?? (0, eval)(${JSON.stringify(source)})`).catch(async () => page.evaluate(source))
-      const violations = (await page.evaluate(
+      const violations = await page.evaluate<{ id: string; at: string[] }[]>(
         `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, at: nodes.slice(0, 3).map(({ target, html }) => target.join(' ') + ' ' + html.slice(0, 120)) })))`,
-      )) as { id: string; at: string[] }[]
+      )
       for (const { id, at } of violations) found.add(`${id} (${theme}, ${size.width} px): ${at.join(' | ')}`)
     }
   }
