@@ -87,6 +87,7 @@ const workspaces = createRoute({
     project: 'text',
     tag: 'text',
     version: 'text',
+    locked: 'text',
     sort: 'text',
     page: 'number',
     new: 'flag',
@@ -94,7 +95,15 @@ const workspaces = createRoute({
   staticData: { crumbs: () => [{ text: 'Workspaces' }] },
   component: lazyRouteComponent(async () => import('./features/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
 })
-const RUN_FILTERS = { q: 'text', status: 'text', source: 'text', operation: 'text', page: 'number' } as const
+const RUN_FILTERS = {
+  q: 'text',
+  status: 'text',
+  source: 'text',
+  operation: 'text',
+  user: 'text',
+  workspace: 'text',
+  page: 'number',
+} as const
 const runs = createRoute({
   getParentRoute: () => organization,
   path: 'runs',

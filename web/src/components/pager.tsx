@@ -1,20 +1,25 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { Button } from './button.tsx'
 
-type Pagination = { 'current-page': number; 'page-size': number; 'total-pages': number; 'total-count': number }
+/** Lists over a whole organization are not counted. */
+type Pagination = {
+  'current-page': number
+  'page-size': number
+  'next-page'?: number | null
+  'total-pages'?: number
+  'total-count'?: number
+}
 
 /** The pages of a list, when there are several. */
 export function Pager({ pagination, onPage }: { pagination: Pagination | undefined; onPage: (page: number) => void }) {
-  if (!pagination || (pagination['total-pages'] <= 1 && pagination['current-page'] <= 1)) return null
+  if (!pagination) return null
   const page = pagination['current-page']
-  const first = (page - 1) * pagination['page-size'] + 1
-  const last = Math.min(page * pagination['page-size'], pagination['total-count'])
+  const pages = pagination['total-pages']
+  const isLast = pages === undefined ? pagination['next-page'] === null : page >= pages
+  if (isLast && page <= 1) return null
   return (
     <nav className="mt-3 flex flex-wrap items-center gap-2" aria-label="Pages">
-      <span className="numeric mr-auto text-dim">
-        {last < first ? 'Nothing' : `${first.toLocaleString('en')} to ${last.toLocaleString('en')}`} of{' '}
-        {pagination['total-count'].toLocaleString('en')}
-      </span>
+      <span className="numeric mr-auto text-dim">{placeOf(pagination)}</span>
       <Button
         size="small"
         icon={ChevronLeft}
@@ -26,11 +31,19 @@ export function Pager({ pagination, onPage }: { pagination: Pagination | undefin
       <Button
         size="small"
         icon={ChevronRight}
-        reason={page >= pagination['total-pages'] ? 'this is the last page' : undefined}
+        reason={isLast ? 'this is the last page' : undefined}
         onClick={() => onPage(page + 1)}
       >
         Next
       </Button>
     </nav>
   )
+}
+
+function placeOf({ 'current-page': page, 'page-size': size, 'total-count': total }: Pagination) {
+  if (total === undefined) return `Page ${page.toLocaleString('en')}`
+  const first = (page - 1) * size + 1
+  const last = Math.min(page * size, total)
+  const range = last < first ? 'Nothing' : `${first.toLocaleString('en')} to ${last.toLocaleString('en')}`
+  return `${range} of ${total.toLocaleString('en')}`
 }

@@ -1,0 +1,98 @@
+import type { Wire } from '@groundstate/contract/answers'
+import type { workspaceSchema } from '@groundstate/contract/workspaces'
+import { describe, expect, test } from 'vitest'
+import { actOnEach, BULK_ACTIONS, type Outcome } from './bulk-actions.ts'
+
+type Workspace = Wire<typeof workspaceSchema>
+
+type Facts = { attributes?: object; configuration?: string | null }
+
+/** What the actions read of a workspace. */
+function workspace(name: string, { attributes = {}, configuration = 'cv-1' }: Facts = {}) {
+  return {
+    id: `ws-${name}`,
+    attributes: {
+      name,
+      locked: false,
+      'execution-mode': 'remote',
+      permissions: { 'can-lock': true, 'can-unlock': true, 'can-queue-run': true, 'can-manage-tags': true },
+      ...attributes,
+    },
+    relationships: {
+      'current-configuration-version': {
+        data: configuration === null ? null : { id: configuration, type: 'configuration-versions' },
+      },
+    },
+  } as Workspace
+}
+
+describe('acting on several workspaces', () => {
+  test('one that fails holds up no other, and says why', async () => {
+    const outcomes: Outcome[] = []
+    const act = async ({ attributes }: Workspace) => {
+      if (attributes.name === 'b') throw new Error('it is locked by ada')
+    }
+
+    await actOnEach(
+      { obstacle: () => undefined, act },
+      { workspaces: ['a', 'b', 'c'].map((name) => workspace(name)), value: '' },
+      (outcome) => outcomes.push(outcome),
+    )
+
+    expect(outcomes).toHaveLength(3)
+    expect(outcomes.filter(({ failure }) => failure !== undefined)).toEqual([
+      { id: 'ws-b', name: 'b', failure: 'it is locked by ada' },
+    ])
+  })
+
+  test('nothing is sent for a workspace with a known obstacle', async () => {
+    const acted: string[] = []
+    const outcomes: Outcome[] = []
+
+    await actOnEach(
+      { obstacle: () => 'it is locked already', act: async ({ id }) => acted.push(id) },
+      { workspaces: [workspace('a')], value: '' },
+      (outcome) => outcomes.push(outcome),
+    )
+
+    expect(acted).toEqual([])
+    expect(outcomes).toEqual([{ id: 'ws-a', name: 'a', failure: 'it is locked already' }])
+  })
+
+  test('no more than four requests are under way at once', async () => {
+    let underWay = 0
+    let most = 0
+    const act = async () => {
+      underWay += 1
+      most = Math.max(most, underWay)
+      await Promise.resolve()
+      underWay -= 1
+    }
+
+    await actOnEach(
+      { obstacle: () => undefined, act },
+      { workspaces: Array.from({ length: 20 }, (_, n) => workspace(String(n))), value: '' },
+      () => {},
+    )
+
+    expect(most).toBe(4)
+  })
+})
+
+describe('what holds an action back', () => {
+  test('a workspace without a configuration has nothing to plan', () => {
+    expect(BULK_ACTIONS.plan.obstacle(workspace('a', { configuration: null }))).toContain('no configuration yet')
+    expect(BULK_ACTIONS.plan.obstacle(workspace('a'))).toBeUndefined()
+  })
+
+  test('the runs of a workspace with local execution are not made here', () => {
+    expect(BULK_ACTIONS.plan.obstacle(workspace('a', { attributes: { 'execution-mode': 'local' } }))).toContain(
+      'command line',
+    )
+  })
+
+  test('a locked workspace is not locked again, and an unlocked one not unlocked', () => {
+    expect(BULK_ACTIONS.lock.obstacle(workspace('a', { attributes: { locked: true } }))).toBe('it is locked already')
+    expect(BULK_ACTIONS.unlock.obstacle(workspace('a'))).toBe('it is not locked')
+  })
+})

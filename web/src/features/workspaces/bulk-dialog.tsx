@@ -1,0 +1,188 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Check, CircleX } from 'lucide-react'
+import { type FormEvent, useId, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { Notice } from '../../components/feedback.tsx'
+import { TextField } from '../../components/form.tsx'
+import { counted } from '../../components/numbers.ts'
+import { type Choice, Picker } from '../../components/picker.tsx'
+import { actOnEach, type BulkAction, type Outcome } from './bulk-actions.ts'
+import { readTag } from './tag-filter.ts'
+import { findProjects, type ListedWorkspace } from './workspaces.ts'
+
+type BulkDialogProps = {
+  organization: string
+  action: BulkAction
+  /** Those that were selected when it was opened. */
+  workspaces: readonly ListedWorkspace[]
+  onClose: () => void
+}
+
+/** Says what is about to be done and to which workspaces, does it, and says what has become of each. */
+export default function BulkDialog({ organization, action, workspaces, onClose }: BulkDialogProps) {
+  const queries = useQueryClient()
+  const form = useId()
+  const [value, setValue] = useState<Choice>({ value: '', text: '' })
+  const [outcomes, setOutcomes] = useState<readonly Outcome[]>()
+  const isDone = outcomes?.length === workspaces.length
+  const left = workspaces.filter((workspace) => action.obstacle(workspace) !== undefined)
+  const count = workspaces.length - left.length
+
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    if (outcomes || missing(action, value.value) !== undefined) return
+    setOutcomes([])
+    await actOnEach(action, { workspaces, value: value.value.trim() }, (outcome) =>
+      setOutcomes((known = []) => [...known, outcome]),
+    )
+    await Promise.all(
+      ['workspaces', 'runs', 'overview', 'projects', 'tags'].map(async (kind) =>
+        queries.invalidateQueries({ queryKey: [kind, organization] }),
+      ),
+    )
+  }
+
+  return (
+    <Dialog
+      title={action.title}
+      about={action.about}
+      isOpen
+      onClose={onClose}
+      footer={
+        isDone ? (
+          <Button kind="primary" onClick={onClose}>
+            Close
+          </Button>
+        ) : (
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button
+              type="submit"
+              form={form}
+              kind="primary"
+              isPending={outcomes !== undefined}
+              reason={missing(action, value.value)}
+            >
+              {action.label}: {counted(count, 'workspace')}
+            </Button>
+          </>
+        )
+      }
+    >
+      {outcomes === undefined ? (
+        <form id={form} onSubmit={(event) => void submit(event)} className="space-y-4">
+          <ValueField organization={organization} action={action} value={value} onChange={setValue} />
+          {left.length > 0 && <LeftOut action={action} workspaces={left} />}
+          <WorkspaceNames workspaces={workspaces.filter((workspace) => !left.includes(workspace))} />
+        </form>
+      ) : (
+        <Outcomes action={action} outcomes={outcomes} total={workspaces.length} />
+      )}
+    </Dialog>
+  )
+}
+
+/** What has to be said before it can begin. */
+function missing({ asks, isOptional = false }: BulkAction, value: string) {
+  if (asks === undefined || isOptional) return undefined
+  if (asks === 'project') return value === '' ? 'choose a project first' : undefined
+  return readTag(value).key === '' ? 'write the tag first' : undefined
+}
+
+const TEXT_FIELDS = {
+  reason: { label: 'Reason (optional)', hint: 'Whoever finds the workspace locked reads it.' },
+  message: { label: 'Message (optional)', hint: 'What the runs are for.' },
+  tag: { label: 'Tag', hint: 'A key, or key=value.' },
+} as const
+
+function ValueField({
+  organization,
+  action: { asks },
+  value,
+  onChange,
+}: {
+  organization: string
+  action: BulkAction
+  value: Choice
+  onChange: (value: Choice) => void
+}) {
+  if (asks === undefined) return null
+  if (asks === 'project')
+    return (
+      <div className="flex flex-wrap items-center gap-2">
+        <Picker
+          label={value.text === '' ? 'Choose a project' : 'Choose another project'}
+          about={['projects', organization, 'create-workspace']}
+          load={async (text, signal) => findProjects({ organization, permission: 'create-workspace' }, text, signal)}
+          onChoose={onChange}
+        />
+        {value.text !== '' && <span className="font-medium">{value.text}</span>}
+      </div>
+    )
+  return (
+    <TextField
+      {...TEXT_FIELDS[asks]}
+      value={value.value}
+      onChange={({ target }) => onChange({ value: target.value, text: target.value })}
+      maxLength={asks === 'tag' ? 510 : 1000}
+      autoComplete="off"
+    />
+  )
+}
+
+function LeftOut({ action, workspaces }: { action: BulkAction; workspaces: readonly ListedWorkspace[] }) {
+  return (
+    <Notice tone="warn">
+      <p className="font-medium">{counted(workspaces.length, 'workspace')} can't be:</p>
+      <ul>
+        {workspaces.map((workspace) => (
+          <li key={workspace.id}>
+            {workspace.attributes.name}: {action.obstacle(workspace)}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  )
+}
+
+function WorkspaceNames({ workspaces }: { workspaces: readonly ListedWorkspace[] }) {
+  return (
+    <ul aria-label="Workspaces" className="flex flex-wrap gap-1.5">
+      {workspaces.map(({ id, attributes }) => (
+        <li key={id} className="rounded-md border border-line px-2 py-0.5">
+          {attributes.name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Outcomes({ action, outcomes, total }: { action: BulkAction; outcomes: readonly Outcome[]; total: number }) {
+  const failed = outcomes.filter(({ failure }) => failure !== undefined)
+  const done = outcomes.length - failed.length
+  return (
+    <div className="space-y-3">
+      <p role="status" className="font-medium">
+        {outcomes.length < total && `${outcomes.length} of ${total} … `}
+        {done} {action.done}
+        {failed.length > 0 && `, ${failed.length} not`}
+      </p>
+      <ul className="space-y-1.5">
+        {failed.concat(outcomes.filter(({ failure }) => failure === undefined)).map(({ id, name, failure }) => (
+          <li key={id} className="flex items-start gap-2">
+            {failure === undefined ? (
+              <Check size={16} role="img" aria-label={action.done} className="mt-0.5 shrink-0 text-good" />
+            ) : (
+              <CircleX size={16} role="img" aria-label="failed" className="mt-0.5 shrink-0 text-bad" />
+            )}
+            <span>
+              {name}
+              {failure !== undefined && <span className="text-bad">: {failure}</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,174 @@
+import type { PageOnWire } from '@groundstate/contract/answers'
+import type { tagSchema } from '@groundstate/contract/tags'
+import { CircleDashed } from 'lucide-react'
+import { get, queryString } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
+import { Picker } from '../../components/picker.tsx'
+import { GROUP_LOOKS, GROUP_NAMES } from '../runs/run-groups.ts'
+import { readTag, readTags, tagText } from './tag-filter.ts'
+import {
+  findProjects,
+  type ListedWorkspace,
+  useProjectName,
+  useWorkspaceCounts,
+  type WorkspaceSearch,
+} from './workspaces.ts'
+
+export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
+
+/** Filters of the address; `sort` and `page` are none. */
+export const NO_FILTER = {
+  q: undefined,
+  status: undefined,
+  project: undefined,
+  tag: undefined,
+  version: undefined,
+  locked: undefined,
+} as const satisfies Partial<WorkspaceSearch>
+
+/** What the list of workspaces is narrowed by. `rows` are what it shows: their tags and versions are suggested. */
+export function WorkspacesFilters({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
+  return (
+    <div className="mb-3 space-y-2.5">
+      <StatusChips organization={organization} search={search} onChange={onChange} />
+      <div className="flex flex-wrap items-center gap-2">
+        <SearchField
+          label="Search by name"
+          value={search.q ?? ''}
+          onChange={(q) => onChange({ q: q === '' ? undefined : q }, { isTyping: true })}
+        />
+        <Picker
+          label="Project"
+          about={['projects', organization]}
+          load={async (text, signal) => findProjects({ organization }, text, signal)}
+          onChoose={({ value }) => onChange({ project: value })}
+        />
+        <TagPicker organization={organization} search={search} rows={rows} onChange={onChange} />
+        <Picker
+          label="Engine version"
+          placeholder="1.11.4, ~> 1.11, latest"
+          about={['engine-versions', organization, rows.length]}
+          load={(text) =>
+            [...new Set(rows.map(({ attributes }) => attributes['engine-version']))]
+              .filter((version) => version.includes(text))
+              .toSorted()
+              .map((version) => ({ value: version, text: version }))
+          }
+          freeText={(text) => ({ value: text, text })}
+          onChoose={({ value }) => onChange({ version: value })}
+        />
+        <Picker
+          label="Lock"
+          about={['lock-states']}
+          load={() => LOCK_STATES.map(([value, text]) => ({ value, text }))}
+          onChoose={({ value }) => onChange({ locked: value })}
+        />
+      </div>
+      <ActiveFilters search={search} onChange={onChange} />
+    </div>
+  )
+}
+
+type WorkspacesFiltersProps = {
+  organization: string
+  search: WorkspaceSearch
+  rows: readonly ListedWorkspace[]
+  onChange: ChangeSearch
+}
+
+const LOCK_STATES = [
+  ['true', 'locked'],
+  ['false', 'unlocked'],
+] as const
+
+/** The counts are those of the whole organization, so that they say where to look whatever is filtered. */
+function StatusChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
+  const { data: counts } = useWorkspaceCounts(organization)
+  const chosen = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
+  const chips: Chip[] = [
+    ...GROUP_NAMES.map((value) => ({
+      value,
+      ...GROUP_LOOKS[value],
+      count: counts?.[value === 'needs_approval' ? 'needs-approval' : value],
+    })),
+    { value: 'none', text: 'No runs', icon: CircleDashed, count: counts?.['without-runs'] },
+  ]
+  return (
+    <FilterChips
+      label="Status"
+      chips={chips}
+      chosen={chosen}
+      onToggle={(value) => {
+        const next = [...chosen.symmetricDifference(new Set([value]))]
+        onChange({ status: next.length === 0 ? undefined : next.join(',') })
+      }}
+    />
+  )
+}
+
+function TagPicker({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
+  const add = (tag: string) => {
+    const tags = new Set([...readTags(search.tag).map(tagText), tag])
+    onChange({ tag: [...tags].join(',') })
+  }
+  return (
+    <Picker
+      label="Tag"
+      placeholder="A key, or key=value"
+      about={['tags', organization, rows.length]}
+      load={async (text, signal) => findTags({ organization, rows }, text, signal)}
+      freeText={(text) => ({ value: tagText(readTag(text)), text })}
+      onChoose={({ value }) => add(value)}
+    />
+  )
+}
+
+/** The API lists tags without a value only; those with one are suggested from what the page shows. */
+async function findTags(
+  { organization, rows }: { organization: string; rows: readonly ListedWorkspace[] },
+  text: string,
+  signal: AbortSignal,
+) {
+  const query = queryString({ q: text, 'page[size]': 30 })
+  const { data } = await get<PageOnWire<typeof tagSchema>>(`/organizations/${organization}/tags${query}`, signal)
+  const shown = rows.flatMap(({ tags }) => tags.map(tagText)).filter((tag) => tag.includes(text))
+  const known = data.map(({ attributes }) => tagText({ key: attributes.name, value: '' }))
+  return [...new Set([...shown, ...known])].toSorted().map((tag) => ({ value: tag, text: tag }))
+}
+
+function ActiveFilters({ search, onChange }: Pick<WorkspacesFiltersProps, 'search' | 'onChange'>) {
+  const project = useProjectName(search.project)
+  const tags = readTags(search.tag).map(tagText)
+  const single = (
+    [
+      ['project', 'Project', project.data ?? search.project],
+      ['version', 'Engine version', search.version],
+      ['locked', 'Lock', LOCK_STATES.find(([value]) => value === search.locked)?.[1]],
+    ] as const
+  ).filter(([name]) => search[name] !== undefined)
+  if (single.length === 0 && tags.length === 0) return null
+  return (
+    <div className="flex flex-wrap items-center gap-1.5">
+      {single.map(([name, text, value]) => (
+        <ActiveFilter
+          key={name}
+          name={text}
+          value={value ?? search[name] ?? ''}
+          onRemove={() => onChange({ [name]: undefined })}
+        />
+      ))}
+      {tags.map((tag) => (
+        <ActiveFilter
+          key={tag}
+          name="Tag"
+          value={tag}
+          onRemove={() => onChange({ tag: tags.filter((other) => other !== tag).join(',') || undefined })}
+        />
+      ))}
+      <Button kind="quiet" size="small" onClick={() => onChange(NO_FILTER)}>
+        Clear all
+      </Button>
+    </div>
+  )
+}

@@ -1,0 +1,184 @@
+import { Link } from '@tanstack/react-router'
+import { Lock } from 'lucide-react'
+import { useMemo } from 'react'
+import { PlanCounts } from '../../components/plan-counts.tsx'
+import { Badge } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { Ago, exactTime } from '../../components/time.tsx'
+import { Tooltip } from '../../components/tooltip.tsx'
+import { RunMarks } from '../runs/run-marks.tsx'
+import { RunAuthorName } from '../runs/run-origin.tsx'
+import { NoRun, RunStatus } from '../runs/run-status.tsx'
+import { countsOf } from '../runs/runs-table.tsx'
+import { tagText } from './tag-filter.ts'
+import type { ListedWorkspace } from './workspaces.ts'
+
+type Row = ListedWorkspace
+
+/** Workspaces with what one has to know of each. */
+export function WorkspacesTable({ organization, rows, sort, onSort, onTag, selection }: WorkspacesTableProps) {
+  const columns = useMemo(() => columnsOf(organization, onTag), [organization, onTag])
+  return (
+    <Table
+      label={`Workspaces of ${organization}`}
+      rows={rows}
+      columns={columns}
+      sort={sort}
+      onSort={onSort}
+      selection={selection}
+      nameOf={({ attributes }) => attributes.name}
+    />
+  )
+}
+
+type WorkspacesTableProps = {
+  organization: string
+  rows: readonly Row[]
+  sort: string
+  onSort: (sort: string) => void
+  /** A tag was chosen, as `tagText` writes it. */
+  onTag: (tag: string) => void
+  selection: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void }
+}
+
+function columnsOf(organization: string, onTag: (tag: string) => void): readonly Column<Row>[] {
+  return [
+    { id: 'status', header: 'Status', className: 'w-px whitespace-nowrap', cell: (row) => <Status row={row} /> },
+    {
+      id: 'name',
+      header: 'Name',
+      sort: 'name',
+      className: 'min-w-36',
+      cell: (row) => <Name organization={organization} row={row} />,
+    },
+    {
+      id: 'project',
+      header: 'Project',
+      className: 'hidden lg:table-cell',
+      cell: ({ project }) => project?.attributes.name,
+    },
+    {
+      id: 'tags',
+      header: 'Tags',
+      className: 'hidden lg:table-cell',
+      cell: ({ tags }) => (
+        <span className="flex flex-wrap gap-1">
+          {tags.map((tag) => (
+            <button
+              key={tag.key}
+              type="button"
+              aria-label={`Only workspaces with the tag ${tagText(tag)}`}
+              className="cursor-pointer"
+              onClick={() => onTag(tagText(tag))}
+            >
+              <Badge>{tag.value === '' ? tag.key : `${tag.key}: ${tag.value}`}</Badge>
+            </button>
+          ))}
+        </span>
+      ),
+    },
+    {
+      id: 'run',
+      header: 'Last run',
+      sort: 'current-run.created-at',
+      className: 'hidden md:table-cell',
+      cell: (row) => <LastRun organization={organization} row={row} />,
+    },
+    {
+      id: 'resources',
+      header: 'Resources',
+      className: 'hidden w-px text-right sm:table-cell',
+      cell: ({ attributes }) => <span className="numeric">{attributes['resource-count'].toLocaleString('en')}</span>,
+    },
+    {
+      id: 'changed',
+      header: 'Changed',
+      sort: 'latest-change-at',
+      className: 'hidden w-px whitespace-nowrap text-dim xl:table-cell',
+      cell: ({ attributes }) => <Ago at={attributes['latest-change-at']} />,
+    },
+    {
+      id: 'lock',
+      header: 'Lock',
+      isHeaderHidden: true,
+      className: 'w-px max-sm:hidden',
+      cell: (row) => <LockMark row={row} />,
+    },
+  ]
+}
+
+function Status({ row: { currentRun } }: { row: Row }) {
+  return (
+    <span className="flex items-start gap-x-2 gap-y-1 max-sm:flex-col">
+      {currentRun ? <RunStatus run={currentRun.attributes} /> : <NoRun />}
+      {currentRun && <RunMarks run={currentRun.attributes} />}
+    </span>
+  )
+}
+
+function Name({ organization, row }: { organization: string; row: Row }) {
+  const { name } = row.attributes
+  return (
+    <>
+      <span className="flex flex-wrap items-center gap-x-2">
+        <Link
+          to="/app/$organization/workspaces/$workspace"
+          params={{ organization, workspace: name }}
+          className="font-medium hover:underline"
+        >
+          {name}
+        </Link>
+        {row.attributes['has-drift'] === true && <Badge tone="warn">drift</Badge>}
+        <span className="sm:hidden">
+          <LockMark row={row} />
+        </span>
+      </span>
+      <span className="flex flex-wrap gap-x-2 text-dim md:hidden">
+        {row.latestRun?.plan && <PlanCounts counts={countsOf(row.latestRun.plan)} />}
+        {row.latestRun && <Ago at={row.latestRun.run.attributes['created-at']} />}
+      </span>
+    </>
+  )
+}
+
+function LastRun({ organization, row: { attributes, currentRun, latestRun } }: { organization: string; row: Row }) {
+  if (!latestRun) return <span className="text-dim">none</span>
+  const { run, plan, author } = latestRun
+  return (
+    <span className="flex flex-wrap items-center gap-x-2.5">
+      <Link
+        to="/app/$organization/workspaces/$workspace/runs/$run"
+        params={{ organization, workspace: attributes.name, run: run.id }}
+        className="hover:underline"
+      >
+        <span className="sr-only">Last run of {attributes.name}, </span>
+        <Ago at={run.attributes['created-at']} />
+      </Link>
+      <RunAuthorName run={run.attributes} author={author} />
+      {plan && <PlanCounts counts={countsOf(plan)} />}
+      {/* The current run has its marks beside its state. */}
+      {run.id !== currentRun?.id && <RunMarks run={run.attributes} />}
+    </span>
+  )
+}
+
+function LockMark({ row: { attributes, relationships, holder } }: { row: Row }) {
+  if (holder === undefined) return null
+  // A run holds the lock while it is at work, which its state says already.
+  const isOfRun = relationships['locked-by'].data?.type === 'runs'
+  const since = attributes['locked-at'] === null ? '' : ` since ${exactTime(attributes['locked-at'])}`
+  const reason = attributes['locked-reason'] === null ? '' : `: ${attributes['locked-reason']}`
+  const text = `locked by ${holder}${since}${reason}`
+  return (
+    <Tooltip text={text}>
+      <span
+        role="img"
+        aria-label={text}
+        tabIndex={0}
+        className={`inline-flex rounded p-0.5 ${isOfRun ? 'text-dim' : 'text-warn'}`}
+      >
+        <Lock size={15} aria-hidden="true" />
+      </span>
+    </Tooltip>
+  )
+}
