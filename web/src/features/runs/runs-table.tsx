@@ -38,7 +38,11 @@ function columnsOf({ organization, workspace, places }: Omit<RunsTableProps, 'ro
       id: 'status',
       header: 'Status',
       className: 'w-px whitespace-nowrap',
-      cell: ({ attributes }) => <RunStatus run={attributes} />,
+      cell: ({ attributes }) => (
+        <span className="flex">
+          <RunStatus run={attributes} />
+        </span>
+      ),
     },
     {
       id: 'run',

@@ -1,0 +1,83 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
+import type { runSchema } from '@groundstate/contract/runs'
+import type { userSchema } from '@groundstate/contract/users'
+import type { workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
+import type { workspaceSchema } from '@groundstate/contract/workspaces'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { get, queryString, request } from '../../api/client.ts'
+import { includedOf } from '../../api/included.ts'
+import { engineAddress } from './resource-address.ts'
+import { type NewRun, newRunBody } from './start-run.ts'
+
+export type StartableWorkspace = Wire<typeof workspaceSchema>
+
+/** What a new run of the workspace would work with and wait for, as it is now. */
+export function useStartFacts(workspaceId: string) {
+  return useQuery({
+    queryKey: ['workspaces', workspaceId, 'start'],
+    queryFn: async () => {
+      const document = await get<
+        DocumentOnWire<typeof workspaceSchema, typeof configurationVersionSchema | typeof runSchema | typeof userSchema>
+      >(`/workspaces/${workspaceId}?include=current_configuration_version,current_run,locked_by`)
+      const included = includedOf(document)
+      const { relationships } = document.data
+      return {
+        workspace: document.data,
+        configuration: included.one('configuration-versions', relationships['current-configuration-version']),
+        currentRun: included.one('runs', relationships['current-run']),
+        holder: included.one('users', relationships['locked-by'])?.attributes.username,
+      }
+    },
+  })
+}
+
+/** The last run of a configuration version with its author. */
+export function useRunOfConfiguration(versionId: string) {
+  return useQuery({
+    queryKey: ['configuration-versions', versionId, 'run'],
+    staleTime: 60_000,
+    queryFn: async () => {
+      const version = await get<DocumentOnWire<typeof configurationVersionSchema, typeof runSchema>>(
+        `/configuration-versions/${versionId}?include=run`,
+      )
+      const id = version.data.relationships.run?.data?.id
+      if (id === undefined) return null
+      const run = await get<DocumentOnWire<typeof runSchema, typeof userSchema>>(`/runs/${id}?include=created_by`)
+      const author = includedOf(run).one('users', run.data.relationships['created-by'])
+      return { id, message: run.data.attributes.message, author: author?.attributes.username }
+    },
+  })
+}
+
+/** Addresses of resources that contain the text, as the engine takes them. */
+export async function findAddresses(workspaceId: string, text: string, signal: AbortSignal) {
+  const query = queryString({ q: text, 'page[size]': 20 })
+  const { data } = await get<PageOnWire<typeof workspaceResourceSchema>>(
+    `/workspaces/${workspaceId}/resources${query}`,
+    signal,
+  )
+  return data.map(({ attributes }) => {
+    const address = engineAddress(attributes)
+    return { value: address, text: address }
+  })
+}
+
+export function useStartRun({ id, relationships }: StartableWorkspace) {
+  const queries = useQueryClient()
+  const organization = relationships.organization.data?.id ?? ''
+  return useMutation({
+    mutationFn: async (run: NewRun) =>
+      (await request<DocumentOnWire<typeof runSchema>>('POST', '/runs', newRunBody(id, run))).data,
+    onSuccess: async () =>
+      Promise.all(
+        [
+          ['runs', id],
+          ['runs', organization],
+          ['workspaces', organization],
+          ['workspaces', id],
+          ['overview', organization],
+        ].map(async (queryKey) => queries.invalidateQueries({ queryKey })),
+      ),
+  })
+}
