@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { hasBrowser } from './browser.ts'
+import { remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { readRun, untilRunIs } from './run-progress.ts'
+import { hasTerraform } from './terraform.ts'
+import { accessFaults, bootWebServer, openAdminPage, overflowOf, PHONE, watchFaults } from './web-page.ts'
+
+/** Two resources, of which one has a variable. */
+const CONFIGURATION = `variable "size" {
+  default = "s"
+}
+resource "terraform_data" "node" {
+  input = var.size
+}
+resource "terraform_data" "table" {
+  input = 1
+}
+`
+
+describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
+  if (!hasBrowser || !hasTerraform) return
+  const server = await bootWebServer()
+  const page = await openAdminPage(server, '/app/main/runs')
+  await page.getByRole('heading', { name: 'Runs' }).waitFor()
+  // A workspace whose configuration has no README answers so.
+  const faults = watchFaults(page, [/404 GET .*\/readme$/])
+  const open = async (path: string) => page.goto(`${server.url}${path}`)
+
+  test('a run is started with a variable and a target, and its page opens', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'started', configuration: CONFIGURATION })
+    const first = await startRun(server, workspace)
+    await untilRunIs(server, async () => readRun(server, first), 'applied')
+
+    await open('/app/main/workspaces/started?start=true')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Message').fill('A bigger node')
+    await dialog.getByText('Options').click()
+    await dialog.getByRole('button', { name: 'Add a target' }).click()
+    await page.getByRole('option', { name: 'terraform_data.node' }).click()
+    await dialog.getByRole('button', { name: 'Add a variable' }).click()
+    await dialog.getByLabel('Name of the variable').fill('size')
+    await dialog.getByLabel('Value of size').fill('large')
+    await dialog.getByRole('button', { name: 'Start the run' }).click()
+    const refusal = await dialog.getByRole('alert').textContent()
+    const dialogFaults = await accessFaults(page)
+    await dialog.getByLabel('Value of size').fill('"large"')
+    await dialog.getByRole('button', { name: 'Start the run' }).click()
+    await page.waitForURL(/\/workspaces\/started\/runs\/run-/)
+    const [, id = ''] = /\/runs\/(run-\w+)/.exec(page.url()) ?? []
+    const { attributes } = await readRun(server, id)
+
+    expect(refusal).toContain('"large"')
+    expect(dialogFaults).toEqual([])
+    expect(attributes).toMatchObject({
+      message: 'A bigger node',
+      source: 'tfe-ui',
+      'target-addrs': ['terraform_data.node'],
+      variables: [{ key: 'size', value: '"large"' }],
+    })
+  })
+
+  test('a destruction says what will go, never applies by itself, and is marked on the lists', async () => {
+    const workspace = await remoteWorkspace(server, {
+      name: 'doomed',
+      configuration: CONFIGURATION,
+      attributes: { 'auto-apply': true },
+    })
+    const first = await startRun(server, workspace)
+    await untilRunIs(server, async () => readRun(server, first), 'applied')
+
+    await open('/app/main/workspaces/doomed?start=true')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Destroy').check()
+    const warning = await dialog.getByText('This plans to destroy').textContent()
+    await dialog.getByLabel('Message').fill('Away with it')
+    await dialog.getByRole('button', { name: 'Plan the destruction' }).click()
+    await page.waitForURL(/\/workspaces\/doomed\/runs\/run-/)
+    const [, id = ''] = /\/runs\/(run-\w+)/.exec(page.url()) ?? []
+    await untilRunIs(server, async () => readRun(server, id), 'planned')
+    await open('/app/main/runs?operation=destroy')
+    const row = page.getByRole('row').filter({ hasText: 'Away with it' })
+    await row.getByText('needs approval').waitFor()
+
+    expect(warning).toContain('all 2 resources of doomed')
+    expect(await row.getByText('destroy', { exact: true }).count()).toBe(1)
+    expect(await row.textContent()).toContain('2 to destroy')
+  })
+
+  test('a workspace without a configuration explains how one comes', async () => {
+    await server.api('POST', '/organizations/main/workspaces', {
+      data: { type: 'workspaces', attributes: { name: 'bare' } },
+    })
+
+    await open('/app/main/workspaces/bare/runs?start=true')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('this workspace has none yet').waitFor()
+
+    expect(await dialog.getByRole('button', { name: 'Start the run' }).count()).toBe(0)
+    expect(await dialog.getByRole('region', { name: 'the cloud block' }).textContent()).toContain('name = "bare"')
+  })
+
+  test('a locked workspace says for whom a run will wait, and the list says it too', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'held', configuration: CONFIGURATION })
+    await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, { reason: 'maintenance' })
+
+    await open('/app/main/workspaces/held/runs?start=true')
+    await page.getByText(/The run will wait: the workspace is locked by admin since .*: maintenance/).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Start the run' }).click()
+    await page.waitForURL(/\/runs\/run-/)
+    await open('/app/main/workspaces/held/runs')
+    const row = page.getByRole('row').filter({ hasText: 'Started in the web application' })
+    await row.getByText('next in line').waitFor()
+
+    expect(await row.textContent()).toContain('locked by user admin')
+  })
+
+  test('runs are searched and filtered by their address, and the list fits on a phone', async () => {
+    await open('/app/main/runs')
+    await page.getByRole('link', { name: 'Away with it' }).waitFor()
+    const listFaults = await accessFaults(page)
+    await page.getByRole('searchbox').fill('bigger node')
+    await page.getByRole('link', { name: 'Away with it' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'From' }).click()
+    await page.getByRole('option', { name: 'API' }).click()
+    await page.getByRole('heading', { name: 'No run matches' }).waitFor()
+    const address = Object.fromEntries(new URL(page.url()).searchParams)
+    await page.goBack()
+    await page.getByRole('link', { name: 'A bigger node' }).waitFor()
+    await page.setViewportSize(PHONE)
+
+    expect(listFaults).toEqual([])
+    expect(address).toEqual({ q: 'bigger node', source: 'api' })
+    expect(await overflowOf(page)).toBe(0)
+    expect(faults).toEqual([])
+  })
+})
