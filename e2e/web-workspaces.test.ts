@@ -157,7 +157,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     await dialog.getByRole('button', { name: 'Add a tag: 2 workspaces' }).click()
     await dialog.getByText('2 tagged').waitFor()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
-    await page.getByRole('button', { name: 'Only workspaces with the tag env=prod' }).first().click()
+    await page.getByRole('button', { name: 'Only workspaces with the tag env: prod' }).first().click()
     await page.getByRole('link', { name: 'tagged-c' }).waitFor({ state: 'detached' })
 
     expect(await namesOf(page)).toEqual(['tagged-a', 'tagged-b'])

@@ -88,6 +88,7 @@ const workspaces = createRoute({
     tag: 'text',
     version: 'text',
     locked: 'text',
+    drifted: 'text',
     sort: 'text',
     page: 'number',
     new: 'flag',

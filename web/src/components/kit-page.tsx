@@ -13,6 +13,7 @@ import { Menu } from './menu.tsx'
 import { toast } from './overlay-hosts.tsx'
 import { Page } from './page.tsx'
 import { Pager } from './pager.tsx'
+import { Picker } from './picker.tsx'
 import { PlanCounts } from './plan-counts.tsx'
 import { Badge, StatusText } from './status.tsx'
 import { type Column, Table } from './table.tsx'
@@ -25,6 +26,10 @@ const MarkdownText = lazy(async () => import('./markdown.tsx'))
 const COLUMNS: readonly Column<{ id: string; count: number }>[] = [
   { id: 'name', header: 'Name', sort: 'name', cell: ({ id }) => id },
   { id: 'count', header: 'Resources', cell: ({ count }) => <span className="numeric">{count}</span> },
+]
+const PROJECTS = [
+  { value: 'a', text: 'Platform', about: '12 workspaces' },
+  { value: 'b', text: 'Shop' },
 ]
 const NOOP = () => {}
 const SINCE = new Date(Date.now() - 190_000).toISOString()
@@ -193,7 +198,16 @@ function Lists() {
           { value: 'bad', text: 'Errored', count: 3, tone: 'bad', icon: CircleX },
         ]}
       />
-      <ActiveFilter name="Project" value="Platform" onRemove={NOOP} />
+      <div className="flex flex-wrap items-center gap-2">
+        <Picker
+          label="Project"
+          about={['kit']}
+          load={(text) => PROJECTS.filter((project) => project.text.includes(text))}
+          freeText={(text) => ({ value: text, text })}
+          onChoose={NOOP}
+        />
+        <ActiveFilter name="Project" value="Platform" onRemove={NOOP} />
+      </div>
       <Table
         label="An example"
         columns={COLUMNS}

@@ -32,6 +32,7 @@ test.each([
 
 test.each([
   [-5000, 'just now'],
+  [5000, 'just now'],
   [-180_000, '3 min. ago'],
   [-90_000_000, 'yesterday'],
   [7_200_000, 'in 2 hr.'],

@@ -46,11 +46,14 @@ export function Ago({ at }: { at: string }) {
   )
 }
 
+/** The clock of a page is behind by up to this long, so that what has just happened seems to be ahead. */
+const LAG_S = 15
+
 /** `ms` is negative for the past. A time within the last minute is "just now". */
 export function ago(ms: number) {
   const s = Math.round(ms / 1000)
   const step = STEPS.find(([, size]) => Math.abs(s) >= size)
-  if (!step) return s > 0 ? 'in less than a minute' : 'just now'
+  if (!step) return s > LAG_S ? 'in less than a minute' : 'just now'
   const [unit, size] = step
   return format.format(Math.trunc(s / size), unit)
 }

@@ -76,6 +76,14 @@ export function StartRunOptions({ workspace, run, problems, error, onChange }: S
             onChange={({ target }) => onChange({ allowsEmptyApply: target.checked })}
           />
         )}
+        {has.generate && (
+          <CheckField
+            label="Write configuration for imported resources"
+            hint="Where an import block has no resource of its own yet, the plan shows one to copy."
+            checked={run.generates}
+            onChange={({ target }) => onChange({ generates: target.checked })}
+          />
+        )}
         {has.refresh && (
           <CheckField
             label="Read what there really is first"

@@ -11,6 +11,7 @@ const EVERYTHING = {
   autoApply: 'yes',
   allowsEmptyApply: true,
   savesPlan: false,
+  generates: true,
   isDebugging: true,
   refreshes: false,
 } as const
@@ -30,6 +31,7 @@ describe('a run that is started', () => {
       variables: [{ key: 'size', value: '"l"' }],
       'auto-apply': true,
       'allow-empty-apply': true,
+      'allow-config-generation': true,
       'debugging-mode': true,
       refresh: false,
     })
@@ -65,6 +67,6 @@ describe('a run that is started', () => {
   test('counts the options that are set, each variable by itself', () => {
     expect(optionsSet(NEW_RUN)).toBe(0)
     expect(optionsSet({ ...NEW_RUN, kind: 'destroy' })).toBe(0)
-    expect(optionsSet(EVERYTHING)).toBe(7)
+    expect(optionsSet(EVERYTHING)).toBe(8)
   })
 })

@@ -17,6 +17,8 @@ export type NewRun = {
   autoApply: '' | 'yes' | 'no'
   allowsEmptyApply: boolean
   savesPlan: boolean
+  /** The plan may write configuration for resources that it imports. */
+  generates: boolean
   isDebugging: boolean
   refreshes: boolean
 }
@@ -31,6 +33,7 @@ export const NEW_RUN: NewRun = {
   autoApply: '',
   allowsEmptyApply: false,
   savesPlan: false,
+  generates: false,
   isDebugging: false,
   refreshes: true,
 }
@@ -47,6 +50,7 @@ export function optionsOf({ kind, savesPlan }: Pick<NewRun, 'kind' | 'savesPlan'
     emptyApply: canApply && kind !== 'destroy',
     // A destruction is always approved by somebody who has seen its plan.
     autoApply: canApply && kind !== 'destroy' && !savesPlan,
+    generate: kind === 'apply' || kind === 'plan',
     refresh: kind !== 'refresh',
   }
 }
@@ -68,6 +72,7 @@ export function newRunBody(workspaceId: string, run: NewRun) {
     ...(has.savePlan && run.savesPlan && { 'save-plan': true }),
     ...(has.autoApply && run.autoApply !== '' && { 'auto-apply': run.autoApply === 'yes' }),
     ...(has.emptyApply && run.allowsEmptyApply && { 'allow-empty-apply': true }),
+    ...(has.generate && run.generates && { 'allow-config-generation': true }),
     ...(run.isDebugging && { 'debugging-mode': true }),
     ...(has.refresh && !run.refreshes && { refresh: false }),
   }

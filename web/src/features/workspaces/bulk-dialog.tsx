@@ -134,7 +134,7 @@ function ValueField({
 function LeftOut({ action, workspaces }: { action: BulkAction; workspaces: readonly ListedWorkspace[] }) {
   return (
     <Notice tone="warn">
-      <p className="font-medium">{counted(workspaces.length, 'workspace')} can't be:</p>
+      <p className="font-medium">{counted(workspaces.length, 'workspace')} left out:</p>
       <ul>
         {workspaces.map((workspace) => (
           <li key={workspace.id}>

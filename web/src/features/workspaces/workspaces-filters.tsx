@@ -1,6 +1,6 @@
 import type { PageOnWire } from '@groundstate/contract/answers'
 import type { tagSchema } from '@groundstate/contract/tags'
-import { CircleDashed } from 'lucide-react'
+import { CircleDashed, Lock, Waves } from 'lucide-react'
 import { get, queryString } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
@@ -25,13 +25,14 @@ export const NO_FILTER = {
   tag: undefined,
   version: undefined,
   locked: undefined,
+  drifted: undefined,
 } as const satisfies Partial<WorkspaceSearch>
 
 /** What the list of workspaces is narrowed by. `rows` are what it shows: their tags and versions are suggested. */
 export function WorkspacesFilters({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
   return (
     <div className="mb-3 space-y-2.5">
-      <StatusChips organization={organization} search={search} onChange={onChange} />
+      <CountedChips organization={organization} search={search} onChange={onChange} />
       <div className="flex flex-wrap items-center gap-2">
         <SearchField
           label="Search by name"
@@ -58,12 +59,6 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
           freeText={(text) => ({ value: text, text })}
           onChoose={({ value }) => onChange({ version: value })}
         />
-        <Picker
-          label="Lock"
-          about={['lock-states']}
-          load={() => LOCK_STATES.map(([value, text]) => ({ value, text }))}
-          onChoose={({ value }) => onChange({ locked: value })}
-        />
       </div>
       <ActiveFilters search={search} onChange={onChange} />
     </div>
@@ -77,16 +72,11 @@ type WorkspacesFiltersProps = {
   onChange: ChangeSearch
 }
 
-const LOCK_STATES = [
-  ['true', 'locked'],
-  ['false', 'unlocked'],
-] as const
-
 /** The counts are those of the whole organization, so that they say where to look whatever is filtered. */
-function StatusChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
+function CountedChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
   const { data: counts } = useWorkspaceCounts(organization)
-  const chosen = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
-  const chips: Chip[] = [
+  const groups = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
+  const groupChips: Chip[] = [
     ...GROUP_NAMES.map((value) => ({
       value,
       ...GROUP_LOOKS[value],
@@ -94,16 +84,28 @@ function StatusChips({ organization, search, onChange }: Omit<WorkspacesFiltersP
     })),
     { value: 'none', text: 'No runs', icon: CircleDashed, count: counts?.['without-runs'] },
   ]
+  const marks = (['locked', 'drifted'] as const).filter((name) => search[name] === 'true')
   return (
-    <FilterChips
-      label="Status"
-      chips={chips}
-      chosen={chosen}
-      onToggle={(value) => {
-        const next = [...chosen.symmetricDifference(new Set([value]))]
-        onChange({ status: next.length === 0 ? undefined : next.join(',') })
-      }}
-    />
+    <div className="flex flex-wrap gap-x-4 gap-y-1.5">
+      <FilterChips
+        label="Status"
+        chips={groupChips}
+        chosen={groups}
+        onToggle={(value) => {
+          const next = [...groups.symmetricDifference(new Set([value]))]
+          onChange({ status: next.length === 0 ? undefined : next.join(',') })
+        }}
+      />
+      <FilterChips
+        label="Lock and drift"
+        chips={[
+          { value: 'locked', text: 'Locked', icon: Lock, count: counts?.locked },
+          { value: 'drifted', text: 'Drift', icon: Waves, tone: 'warn', count: counts?.drifted },
+        ]}
+        chosen={new Set(marks)}
+        onToggle={(value) => onChange({ [value]: marks.some((mark) => mark === value) ? undefined : 'true' })}
+      />
+    </div>
   )
 }
 
@@ -144,7 +146,6 @@ function ActiveFilters({ search, onChange }: Pick<WorkspacesFiltersProps, 'searc
     [
       ['project', 'Project', project.data ?? search.project],
       ['version', 'Engine version', search.version],
-      ['locked', 'Lock', LOCK_STATES.find(([value]) => value === search.locked)?.[1]],
     ] as const
   ).filter(([name]) => search[name] !== undefined)
   if (single.length === 0 && tags.length === 0) return null

@@ -64,14 +64,11 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
       cell: ({ tags }) => (
         <span className="flex flex-wrap gap-1">
           {tags.map((tag) => (
-            <button
-              key={tag.key}
-              type="button"
-              aria-label={`Only workspaces with the tag ${tagText(tag)}`}
-              className="cursor-pointer"
-              onClick={() => onTag(tagText(tag))}
-            >
-              <Badge>{tag.value === '' ? tag.key : `${tag.key}: ${tag.value}`}</Badge>
+            <button key={tag.key} type="button" className="cursor-pointer" onClick={() => onTag(tagText(tag))}>
+              <Badge>
+                <span className="sr-only">Only workspaces with the tag </span>
+                {tag.value === '' ? tag.key : `${tag.key}: ${tag.value}`}
+              </Badge>
             </button>
           ))}
         </span>

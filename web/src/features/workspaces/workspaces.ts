@@ -22,8 +22,9 @@ export type WorkspaceSearch = {
   /** Tags, separated by commas: `env=prod,kafka`. */
   tag?: string | undefined
   version?: string | undefined
-  /** `true` or `false`. */
+  /** `true` or `false`, as `drifted`. */
   locked?: string | undefined
+  drifted?: string | undefined
   sort?: string | undefined
   page?: number | undefined
 }
@@ -66,6 +67,7 @@ export function useWorkspaces(organization: string, search: WorkspaceSearch) {
     'filter[project][id]': search.project,
     'filter[engine-version]': search.version,
     'filter[locked]': search.locked,
+    'filter[drifted]': search.drifted,
     ...taggedParams(readTags(search.tag)),
     sort: search.sort,
     include: INCLUDE,
