@@ -21,7 +21,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
   if (!hasBrowser || !hasTerraform) return
   const server = await bootWebServer()
   const page = await openAdminPage(server, '/app/main/runs')
-  await page.getByRole('heading', { name: 'Runs' }).waitFor()
+  await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor()
   // A workspace whose configuration has no README answers so.
   const faults = watchFaults(page, [/404 GET .*\/readme$/])
   const open = async (path: string) => page.goto(`${server.url}${path}`)
@@ -112,6 +112,18 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     await row.getByText('next in line').waitFor()
 
     expect(await row.textContent()).toContain('locked by user admin')
+  })
+
+  test('a run that somebody else starts appears by itself, and its state follows', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'watched', configuration: CONFIGURATION })
+    await open('/app/main/runs')
+    await page.getByRole('table').waitFor()
+
+    await startRun(server, workspace, { message: 'By another hand', 'auto-apply': false })
+    const row = page.getByRole('row').filter({ hasText: 'By another hand' })
+    await row.getByText('needs approval').waitFor()
+
+    expect(await row.textContent()).toContain('2 to create')
   })
 
   test('runs are searched and filtered by their address, and the list fits on a phone', async () => {

@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
   if (!hasBrowser) return
   const server = await bootWebServer()
   const page = await openAdminPage(server, '/app/main/workspaces')
-  await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+  await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
   const faults = watchFaults(page)
   const open = async (path: string) => page.goto(`${server.url}${path}`)
 

@@ -22,3 +22,11 @@ export const queries: QueryClient = new QueryClient({
 function onError(error: Error) {
   if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: ['session'] })
 }
+
+/**
+ * Whether a query is of the scope: then its answer may stay on the screen, as `placeholderData`, until that of the next
+ * search or page is there. The rows of another organization are never shown as those of this one.
+ */
+export function isOfScope(query: { queryKey: readonly unknown[] } | undefined, scope: string) {
+  return query?.queryKey[1] === scope
+}

@@ -4,9 +4,10 @@ import type { planSchema } from '@groundstate/contract/plans'
 import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
+import { isOfScope } from '../../api/queries.ts'
 import { type Origin, ORIGINS, type RunAuthor } from './run-origin.tsx'
 
 /** What narrows a list of runs, as it stands in the address. Several values are separated by commas. */
@@ -68,13 +69,13 @@ export function useRunsList({ organization, workspaceId }: RunsScope, search: Ru
   })
   return useQuery({
     queryKey: ['runs', workspaceId ?? organization, 'list', query],
-    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const path = workspaceId === undefined ? `/organizations/${organization}/runs` : `/workspaces/${workspaceId}/runs`
       const document = await get<PageOnWire<typeof runSchema, Included>>(path + query, signal)
       const pagination: ListPagination = document.meta.pagination
       return { rows: rowsOf(document), pagination }
     },
+    placeholderData: (before, query) => (isOfScope(query, workspaceId ?? organization) ? before : undefined),
   })
 }
 
@@ -102,7 +103,6 @@ export function useQueuePlaces(organization: string, someWait: boolean) {
   return useQuery({
     queryKey: ['runs', organization, 'queue'],
     enabled: someWait,
-    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const query = queryString({ 'filter[status_group]': 'waiting', 'page[size]': 100 })
       const [queue, capacity] = await Promise.all([
@@ -112,5 +112,6 @@ export function useQueuePlaces(organization: string, someWait: boolean) {
       const { running } = capacity.data.attributes
       return new Map(queue.data.map(({ id, attributes }) => [id, attributes['position-in-queue'] - running]))
     },
+    placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
   })
 }

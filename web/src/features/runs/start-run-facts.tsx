@@ -96,7 +96,7 @@ export function WaitNotice({
     const reason = attributes['locked-reason'] === null ? '' : `: ${attributes['locked-reason']}`
     return (
       <Notice tone="warn">
-        The run will wait: the workspace is locked by {holder ?? 'a team'}
+        The run will wait: the workspace is locked by {holder ?? 'somebody else'}
         {since}
         {reason}
       </Notice>

@@ -1,6 +1,7 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
 import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
 import type { runSchema } from '@groundstate/contract/runs'
+import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
@@ -18,15 +19,20 @@ export function useStartFacts(workspaceId: string) {
     queryKey: ['workspaces', workspaceId, 'start'],
     queryFn: async () => {
       const document = await get<
-        DocumentOnWire<typeof workspaceSchema, typeof configurationVersionSchema | typeof runSchema | typeof userSchema>
+        DocumentOnWire<
+          typeof workspaceSchema,
+          typeof configurationVersionSchema | typeof runSchema | typeof userSchema | typeof teamSchema
+        >
       >(`/workspaces/${workspaceId}?include=current_configuration_version,current_run,locked_by`)
       const included = includedOf(document)
       const { relationships } = document.data
+      const user = included.one('users', relationships['locked-by'])
+      const team = included.one('teams', relationships['locked-by'])
       return {
         workspace: document.data,
         configuration: included.one('configuration-versions', relationships['current-configuration-version']),
         currentRun: included.one('runs', relationships['current-run']),
-        holder: included.one('users', relationships['locked-by'])?.attributes.username,
+        holder: team ? `the team ${team.attributes.name}` : user?.attributes.username,
       }
     },
   })

@@ -4,11 +4,13 @@ import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
+import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
+import { isOfScope } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
 import { readTags, type Tag, taggedParams } from './tag-filter.ts'
 
@@ -54,6 +56,7 @@ type Included =
   | typeof runSchema
   | typeof planSchema
   | typeof userSchema
+  | typeof teamSchema
   | typeof projectSchema
   | typeof effectiveTagBindingSchema
 
@@ -74,7 +77,6 @@ export function useWorkspaces(organization: string, search: WorkspaceSearch) {
   })
   return useQuery({
     queryKey: ['workspaces', organization, 'list', query],
-    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const document = await get<PageOnWire<typeof workspaceSchema, Included>>(
         `/organizations/${organization}/workspaces${query}`,
@@ -82,6 +84,7 @@ export function useWorkspaces(organization: string, search: WorkspaceSearch) {
       )
       return { rows: rowsOf(document), pagination: document.meta.pagination }
     },
+    placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
   })
 }
 
@@ -102,17 +105,21 @@ function rowsOf(document: PageOnWire<typeof workspaceSchema, Included>): ListedW
         plan: included.one('plans', latest.relationships.plan),
         author: included.one('users', latest.relationships['created-by']),
       },
-      holder: holderOf(workspace, included.one('users', relationships['locked-by'])),
+      holder: holderOf(workspace, included),
     }
   })
 }
 
-function holderOf({ attributes, relationships }: Wire<typeof workspaceSchema>, user: Author) {
+function holderOf(
+  { attributes, relationships }: Wire<typeof workspaceSchema>,
+  included: ReturnType<typeof includedOf<Wire<Included>>>,
+) {
   if (!attributes.locked) return undefined
-  if (user) return user.attributes.username
   const { data } = relationships['locked-by']
   if (data?.type === 'runs') return `the run ${data.id}`
-  return data?.type === 'teams' ? `the team ${data.id}` : 'somebody'
+  const team = included.one('teams', relationships['locked-by'])
+  if (team) return `the team ${team.attributes.name}`
+  return included.one('users', relationships['locked-by'])?.attributes.username ?? 'somebody else'
 }
 
 /** How many workspaces of an organization there are in each state. */
