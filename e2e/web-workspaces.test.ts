@@ -168,6 +168,9 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     const workspaceId = await createWorkspace(server, 'for-readers')
     await createMember(server, 'reader', { workspaceId })
     const own = await openPageOf(server, 'reader', '/app/main/workspaces')
+    await own.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
+    const ownFaults = watchFaults(own)
+    await own.reload()
 
     await own.getByLabel('Select for-readers').check()
     const lock = own
@@ -178,6 +181,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(reason).toBe('you may not lock it')
     expect(await own.getByRole('button', { name: 'New workspace' }).count()).toBe(0)
     expect(await namesOf(own)).toEqual(['for-readers'])
+    expect(ownFaults).toEqual([])
   })
 
   test('the list fits on a phone, and nothing has failed on the way', async () => {

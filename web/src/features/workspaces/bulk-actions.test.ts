@@ -5,10 +5,10 @@ import { actOnEach, BULK_ACTIONS, type Outcome } from './bulk-actions.ts'
 
 type Workspace = Wire<typeof workspaceSchema>
 
-type Facts = { attributes?: object; configuration?: string | null }
+type Facts = { attributes?: object; configuration?: string | null; holder?: { id: string; type: string } | null }
 
 /** What the actions read of a workspace. */
-function workspace(name: string, { attributes = {}, configuration = 'cv-1' }: Facts = {}) {
+function workspace(name: string, { attributes = {}, configuration = 'cv-1', holder = null }: Facts = {}) {
   return {
     id: `ws-${name}`,
     attributes: {
@@ -19,6 +19,7 @@ function workspace(name: string, { attributes = {}, configuration = 'cv-1' }: Fa
       ...attributes,
     },
     relationships: {
+      'locked-by': { data: holder },
       'current-configuration-version': {
         data: configuration === null ? null : { id: configuration, type: 'configuration-versions' },
       },
@@ -94,5 +95,11 @@ describe('what holds an action back', () => {
   test('a locked workspace is not locked again, and an unlocked one not unlocked', () => {
     expect(BULK_ACTIONS.lock.obstacle(workspace('a', { attributes: { locked: true } }))).toBe('it is locked already')
     expect(BULK_ACTIONS.unlock.obstacle(workspace('a'))).toBe('it is not locked')
+  })
+
+  test('the lock of a run is not taken from it', () => {
+    const ofRun = workspace('a', { attributes: { locked: true }, holder: { id: 'run-1', type: 'runs' } })
+
+    expect(BULK_ACTIONS.unlock.obstacle(ofRun)).toContain('until it ends')
   })
 })

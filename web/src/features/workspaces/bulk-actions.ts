@@ -43,8 +43,9 @@ export const BULK_ACTIONS = {
     title: 'Unlock workspaces',
     about: 'Your own locks are released, and the runs that wait for them have their turn.',
     done: 'unlocked',
-    obstacle: ({ attributes }) => {
+    obstacle: ({ attributes, relationships }) => {
       if (!attributes.permissions['can-unlock']) return 'you may not unlock it'
+      if (relationships['locked-by'].data?.type === 'runs') return 'its run holds the lock until it ends'
       return attributes.locked ? undefined : 'it is not locked'
     },
     act: async ({ id }) => request('POST', `/workspaces/${id}/actions/unlock`, {}),
