@@ -183,8 +183,15 @@ const workspaceSettings = createRoute({
 const run = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces/$workspace/runs/$run',
-  /** `part` is what is open: the changes, the log, the tasks or the timeline. */
-  validateSearch: searchParams({ part: 'text', phase: 'text', line: 'number', q: 'text', action: 'text' }),
+  /** `part` is what is open: the changes, the log, the tasks or the timeline; `only` is which changes are shown. */
+  validateSearch: searchParams({
+    part: 'text',
+    phase: 'text',
+    line: 'number',
+    q: 'text',
+    action: 'text',
+    only: 'text',
+  }),
   staticData: {
     crumbs: (params) => [...workspaceCrumbs('Runs')(params), { text: params['run'] ?? '' }],
   },

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 
 /** One side of a change. */
 export type Side =
@@ -15,7 +15,13 @@ export type AttributeChange = {
   after: Side
   /** The change makes the engine replace the resource. */
   forcesReplacement?: boolean
+  /** The item only stands in another place of its list now: `[2]`. */
+  movedTo?: string
+  /** A text of several lines, compared line by line. */
+  lines?: readonly LineChange[]
 }
+
+export type LineChange = { sign: '+' | '−' | ' '; text: string }
 
 /** The attributes of a resource that change, old and new; narrow screens have them below each other. */
 export function AttributeDiff({ label, changes }: { label: string; changes: readonly AttributeChange[] }) {
@@ -30,16 +36,28 @@ export function AttributeDiff({ label, changes }: { label: string; changes: read
         </tr>
       </thead>
       <tbody>
-        {changes.map(({ path, before, after, forcesReplacement }) => (
-          <tr key={path} className="border-t border-line align-top first:border-0 max-sm:block">
+        {changes.map(({ path, before, after, forcesReplacement, movedTo, lines }) => (
+          // A place of a list may be there twice: one item moves away, another one comes.
+          <tr key={`${path} ${movedTo ?? ''}`} className="border-t border-line align-top first:border-0 max-sm:block">
             <th scope="row" className="w-[28%] px-3 py-1 text-left font-normal max-sm:block max-sm:w-auto">
               {path}
+              {movedTo !== undefined && <span className="ml-2 font-sans text-xs text-dim">moves to {movedTo}</span>}
               {forcesReplacement && (
-                <span className="ml-2 rounded bg-bad-soft px-1 font-sans text-xs text-bad">forces replacement</span>
+                <span className="ml-2 rounded bg-bad-soft px-1 font-sans text-xs whitespace-nowrap text-bad">
+                  forces replacement
+                </span>
               )}
             </th>
-            <Value side={before} is="before" isSame={isSame(before, after)} />
-            <Value side={after} is="after" isSame={isSame(before, after)} />
+            {lines ? (
+              <td colSpan={2} className="px-3 py-1 max-sm:block">
+                <LineDiff lines={lines} />
+              </td>
+            ) : (
+              <>
+                <Value side={before} is="before" isSame={isSame(before, after)} />
+                <Value side={after} is="after" isSame={isSame(before, after)} />
+              </>
+            )}
           </tr>
         ))}
       </tbody>
@@ -73,8 +91,66 @@ function Value({ side, is, isSame: same }: { side: Side; is: 'before' | 'after';
   )
 }
 
+/** Longer values are cut, with a way to see the rest. */
+const LONGEST = 4000
+
 function textOf(side: Exclude<Side, { kind: 'absent' }>): ReactNode {
   if (side.kind === 'unknown') return <em className="font-sans text-dim">known after apply</em>
   if (side.kind === 'sensitive') return <em className="font-sans text-dim">sensitive</em>
-  return side.text
+  if (side.isText && side.text === '') return '""'
+  return side.text.length > LONGEST ? <LongText text={side.text} /> : side.text
+}
+
+function LongText({ text }: { text: string }) {
+  const [isWhole, setIsWhole] = useState(false)
+  if (isWhole) return text
+  return (
+    <>
+      {text.slice(0, LONGEST)}…{' '}
+      <button type="button" className="cursor-pointer font-sans text-accent underline" onClick={() => setIsWhole(true)}>
+        show all {text.length.toLocaleString('en')} characters
+      </button>
+    </>
+  )
+}
+
+const LINE_LOOKS = { '+': 'bg-good-soft', '−': 'bg-bad-soft', ' ': '' } as const
+/** Lines that stay are shown next to those that change. */
+const CONTEXT = 3
+
+function LineDiff({ lines }: { lines: readonly LineChange[] }) {
+  const isNear = (index: number) =>
+    lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== ' ')
+  const rows: ReactNode[] = []
+  let hidden = 0
+  const flush = (key: number) => {
+    if (hidden > 0) {
+      rows.push(
+        <div key={`hidden ${key}`} className="font-sans text-xs text-dim">
+          {hidden === 1 ? '1 line stays' : `${hidden.toLocaleString('en')} lines stay`}
+        </div>,
+      )
+    }
+    hidden = 0
+  }
+  for (const [index, { sign, text }] of lines.entries()) {
+    if (sign === ' ' && !isNear(index)) {
+      hidden += 1
+      continue
+    }
+    flush(index)
+    rows.push(
+      <div key={index} className={`flex gap-2 ${LINE_LOOKS[sign]}`}>
+        <span aria-hidden="true" className="text-dim select-none">
+          {sign === ' ' ? ' ' : sign}
+        </span>
+        <span className="min-w-0 whitespace-pre-wrap">
+          {sign !== ' ' && <span className="sr-only">{sign === '+' ? 'new: ' : 'old: '}</span>}
+          {text}
+        </span>
+      </div>,
+    )
+  }
+  flush(lines.length)
+  return rows
 }

@@ -72,6 +72,22 @@ export function KitPage() {
               { path: 'id', before: { kind: 'value', text: 'i-0123' }, after: { kind: 'unknown' } },
               { path: 'password', before: { kind: 'sensitive' }, after: { kind: 'sensitive' } },
               { path: 'tags.env', before: { kind: 'absent' }, after: { kind: 'value', text: 'prod' } },
+              {
+                path: 'zones[0]',
+                before: { kind: 'value', text: 'a' },
+                after: { kind: 'value', text: 'a' },
+                movedTo: '[2]',
+              },
+              {
+                path: 'user_data',
+                before: { kind: 'value', text: 'one\ntwo' },
+                after: { kind: 'value', text: 'one\n2' },
+                lines: [
+                  { sign: ' ', text: 'one' },
+                  { sign: '−', text: 'two' },
+                  { sign: '+', text: '2' },
+                ],
+              },
             ]}
           />
         </Part>

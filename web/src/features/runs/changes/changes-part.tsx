@@ -1,0 +1,63 @@
+import { Link } from '@tanstack/react-router'
+import { Hourglass, ScrollText } from 'lucide-react'
+import { buttonClass } from '../../../components/button.tsx'
+import { EmptyState, ErrorNote, Skeleton } from '../../../components/feedback.tsx'
+import { Diagnostics } from '../log/diagnostics.tsx'
+import { whyNone, type RunPartProps } from '../log/log-part.tsx'
+import { hasBegun, isOver } from '../log/log-store.ts'
+import { useDiagnostics } from '../log/use-diagnostics.ts'
+import { usePlanModel } from './plan-json.ts'
+import { PlannedChanges } from './planned-changes.tsx'
+
+/** What a run changes, or has changed: the plan as a diff, with the progress of its apply. */
+export function ChangesPart({ run, plan, apply }: RunPartProps) {
+  const model = usePlanModel(plan?.id, plan !== undefined && isOver(plan))
+  const diagnostics = useDiagnostics(plan, apply)
+  if (!plan) return <Skeleton />
+  if (!isOver(plan)) {
+    return (
+      <EmptyState icon={Hourglass} title="The plan is being made" actions={<ToLog />}>
+        <p>
+          {hasBegun(plan)
+            ? 'Its changes appear here when it is done. The log shows what the engine is at.'
+            : 'No agent has started it yet. Its changes appear here when it is done.'}
+        </p>
+      </EmptyState>
+    )
+  }
+  if (model.isPending) return <Skeleton rows={6} label="Loading the changes" />
+  if (model.error) return <ErrorNote error={model.error} onRetry={() => void model.refetch()} />
+  if (model.data) {
+    return <PlannedChanges model={model.data} apply={apply} diagnostics={diagnostics} />
+  }
+  return (
+    <div className="space-y-3">
+      <Diagnostics diagnostics={diagnostics} />
+      <EmptyState title="There are no changes to show" actions={hasBegun(plan) && <ToLog />}>
+        <p>{whyNoPlan(plan, run)}</p>
+      </EmptyState>
+    </div>
+  )
+}
+
+function whyNoPlan(plan: NonNullable<RunPartProps['plan']>, run: RunPartProps['run']) {
+  if (!hasBegun(plan)) return whyNone('plan', plan, run)
+  const { status } = plan.attributes
+  if (status === 'errored') return 'The plan failed, so nothing was planned. The log shows how far it came.'
+  if (status === 'canceled') return 'The plan was canceled before it was done.'
+  return 'The plan was not kept in a form that can be shown. The log has what the engine printed.'
+}
+
+function ToLog() {
+  return (
+    <Link
+      from="/app/$organization/workspaces/$workspace/runs/$run"
+      to="."
+      search={(before) => ({ ...before, part: 'log', phase: 'plan' })}
+      className={buttonClass()}
+    >
+      <ScrollText size={16} aria-hidden="true" />
+      Open the log
+    </Link>
+  )
+}

@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest'
+import { spansOf } from './ansi.ts'
+import { markedSpans, searchLines } from './log-search.ts'
+import { createLogText } from './log-text.ts'
+
+function textOf(...parts: string[]) {
+  const text = createLogText()
+  for (const part of parts) text.append(part)
+  text.end()
+  return text
+}
+
+/** A line of the engine's JSON output. */
+function message(type: string, fields: object, text = '') {
+  return `${JSON.stringify({ '@level': 'info', '@message': text, '@timestamp': '2026-11-22T19:06:28.728326Z', type, ...fields })}\n`
+}
+
+test('colours keep on over the end of a line, until they are reset', () => {
+  const text = textOf('\u001b[31mred\nstill red\u001b[0m plain\n')
+
+  const [first, second] = [0, 1].map((index) => spansOf(text.line(index).text, text.line(index).look))
+
+  expect(first).toEqual([{ text: 'red', className: 'text-bad' }])
+  expect(second).toEqual([
+    { text: 'still red', className: 'text-bad' },
+    { text: ' plain', className: '' },
+  ])
+})
+
+test('escapes that set no look are dropped, with other control characters', () => {
+  const text = textOf('\u001b[2K\u001b[1Ga\u0007b\u001b]8;;https://example.com\u0007link\u001b]8;;\u0007\n')
+
+  expect(text.line(0).plain).toBe('ablink')
+  expect(spansOf(text.line(0).text, text.line(0).look).map((span) => span.text)).toEqual(['ab', 'link'])
+})
+
+test('mixed colours and the 256 are skipped with their numbers, the first sixteen count', () => {
+  const spans = spansOf('\u001b[38;2;1;31;4mrgb\u001b[0m\u001b[38;5;1mred\u001b[0m\u001b[1;38;5;200mbold', {})
+
+  expect(spans.map(({ className }) => className)).toEqual(['', 'text-bad', 'font-semibold'])
+})
+
+test('a line that comes in parts is one line, and what is overwritten on it is not shown', () => {
+  const text = textOf('10%\r50%\r100', '% done\r\nnext', ' line')
+
+  expect(text.plainLines()).toEqual(['100% done', 'next line'])
+})
+
+test('messages of the engine stand as it prints them on a terminal', () => {
+  const resource = { addr: 'terraform_data.a', resource: 'terraform_data.a' }
+
+  const text = textOf(
+    message('version', {}, 'Terraform 1.11.4'),
+    message('planned_change', { change: { resource, action: 'create' } }),
+    message('planned_change', { change: { resource: { addr: 'x.y' }, action: 'replace' } }),
+    message('change_summary', { changes: {} }, 'Plan: 2 to add, 0 to change, 1 to destroy.'),
+    message('apply_start', { hook: { resource, action: 'create' } }, 'terraform_data.a: Creating...'),
+    message('provision_progress', { hook: { resource, provisioner: 'local-exec', output: 'hello' } }),
+    message('provision_complete', { hook: { resource, provisioner: 'local-exec' } }, 'not on a terminal'),
+    message('apply_complete', { hook: { resource } }, 'terraform_data.a: Creation complete after 0s [id=1]'),
+    message('change_summary', { changes: {} }, 'Apply complete! Resources: 2 added, 0 changed, 1 destroyed.'),
+    message('outputs', {
+      outputs: {
+        list: { sensitive: false, type: ['list', 'string'], value: ['a'] },
+        s: { sensitive: true, type: 'string' },
+      },
+    }),
+    '{"not": "a message"}\n',
+  )
+
+  expect(text.plainLines()).toEqual([
+    'Terraform 1.11.4',
+    '  # terraform_data.a will be created',
+    '  # x.y must be replaced',
+    '',
+    'Plan: 2 to add, 0 to change, 1 to destroy.',
+    'terraform_data.a: Creating...',
+    'terraform_data.a (local-exec): hello',
+    'terraform_data.a: Creation complete after 0s [id=1]',
+    '',
+    'Apply complete! Resources: 2 added, 0 changed, 1 destroyed.',
+    '',
+    'Outputs:',
+    '',
+    'list = tolist([',
+    '  "a",',
+    '])',
+    's    = <sensitive>',
+    '{"not": "a message"}',
+  ])
+})
+
+test.each([
+  {
+    form: 'JSON',
+    lines: [
+      message('apply_start', { hook: { resource: { addr: 'a.b' }, action: 'create' } }, 'a.b: Creating...'),
+      message('apply_progress', { hook: { resource: { addr: 'a.b' }, action: 'create', elapsed_seconds: 10 } }),
+      message('apply_complete', { hook: { resource: { addr: 'a.b' }, action: 'create', elapsed_seconds: 12 } }),
+    ],
+  },
+  {
+    form: 'text',
+    lines: [
+      '\u001b[0m\u001b[1ma.b: Creating...\u001b[0m\u001b[0m\n',
+      '\u001b[0m\u001b[1ma.b: Still creating... [10s elapsed]\u001b[0m\u001b[0m\n',
+      '\u001b[0m\u001b[1ma.b: Creation complete after 12s [id=1]\u001b[0m\n',
+    ],
+  },
+])('the steps of an apply are read from $form', ({ lines }) => {
+  const events = textOf(...lines).events()
+
+  expect(events).toMatchObject([
+    { address: 'a.b', kind: 'started', action: 'create' },
+    { address: 'a.b', kind: 'progress', action: 'create', seconds: 10 },
+    { address: 'a.b', kind: 'done', action: 'create', seconds: 12 },
+  ])
+})
+
+test('a deposed object counts for its resource, and odd keys of instances are read', () => {
+  const events = textOf(
+    'a.b (deposed object 1a2b3c4d): Destroying... [id=1]\n',
+    'module.m["x: y"].a.b: Modifications complete after 1m2s\n',
+  ).events()
+
+  expect(events).toMatchObject([
+    { address: 'a.b', kind: 'started', action: 'destroy' },
+    { address: 'module.m["x: y"].a.b', kind: 'done', action: 'update', seconds: 62 },
+  ])
+})
+
+test('a search counts the hits and marks them across colours', () => {
+  const found = searchLines(['a needle, a Needle', 'none', 'needle'], 'needle')
+  const spans = markedSpans(
+    [
+      { text: 'a nee', className: 'x' },
+      { text: 'dle!', className: '' },
+    ],
+    'needle',
+  )
+
+  expect(found).toEqual({ lines: [0, 2], count: 3 })
+  expect(spans.filter(({ isMarked }) => isMarked).map(({ text }) => text)).toEqual(['nee', 'dle'])
+  expect(spans.map(({ text }) => text).join('')).toBe('a needle!')
+})
