@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, CircleX, Download, Maximize, WrapText } from 'lucide-react'
-import { type KeyboardEvent, useDeferredValue, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { Button, IconButton } from '../../../components/button.tsx'
 import { ErrorNote, Notice, Skeleton } from '../../../components/feedback.tsx'
 import { SearchField } from '../../../components/filters.tsx'
@@ -46,22 +46,28 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
   const [match, setMatch] = useState<{ of: string; at: number }>({ of: '', at: -1 })
   const at = match.of === searched ? match.at : -1
   const linked = line === undefined ? undefined : line - 1
-  const [shown, setShown] = useState(linked)
-  if (shown !== linked) setShown(linked)
   const isLive = !isOver(phase) && view.state !== 'whole'
   const [beginAt] = useState<number | 'end' | undefined>(linked ?? (isLive ? 'end' : undefined))
+  useEffect(() => {
+    if (linked === undefined) return
+    // A link from elsewhere leads to a line out of sight; the number of a line that was clicked is in sight.
+    rows.current?.bringToSight(linked)
+    frame.current?.scrollIntoView({ block: 'nearest' })
+  }, [linked])
   const firstError = text.diagnostics().find(({ severity }) => severity === 'error')
 
   function show(index: number) {
     rows.current?.showLine(index)
   }
-  function linkLine(number: number) {
-    void navigate({
-      search: (before) => ({ ...before, part: 'log', phase: name, line: number }),
-      replace: true,
-      resetScroll: false,
-    })
-  }
+  const linkLine = useCallback(
+    (number: number) =>
+      void navigate({
+        search: (before) => ({ ...before, part: 'log', phase: name, line: number }),
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate, name],
+  )
   function step(by: 1 | -1) {
     const { lines } = found
     if (lines.length === 0) return
@@ -74,10 +80,7 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
     event.preventDefault()
     step(event.shiftKey ? -1 : 1)
   }
-  function hrefOf(number: number) {
-    const params = new URLSearchParams({ part: 'log', phase: name, line: String(number) })
-    return `${location.pathname}?${params.toString()}`
-  }
+  const hrefOf = useCallback((number: number) => `${location.pathname}?part=log&phase=${name}&line=${number}`, [name])
   const current = at === -1 ? linked : found.lines[at]
 
   return (

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { memo, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Pane } from '../../../components/pane.tsx'
 import { spansOf } from './ansi.ts'
@@ -12,7 +12,7 @@ const LONGEST = 4000
 /** So near to the end the reader counts as being there, in px. */
 const NEAR_PX = 24
 
-export type LogRowsHandle = { showLine: (index: number) => void; showEnd: () => void }
+export type LogRowsHandle = { showLine: (index: number) => void; bringToSight: (index: number) => void }
 
 type LogRowsProps = {
   label: string
@@ -45,7 +45,7 @@ export function LogRows(props: LogRowsProps) {
     count,
     getScrollElement: () => pane.current,
     estimateSize: () => ROW_PX,
-    overscan: 20,
+    overscan: 10,
     useFlushSync: false,
   })
 
@@ -67,7 +67,10 @@ export function LogRows(props: LogRowsProps) {
       setSeen(count)
       rows.scrollToIndex(index, { align: 'center' })
     },
-    showEnd,
+    bringToSight(index) {
+      const { startIndex, endIndex } = rows.range ?? { startIndex: 0, endIndex: 0 }
+      if (index < count && (index < startIndex || index > endIndex)) rows.scrollToIndex(index, { align: 'center' })
+    },
   }))
 
   function showEnd() {
@@ -97,29 +100,19 @@ export function LogRows(props: LogRowsProps) {
       >
         <div className="relative" style={{ height, width }}>
           {rows.getVirtualItems().map((item) => (
-            <div
+            <Row
               key={item.key}
               ref={isWrapped ? rows.measureElement : undefined}
-              data-index={item.index}
-              className={`absolute inset-x-0 top-0 flex ${item.index === current ? 'bg-accent-soft' : ''}`}
-              style={{ transform: `translateY(${item.start}px)` }}
-            >
-              <a
-                href={hrefOf(item.index + 1)}
-                aria-label={`Line ${item.index + 1}`}
-                tabIndex={item.index === current ? 0 : -1}
-                onClick={(event) => {
-                  if (event.metaKey || event.ctrlKey || event.shiftKey) return
-                  event.preventDefault()
-                  onLine(item.index + 1)
-                }}
-                className="numeric sticky left-0 shrink-0 bg-paper pr-3 pl-2 text-right text-dim no-underline select-none hover:text-accent"
-                style={{ width: `${digits + 3}ch`, boxSizing: 'content-box' }}
-              >
-                {item.index + 1}
-              </a>
-              <LineText text={text} index={item.index} searched={searched} isWrapped={isWrapped} />
-            </div>
+              index={item.index}
+              top={item.start}
+              digits={digits}
+              text={text}
+              isWrapped={isWrapped}
+              isCurrent={item.index === current}
+              searched={searched}
+              hrefOf={hrefOf}
+              onLine={onLine}
+            />
           ))}
         </div>
       </Pane>
@@ -134,17 +127,44 @@ export function LogRows(props: LogRowsProps) {
   )
 }
 
-function LineText({
-  text,
-  index,
-  searched,
-  isWrapped,
-}: {
-  text: LogText
+type RowProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'searched' | 'hrefOf' | 'onLine'> & {
   index: number
-  searched: string
-  isWrapped: boolean
-}) {
+  /** In px. */
+  top: number
+  digits: number
+  isCurrent: boolean
+  ref: Ref<HTMLDivElement> | undefined
+}
+
+/** While one scrolls, only the rows that come into sight are drawn. */
+const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLine, ...line }: RowProps) {
+  return (
+    <div
+      ref={ref}
+      data-index={index}
+      className={`absolute inset-x-0 flex ${isCurrent ? 'bg-accent-soft' : ''}`}
+      style={{ top }}
+    >
+      <a
+        href={hrefOf(index + 1)}
+        aria-label={`Line ${index + 1}`}
+        tabIndex={isCurrent ? 0 : -1}
+        onClick={(event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return
+          event.preventDefault()
+          onLine(index + 1)
+        }}
+        className={`numeric shrink-0 pr-3 pl-2 text-right text-dim no-underline select-none hover:text-accent ${line.isWrapped ? '' : 'sticky left-0 bg-paper'}`}
+        style={{ minWidth: `${digits * 0.6 + 2.2}rem` }}
+      >
+        {index + 1}
+      </a>
+      <LineText index={index} {...line} />
+    </div>
+  )
+})
+
+function LineText({ text, index, searched, isWrapped }: Pick<RowProps, 'text' | 'index' | 'searched' | 'isWrapped'>) {
   const line = text.line(index)
   const isCut = line.plain.length > LONGEST
   const spans = isCut ? [{ text: line.plain.slice(0, LONGEST), className: '' }] : spansOf(line.text, line.look)
