@@ -183,7 +183,7 @@ const workspaceSettings = createRoute({
 const run = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces/$workspace/runs/$run',
-  /** `part` is what is open: the changes, the log, the tasks or the timeline; `only` is which changes are shown. */
+  /** `part` is what is open: the changes, the log, the tasks or the timeline; `only` is which changes are shown, `find` what is searched for in a log. */
   validateSearch: searchParams({
     part: 'text',
     phase: 'text',
@@ -191,6 +191,7 @@ const run = createRoute({
     q: 'text',
     action: 'text',
     only: 'text',
+    find: 'text',
   }),
   staticData: {
     crumbs: (params) => [...workspaceCrumbs('Runs')(params), { text: params['run'] ?? '' }],

@@ -34,13 +34,13 @@ export function LogPane({ name, phase }: { name: PhaseName; phase: Phase }) {
 }
 
 function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: LogView }) {
-  const { line, q = '' } = route.useSearch()
+  const { line, find = '' } = route.useSearch()
   const navigate = route.useNavigate()
   const frame = useRef<HTMLDivElement>(null)
   const rows = useRef<LogRowsHandle>(null)
   const [isWrapped, setIsWrapped] = useState(false)
   const { text, version } = view
-  const searched = useDeferredValue(q)
+  const searched = useDeferredValue(find)
   // The text is the same object as it grows; its version tells that it has.
   const found = useMemo(() => ({ ...searchLines(text.plainLines(), searched), version }), [text, searched, version])
   const [match, setMatch] = useState<{ of: string; at: number }>({ of: '', at: -1 })
@@ -92,10 +92,10 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
         <div role="search" onKeyDown={onKey} className="flex min-w-0 flex-wrap items-center gap-1">
           <SearchField
             label="Search the log"
-            value={q}
+            value={find}
             onChange={(value) =>
               void navigate({
-                search: (before) => ({ ...before, q: value === '' ? undefined : value }),
+                search: (before) => ({ ...before, find: value === '' ? undefined : value }),
                 replace: true,
                 resetScroll: false,
               })

@@ -19,8 +19,11 @@ export type RunPartProps = {
 
 const TITLES = { plan: 'Plan', apply: 'Apply' } as const
 
-/** What the engine has printed, for the plan and the apply, with what it says is wrong above. */
-export function LogPart({ run, plan, apply }: RunPartProps) {
+/**
+ * What the engine has printed, for the plan and the apply, with what it says is wrong above; `hasDiagnostics` is false where
+ * that stands elsewhere on the page.
+ */
+export function LogPart({ run, plan, apply, hasDiagnostics = true }: RunPartProps & { hasDiagnostics?: boolean }) {
   const search = route.useSearch()
   const diagnostics = useDiagnostics(plan, apply)
   if (!plan) return <Skeleton />
@@ -31,7 +34,7 @@ export function LogPart({ run, plan, apply }: RunPartProps) {
   const phase = phases[name]
   return (
     <div className="space-y-3">
-      <Diagnostics diagnostics={diagnostics} beside={linkToLine} />
+      {hasDiagnostics && <Diagnostics diagnostics={diagnostics} beside={linkToLine} />}
       <nav aria-label="Logs" className="flex gap-1">
         {(['plan', 'apply'] as const).map((of) => (
           <Link
