@@ -40,10 +40,10 @@ export function AttributeDiff({ label, changes }: { label: string; changes: read
           // A place of a list may be there twice: one item moves away, another one comes.
           <tr key={`${path} ${movedTo ?? ''}`} className="border-t border-line align-top first:border-0 max-sm:block">
             <th scope="row" className="w-[28%] px-3 py-1 text-left font-normal max-sm:block max-sm:w-auto">
-              {path}
-              {movedTo !== undefined && <span className="ml-2 font-sans text-xs text-dim">moves to {movedTo}</span>}
+              {path}{' '}
+              {movedTo !== undefined && <span className="ml-1 font-sans text-xs text-dim">moves to {movedTo}</span>}
               {forcesReplacement && (
-                <span className="ml-2 rounded bg-bad-soft px-1 font-sans text-xs whitespace-nowrap text-bad">
+                <span className="ml-1 rounded bg-bad-soft px-1 font-sans text-xs whitespace-nowrap text-bad">
                   forces replacement
                 </span>
               )}

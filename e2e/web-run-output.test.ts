@@ -1,0 +1,244 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { hasBrowser } from './browser.ts'
+import { gatedProvisioner } from './gate.ts'
+import { type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { latestRun, readRun, until, untilRunIs } from './run-progress.ts'
+import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import { accessFaults, bootWebServer, openAdminPage, overflowOf, PHONE, watchFaults } from './web-page.ts'
+
+/** A text of four lines, a secret, two resources and a trigger of a replacement. */
+function configuration({ secret = 'the first secret', env = 'test', line = 'two', trigger = 1, count = 2 } = {}) {
+  return `
+variable "secret" {
+  default   = "${secret}"
+  sensitive = true
+}
+resource "terraform_data" "changed" {
+  input = { env = "${env}", text = "one\\n${line}\\nthree", same = "stays", zones = ["a", "b"] }
+}
+resource "terraform_data" "anew" {
+  triggers_replace = [${trigger}]
+}
+resource "terraform_data" "counted" {
+  count = ${count}
+}
+resource "terraform_data" "hidden" {
+  input = { password = var.secret }
+}
+output "env" {
+  value = "${env}"
+}
+`
+}
+const LATER = { secret: 'the second secret', env: 'prod', line: '2', trigger: 2, count: 1 }
+
+/** A configuration whose precondition fails. */
+const REFUSED = `
+variable "size" {
+  default = "tiny"
+}
+resource "terraform_data" "box" {
+  lifecycle {
+    precondition {
+      condition     = length(var.size) > 10
+      error_message = "The size \${var.size} is too short."
+    }
+  }
+}
+`
+
+describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () => {
+  if (!hasBrowser || !hasTerraform) return
+  const server = await bootWebServer()
+  const page = await openAdminPage(server, '/app/main/workspaces')
+  const faults = watchFaults(page)
+
+  async function open(workspace: string, run: string, search: string, on: Page = page) {
+    await on.goto(`${server.url}/app/main/workspaces/${workspace}/runs/${run}${search}`)
+  }
+  async function finished(run: string, status: string) {
+    await untilRunIs(server, async () => readRun(server, run), status)
+    return run
+  }
+  /** The run of a `terraform plan` with a `cloud` block, whose output is structured. */
+  async function planFromCommandLine({ id, name }: RemoteWorkspace, text: string) {
+    const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock(name)}${text}` })
+    await folder.ok(['init', '-input=false'])
+    await folder.run(['plan', '-input=false'])
+    return (await latestRun(server, id)).id as string
+  }
+  /** The rows of a table as texts, cell by cell. */
+  async function cells(label: string) {
+    const rows = page.getByRole('table', { name: label }).locator('tbody tr')
+    await rows.first().waitFor()
+    const texts = await rows.evaluateAll<string[][], HTMLElement>((found) =>
+      found.map((row) =>
+        [...row.children].map((cell) => (cell as HTMLElement).innerText.replaceAll(/\s+/g, ' ').trim()),
+      ),
+    )
+    return Object.fromEntries(texts.map(([name = '', ...values]) => [name, values]))
+  }
+
+  test('a plan is a diff of attributes, with what is masked, unknown and replaced', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'diffed', configuration: configuration() })
+    await finished(await startRun(server, workspace), 'applied')
+    const run = await planFromCommandLine(workspace, configuration(LATER))
+
+    await open('diffed', run, '?part=changes')
+    const chips = page.getByRole('group', { name: 'Kinds of changes' })
+    await chips.waitFor()
+    const counts = await chips.innerText()
+    await page.getByRole('button', { name: 'Open all' }).click()
+    const changed = await cells('Changes of terraform_data.changed')
+    const anew = await cells('Changes of terraform_data.anew')
+    const hidden = await cells('Changes of terraform_data.hidden')
+    const outputs = await cells('Changes of outputs')
+    const text = await page.getByRole('main').innerText()
+    const found = await accessFaults(page)
+    await page.setViewportSize(PHONE)
+    const overflow = await overflowOf(page)
+    await page.setViewportSize({ width: 1440, height: 900 })
+
+    expect(counts.replaceAll(/\s+/g, ' ')).toBe('create 0 update 2 replace 1 destroy 1')
+    expect(changed['input.env']).toEqual(['− test', '+ prod'])
+    expect(changed['input.text']).toEqual(['one − old: two + new: 2 three'])
+    expect(changed).not.toHaveProperty('input.same')
+    expect(anew['triggers_replace[0] forces replacement']).toEqual(['− 1', '+ 2'])
+    expect(anew['id']?.[1]).toBe('+ known after apply')
+    expect(hidden['input.password']).toEqual(['− sensitive', '+ sensitive'])
+    expect(outputs['env']).toEqual(['− test', '+ prod'])
+    expect(text).not.toMatch(/first secret|second secret/)
+    expect(text).toContain('its index is beyond count now')
+    expect(overflow).toBe(0)
+    expect(found).toEqual([])
+
+    // The filter and the search are in the address, so that it leads to the same picture.
+    await chips.getByRole('button', { name: 'destroy' }).click()
+    await page.getByText('1 of 4 resources').waitFor()
+    expect(new URL(page.url()).searchParams.get('only')).toBe('destroy')
+    await page.reload()
+    await page.getByText('1 of 4 resources').waitFor()
+    await chips.getByRole('button', { name: 'destroy' }).click()
+    await page.getByLabel('Search the changes').fill('PROD')
+    await page.getByText('1 of 4 resources').waitFor()
+    await page.getByRole('button', { name: 'terraform_data.changed' }).waitFor()
+  })
+
+  test.each(['text', 'structured'])(
+    'an error shows its place, its excerpt and its detail, from %s output',
+    async (kind) => {
+      const name = `refused-${kind}`
+      const workspace = await remoteWorkspace(server, { name, configuration: REFUSED })
+      const run = kind === 'text' ? await startRun(server, workspace) : await planFromCommandLine(workspace, REFUSED)
+      await until(async () => (await readRun(server, run)).attributes.status === 'errored')
+
+      await open(name, run, '?part=log')
+      const card = page.getByRole('article', { name: 'Error: Resource precondition failed' })
+      await card.waitFor()
+      const said = (await card.innerText()).replaceAll(/\s+/g, ' ')
+      const marked = await card.locator('mark').innerText()
+      await card.getByRole('link', { name: 'in the log' }).click()
+      await page.waitForURL(/line=\d+/)
+      const log = (await page.getByRole('region', { name: 'Log of the plan' }).innerText()).replaceAll(/\s+/g, ' ')
+
+      expect(said).toMatch(/main\.tf line \d+, in resource "terraform_data" "box"/)
+      expect(said).toContain('var.size is "tiny"')
+      expect(said).toContain('The size tiny is too short.')
+      expect(marked).toBe('length(var.size) > 10')
+      expect(log).toContain('│ Error: Resource precondition failed')
+      expect(log).toContain('│ var.size is "tiny"')
+      expect(log).not.toContain('@message')
+    },
+  )
+
+  test('the rows tick during the apply, and its log is followed only at its end', async () => {
+    const folder = await terraformFolder(server, {})
+    // The run may have a user of its own.
+    await chmod(folder.path, 0o711)
+    const [first, second] = ['first', 'second'].map((name) => join(folder.path, name))
+    const talks = `provisioner "local-exec" { command = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo early $i; done" }`
+    const goesOn = `provisioner "local-exec" { command = "i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo later $i; done" }`
+    const workspace = await remoteWorkspace(server, {
+      name: 'ticking',
+      configuration: `
+resource "terraform_data" "slow" {
+  ${talks}
+  ${gatedProvisioner(first ?? '')}
+  ${goesOn}
+  ${gatedProvisioner(second ?? '')}
+}
+resource "terraform_data" "after" {
+  input = terraform_data.slow.id
+}
+`,
+    })
+    const run = await startRun(server, workspace)
+    await untilRunIs(server, async () => readRun(server, run), 'applying')
+
+    await open('ticking', run, '?part=changes')
+    const row = (name: string) => page.getByRole('button', { name: `terraform_data.${name}` })
+    await row('slow').filter({ hasText: 'creating' }).waitFor()
+    await row('after').filter({ hasText: 'waiting' }).waitFor()
+    await open('ticking', run, '?part=log')
+    const pane = page.getByRole('region', { name: 'Log of the apply' })
+    const top = async () => pane.evaluate((element) => element.scrollTop)
+    await pane.getByText('early 200', { exact: false }).waitFor()
+    // At first the reader is at the end.
+    expect(await top()).toBeGreaterThan(0)
+    await pane.evaluate((element) => {
+      element.scrollTop = 400
+    })
+    const jump = page.getByRole('button', { name: 'Jump to live' })
+    await jump.waitFor()
+    const before = { pane: await top(), page: await page.evaluate<number>('scrollY') }
+    await writeFile(first ?? '', '')
+    await jump.filter({ hasText: /\(\d+ new\)/ }).waitFor()
+    const after = { pane: await top(), page: await page.evaluate<number>('scrollY') }
+    await jump.click()
+    await pane.getByText('later 50', { exact: false }).waitFor()
+    await open('ticking', run, '?part=changes')
+    await row('slow').filter({ hasText: 'creating' }).waitFor()
+    await writeFile(second ?? '', '')
+    await row('after').filter({ hasText: 'created' }).waitFor()
+    await page.getByText('Applied: 2 added, 0 changed, 0 destroyed').waitFor()
+
+    expect(after).toEqual(before)
+  })
+
+  test('a log of 20,000 lines is searched, and each line has an address', async () => {
+    const command = 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo number $i of many; done'
+    const workspace = await remoteWorkspace(server, {
+      name: 'long',
+      configuration: `resource "terraform_data" "long" {\n  provisioner "local-exec" { command = "${command}" }\n}\n`,
+    })
+    const run = await finished(await startRun(server, workspace), 'applied')
+    await open('long', run, '?part=log')
+    const pane = page.getByRole('region', { name: 'Log of the apply' })
+    const search = page.getByLabel('Search the log')
+
+    await search.fill('NUMBER 1999')
+    await page.getByText('11 lines, 11 hits').waitFor()
+    await search.press('Enter')
+    await pane.getByText('number 1999 of many').waitFor()
+    await search.press('Shift+Enter')
+    await pane.getByText('number 19999 of many').waitFor()
+    const marks = await pane.locator('mark').allInnerTexts()
+    await pane.getByRole('link', { name: 'Line 120', exact: true }).waitFor({ state: 'detached' })
+    await open('long', run, '?part=log&line=120')
+    await pane.getByRole('link', { name: 'Line 120', exact: true }).waitFor()
+    const inPage = await pane.getByRole('link').count()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download the log as text' }).click()
+
+    expect(marks).toContain('number 1999')
+    expect(inPage).toBeLessThan(100)
+    expect((await download).suggestedFilename()).toMatch(/^apply-.*\.log$/)
+  })
+
+  test('no page has complained', () => {
+    expect(faults).toEqual([])
+  })
+})
