@@ -52,6 +52,10 @@ export function AttributeDiff({ label, changes }: { label: string; changes: read
               <td colSpan={2} className="px-3 py-1 max-sm:block">
                 <LineDiff lines={lines} />
               </td>
+            ) : movedTo !== undefined ? (
+              <td colSpan={2} className="px-3 py-1 max-sm:block">
+                {after.kind !== 'absent' && <span className="ml-[2ch] whitespace-pre-wrap">{textOf(after)}</span>}
+              </td>
             ) : (
               <>
                 <Value side={before} is="before" isSame={isSame(before, after)} />

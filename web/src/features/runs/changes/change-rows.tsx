@@ -112,11 +112,7 @@ const ChangeRow = memo(function ChangeRow({ change, isOpen, onToggle, progress, 
       >
         <ChevronRight size={15} aria-hidden="true" className={`shrink-0 text-dim ${isOpen ? 'rotate-90' : ''}`} />
         <Icon size={15} aria-hidden="true" className={`shrink-0 ${TONE_TEXT[tone]}`} />
-        <code
-          className={`min-w-0 flex-1 basis-48 ${change.kind === 'destroy' ? 'line-through decoration-bad/60' : ''}`}
-        >
-          {change.localAddress}
-        </code>
+        <code className="min-w-0 flex-1 basis-48">{change.localAddress}</code>
         {change.isDeferred && <Badge tone="warn">deferred</Badge>}
         {change.isImport && <Badge tone="busy">import</Badge>}
         {change.isMove && <Badge tone="busy">move</Badge>}

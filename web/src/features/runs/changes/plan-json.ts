@@ -1,18 +1,15 @@
 import type { Wire } from '@groundstate/contract/answers'
-import type { planSchema } from '@groundstate/contract/plans'
 import type { runSchema } from '@groundstate/contract/runs'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { get } from '../../../api/client.ts'
 import { destroyedAddresses, type PlanJson, planModel } from './plan-model.ts'
 
-type Plan = Wire<typeof planSchema>
-
 /** The plan in the engine's JSON without sensitive values; null when there is none. It never changes once it is there. */
-export function usePlanModel(planId: string | undefined, isMade: boolean) {
+export function usePlanModel(planId: string | undefined, isOver: boolean) {
   return useQuery({
     queryKey: ['plan-models', planId],
-    enabled: planId !== undefined && isMade,
+    enabled: planId !== undefined && isOver,
     staleTime: Infinity,
     refetchOnWindowFocus: false,
     // What is read again is the same: comparing megabytes of it would take longer than drawing it.
@@ -22,11 +19,6 @@ export function usePlanModel(planId: string | undefined, isMade: boolean) {
       return json === undefined ? null : planModel(json)
     },
   })
-}
-
-/** Whether the plan has come to its end, so that there is something to read. */
-export function isMade({ attributes }: Plan) {
-  return attributes.status === 'finished'
 }
 
 /** The addresses of what the run's plan destroys or replaces; undefined until they are known. */

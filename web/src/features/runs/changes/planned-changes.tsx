@@ -52,8 +52,10 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
     [model, chosen, searched],
   )
   const shown = [...resources, ...drift]
-  const known = new Set(model.resources.map(({ address }) => address))
-  const others = diagnostics.filter(({ address }) => address === undefined || !known.has(address))
+  const others = useMemo(() => {
+    const known = new Set(model.resources.map(({ address }) => address))
+    return diagnostics.filter(({ address }) => address === undefined || !known.has(address))
+  }, [model, diagnostics])
   const isEmpty = model.resources.length + model.outputs.length + model.drift.length === 0
   const isAllOpen = shown.length > 0 && shown.every(({ key }) => opened.has(key))
 
@@ -87,7 +89,7 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
             chosen={chosen}
             onToggle={(value) => filterBy(chosen.symmetricDifference(new Set([value])))}
           />
-          <div className="flex min-w-0 flex-1 flex-wrap items-center justify-end gap-2">
+          <div className="flex min-w-0 flex-1 basis-80 items-center justify-end gap-2">
             <SearchField
               label="Search the changes"
               placeholder="Search addresses and values"
@@ -99,7 +101,7 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
                   resetScroll: false,
                 })
               }
-              className="w-64"
+              className="min-w-0 flex-1 sm:max-w-64"
             />
             {shown.length > 0 && (
               <Button

@@ -3,6 +3,7 @@ import type { applySchema } from '@groundstate/contract/applies'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { runSchema } from '@groundstate/contract/runs'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { EmptyState, Skeleton } from '../../../components/feedback.tsx'
 import { Diagnostics } from './diagnostics.tsx'
 import { LogPane } from './log-pane.tsx'
@@ -26,11 +27,14 @@ const TITLES = { plan: 'Plan', apply: 'Apply' } as const
 export function LogPart({ run, plan, apply, hasDiagnostics = true }: RunPartProps & { hasDiagnostics?: boolean }) {
   const search = route.useSearch()
   const diagnostics = useDiagnostics(plan, apply)
+  // What somebody has begun to read does not give way when the apply starts.
+  const [held, setHeld] = useState<PhaseName>()
   if (!plan) return <Skeleton />
   const phases = { plan, apply }
   const begun = (['plan', 'apply'] as const).filter((name) => phases[name] && hasBegun(phases[name]))
   const asked = (['plan', 'apply'] as const).find((name) => name === search.phase)
-  const name = asked ?? begun.at(-1) ?? 'plan'
+  const name = asked ?? held ?? begun.at(-1) ?? 'plan'
+  const hold = () => setHeld(name)
   const phase = phases[name]
   return (
     <div className="space-y-3">
@@ -52,7 +56,9 @@ export function LogPart({ run, plan, apply, hasDiagnostics = true }: RunPartProp
         ))}
       </nav>
       {phase && hasBegun(phase) ? (
-        <LogPane key={phase.id} name={name} phase={phase} />
+        <div onPointerDown={hold} onKeyDown={hold} onWheel={hold}>
+          <LogPane key={phase.id} name={name} phase={phase} />
+        </div>
       ) : (
         <EmptyState title={`There is no log of the ${name}`}>
           <p>{whyNone(name, phase, run)}</p>
