@@ -92,7 +92,7 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
           <div className="flex min-w-0 flex-1 basis-80 items-center justify-end gap-2">
             <SearchField
               label="Search the changes"
-              placeholder="Search addresses and values"
+              placeholder="Address or value"
               value={q}
               onChange={(value) =>
                 void navigate({

@@ -69,7 +69,6 @@ test('messages of the engine stand as it prints them on a terminal', () => {
   )
 
   expect(text.plainLines()).toEqual([
-    'Terraform 1.11.4',
     '  # terraform_data.a will be created',
     '  # x.y must be replaced',
     '',

@@ -48,6 +48,8 @@ export function messageLines(message: Message): readonly string[] {
 }
 
 const RENDER: Record<string, (message: Message) => readonly string[] | undefined> = {
+  // The agent has said it at the beginning.
+  version: nothing,
   diagnostic: ({ diagnostic }) => diagnostic && diagnosticLines(diagnostic),
   planned_change: (message) => changeLines(message, PLANNED),
   resource_drift: (message) => changeLines(message, DRIFTED),
@@ -108,9 +110,8 @@ function changeLines({ change }: Message, words: Record<string, string>) {
 }
 
 function summaryLines(message: Message) {
-  const [first = '', ...rest] = message['@message'].split(/(?<=^Plan:|!)/)
-  const text = rest.join('')
-  return ['', text === '' ? bold(first) : `${first === 'Plan:' ? bold(first) : green(first)}${text}`]
+  const text = message['@message']
+  return ['', text.startsWith('Plan:') ? `${bold('Plan:')}${text.slice('Plan:'.length)}` : green(text)]
 }
 
 const SIGNS: Record<string, string> = {
