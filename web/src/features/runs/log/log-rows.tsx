@@ -155,7 +155,7 @@ const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLi
           onLine(index + 1)
         }}
         className={`numeric shrink-0 pr-3 pl-2 text-right text-dim no-underline select-none hover:text-accent ${line.isWrapped ? '' : 'sticky left-0 bg-paper'}`}
-        style={{ minWidth: `${digits * 0.6 + 2.2}rem` }}
+        style={{ minWidth: `${digits * 0.6 + 1.5}rem` }}
       >
         {index + 1}
       </a>
