@@ -74,12 +74,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
   async function cells(label: string) {
     const rows = page.getByRole('table', { name: label }).locator('tbody tr')
     await rows.first().waitFor()
-    const texts = await rows.evaluateAll<string[][], HTMLElement>((found) =>
-      found.map((row) =>
-        [...row.children].map((cell) => (cell as HTMLElement).innerText.replaceAll(/\s+/g, ' ').trim()),
-      ),
-    )
-    return Object.fromEntries(texts.map(([name = '', ...values]) => [name, values]))
+    const texts = await Promise.all((await rows.all()).map(async (row) => row.locator('th, td').allInnerTexts()))
+    const tidy = texts.map((row) => row.map((cell) => cell.replaceAll(/\s+/g, ' ').trim()))
+    return Object.fromEntries(tidy.map(([name = '', ...values]) => [name, values]))
   }
 
   test('a plan is a diff of attributes, with what is masked, unknown and replaced', async () => {
