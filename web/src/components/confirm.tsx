@@ -27,7 +27,7 @@ export function Confirm({
   const [typed, setTyped] = useState('')
   const [text, setText] = useState('')
   const opener = useRef<HTMLButtonElement>(null)
-  const panel = useRef<HTMLFormElement>(null)
+  const panel = useRef<HTMLDivElement>(null)
   const id = useId()
 
   useEffect(() => {
@@ -74,53 +74,54 @@ export function Confirm({
   }
   const isDestroying = kind === 'danger' || kind === 'destroy'
   return (
-    <form
+    <div
       ref={panel}
       tabIndex={-1}
       role="group"
       aria-labelledby={id}
-      onSubmit={(event) => void submit(event)}
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !isPending) close()
       }}
-      className={`w-full max-w-lg min-w-64 space-y-3 rounded-lg border bg-paper p-4 text-left whitespace-normal ${isDestroying ? 'border-bad/50' : 'border-line-strong'}`}
+      className={`w-full max-w-lg min-w-64 rounded-lg border bg-paper p-4 text-left whitespace-normal ${isDestroying ? 'border-bad/50' : 'border-line-strong'}`}
     >
-      <p id={id} className="font-medium">
-        {title}
-      </p>
-      {consequence !== undefined && <div className={isDestroying ? 'text-bad' : 'text-dim'}>{consequence}</div>}
-      {typedName !== undefined && (
-        <TextField
-          label={
-            <>
-              Type <code className="rounded bg-hover px-1">{typedName}</code> to confirm
-            </>
-          }
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-        />
-      )}
-      {comment !== undefined && (
-        <TextArea label={comment} rows={2} value={text} onChange={(event) => setText(event.target.value)} />
-      )}
-      {error && <ErrorNote error={error} />}
-      <div className="flex flex-wrap gap-2">
-        <Button
-          type="submit"
-          kind={isDestroying ? 'destroy' : 'primary'}
-          isPending={isPending}
-          reason={typedName !== undefined && typed !== typedName ? `type ${typedName} first` : undefined}
-        >
-          {action}
-        </Button>
-        <Button kind="quiet" onClick={close}>
-          Keep it as it is
-        </Button>
-      </div>
-    </form>
+      <form className="space-y-3" onSubmit={(event) => void submit(event)}>
+        <p id={id} className="font-medium">
+          {title}
+        </p>
+        {consequence !== undefined && <div className={isDestroying ? 'text-bad' : 'text-dim'}>{consequence}</div>}
+        {typedName !== undefined && (
+          <TextField
+            label={
+              <>
+                Type <code className="rounded bg-hover px-1">{typedName}</code> to confirm
+              </>
+            }
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+          />
+        )}
+        {comment !== undefined && (
+          <TextArea label={comment} rows={2} value={text} onChange={(event) => setText(event.target.value)} />
+        )}
+        {error && <ErrorNote error={error} />}
+        <div className="flex flex-wrap gap-2">
+          <Button
+            type="submit"
+            kind={isDestroying ? 'destroy' : 'primary'}
+            isPending={isPending}
+            reason={typedName !== undefined && typed !== typedName ? `type ${typedName} first` : undefined}
+          >
+            {action}
+          </Button>
+          <Button kind="quiet" onClick={close}>
+            Keep it as it is
+          </Button>
+        </div>
+      </form>
+    </div>
   )
 }
 

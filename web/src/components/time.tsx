@@ -70,6 +70,11 @@ export function Elapsed({ from, to }: { from: string; to?: string | null | undef
   return <span className="numeric whitespace-nowrap">{duration(end - new Date(from).getTime())}</span>
 }
 
+/** The present time in ms, once a second: for what counts down. */
+export function useSeconds() {
+  return useSyncExternalStore(seconds.subscribe, seconds.now)
+}
+
 function noTicks() {
   return () => {}
 }
