@@ -1,0 +1,94 @@
+import { stoppingStage } from './run-ending.ts'
+import { isFinal } from './run-status.tsx'
+import type { RunDocument, TaskStage } from './run.ts'
+
+/** Whether the run is being canceled: the engine has been told, and winds up. */
+export function isCanceling({ attributes }: RunDocument['run']) {
+  return attributes['force-cancel-available-at'] !== null && !isFinal(attributes.status)
+}
+
+/** Whether a saved plan can't be applied any more. */
+export function isOutdated({ attributes }: RunDocument['run']) {
+  return attributes.status === 'planned_and_saved' && !attributes.actions['is-confirmable']
+}
+
+/** Whether an apply destroys something. */
+export function isDestroying({ run, plan }: Pick<RunDocument, 'run' | 'plan'>) {
+  return run.attributes['is-destroy'] || (plan?.attributes['resource-destructions'] ?? 0) > 0
+}
+
+/** Whether a person holds the lock of the run's workspace. */
+export function isLockedByPerson({ workspace }: Pick<RunDocument, 'workspace'>) {
+  return workspace?.attributes.locked === true && workspace.relationships['locked-by'].data?.type !== 'runs'
+}
+
+/** What others than the reader have to do, so that the run goes on; undefined when nobody has to. */
+export function needsOthers(document: RunDocument): 'approve' | 'unlock' | undefined {
+  const { actions, permissions, status } = document.run.attributes
+  if (actions['is-confirmable'] && !permissions['can-apply']) return 'approve'
+  const mayUnlock = document.workspace?.attributes.permissions['can-force-unlock'] === true
+  return status === 'pending' && isLockedByPerson(document) && !mayUnlock ? 'unlock' : undefined
+}
+
+/** What the run waits for or has come to, who can help it on, and what then happens: a sentence or two. */
+export function situation({ run, workspace, plan, stages }: RunDocument): string {
+  const { attributes } = run
+  const { permissions, actions, status } = attributes
+  const name = workspace?.attributes.name ?? 'the workspace'
+  if (isCanceling(run)) return 'The run is being canceled: the engine ends what it has begun and stores the state.'
+  if (isOutdated(run)) {
+    return 'The state has moved on since this plan was made, so it can not be applied any more. Make a new plan.'
+  }
+  if (actions['is-confirmable']) {
+    const who = permissions['can-apply']
+      ? 'Look at the changes, then apply them or discard the run.'
+      : `Waits for the approval of somebody who may apply runs in ${name}.`
+    return status === 'planned_and_saved'
+      ? `The plan is kept until the state changes, and holds up no other run. ${who}`
+      : who
+  }
+  if (stoppingStage(status, stages) !== undefined) {
+    return 'A mandatory task stopped the run, and nobody can override it. Run again once the task passes; who manages the run tasks of the workspace can make it advisory.'
+  }
+  const ending = ENDINGS[status]
+  if (ending !== undefined) return ending
+  if (status === 'planned_and_finished') {
+    if (!attributes['plan-only']) return 'What the configuration says is what there is: there is nothing to apply.'
+    return 'The run was for its plan only: it can not be applied.'
+  }
+  return `${ahead(run, stages)} ${after(run, plan)}`.trim()
+}
+
+const ENDINGS: Readonly<Partial<Record<RunDocument['run']['attributes']['status'], string>>> = {
+  applied: 'The changes are made.',
+  errored: 'The run has failed. What the engine said is in the log.',
+  discarded: 'The plan was not applied.',
+  canceled: 'The run was canceled before it was done.',
+  force_canceled: 'The run was ended by force: what it was doing may not be in the state.',
+}
+
+function ahead({ attributes: { status } }: RunDocument['run'], stages: readonly TaskStage[]) {
+  if (status === 'pending') return 'The run waits for its turn in the workspace.'
+  if (status.endsWith('_queued')) return 'The run waits for an agent.'
+  const open = stages.find((stage) => stage.attributes.status === 'running')
+  if (open) {
+    const isMandatory = open.results.some(
+      ({ attributes }) => attributes['workspace-task-enforcement-level'] === 'mandatory',
+    )
+    const stops = isMandatory && open.attributes.stage !== 'post_apply'
+    return stops
+      ? 'Run tasks are asked: a mandatory one that fails stops the run.'
+      : 'Run tasks are asked: they can not stop the run.'
+  }
+  return status === 'applying' ? 'The changes are being made.' : 'The run is under way.'
+}
+
+function after({ attributes }: RunDocument['run'], plan: RunDocument['plan']) {
+  const isApplied = attributes['status-timestamps']['confirmed-at'] !== undefined
+  if (isApplied) return ''
+  if (attributes['plan-only']) return 'It only plans.'
+  if (attributes['auto-apply']) return 'It applies by itself when the plan and its mandatory tasks have succeeded.'
+  return plan?.attributes.status === 'finished'
+    ? 'Then it needs approval.'
+    : 'It needs approval when the plan has changes.'
+}

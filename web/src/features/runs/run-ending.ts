@@ -1,0 +1,46 @@
+import type { Stage } from '@groundstate/contract/run-tasks'
+import { isFinal } from './run-status.tsx'
+import type { Apply, Plan, Run, TaskStage } from './run.ts'
+
+type PhaseFacts = Pick<Plan['attributes'] | Apply['attributes'], 'status' | 'status-timestamps'>
+const PHASE_OVER = new Set<PhaseFacts['status']>(['finished', 'errored', 'canceled', 'unreachable'])
+
+/** Whether a phase ended before an agent began it: it has no log. */
+export function wasNeverBegun(phase: PhaseFacts) {
+  return PHASE_OVER.has(phase.status) && phase['status-timestamps']['started-at'] === undefined
+}
+
+const ENDINGS: Readonly<Partial<Record<Run['attributes']['status'], string>>> = {
+  canceled: 'the run was canceled',
+  force_canceled: 'the run was canceled by force',
+  discarded: 'the run was discarded',
+}
+
+/** Why a run ended before all was done; undefined while it goes on, when all was done, or when only the log knows. */
+export function whyEnded(run: Pick<Run['attributes'], 'status' | 'error-message'>): string | undefined {
+  if (!isFinal(run.status)) return undefined
+  return run['error-message'] ?? ENDINGS[run.status]
+}
+
+/** The stage whose mandatory tasks have stopped the run. */
+export function stoppingStage(status: Run['attributes']['status'], stages: readonly TaskStage[]): Stage | undefined {
+  if (status !== 'errored') return undefined
+  // What comes after an apply can't stop it.
+  return stages.find(
+    ({ attributes }) => attributes.stage !== 'post_apply' && ['failed', 'errored'].includes(attributes.status),
+  )?.attributes.stage
+}
+
+/** The steps that a run which has ended never came to, in words. */
+export function neverBegun(plan: PhaseFacts | undefined, apply: PhaseFacts | undefined, isPlanOnly: boolean): string[] {
+  return [
+    ...(plan && wasNeverBegun(plan) ? ['the plan'] : []),
+    ...(apply && wasNeverBegun(apply) && !isPlanOnly ? ['the apply'] : []),
+  ]
+}
+
+/** When a run ended; undefined while it goes on. A saved plan counts as over once it is saved: nothing happens by itself. */
+export function endOf({ status, 'status-timestamps': times }: Pick<Run['attributes'], 'status' | 'status-timestamps'>) {
+  if (!isFinal(status) && status !== 'planned_and_saved') return undefined
+  return times[`${status.replaceAll('_', '-')}-at`]
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { piecesOf, runOptions, splitMessage } from './run-words.ts'
+import { runWith } from './testing/run.ts'
+
+test('only what differs from an ordinary run is an option', () => {
+  const { attributes } = runWith({
+    refresh: false,
+    'target-addrs': ['a.b', 'a.c'],
+    variables: [{ key: 'region', value: '"eu"' }],
+  })
+
+  expect(runOptions(runWith().attributes)).toEqual([])
+  expect(runOptions(attributes).map(({ text, values }) => [text, ...values])).toEqual([
+    ['without refresh'],
+    ['targets', 'a.b', 'a.c'],
+    ['variables of this run', 'region = "eu"'],
+  ])
+})
+
+test('a long message is a heading and the rest', () => {
+  expect(splitMessage('Fix it\n\nSee Friday.\n')).toEqual({ title: 'Fix it', rest: 'See Friday.' })
+  expect(splitMessage('')).toEqual({ title: '', rest: '' })
+})
+
+test('a text of the server names runs and times', () => {
+  expect(piecesOf('2nd in line behind run-abcDEF123456 since 2030-01-31T12:00:00.000Z')).toEqual([
+    { kind: 'text', text: '2nd in line behind ' },
+    { kind: 'run', text: 'run-abcDEF123456' },
+    { kind: 'text', text: ' since ' },
+    { kind: 'time', text: '2030-01-31T12:00:00.000Z' },
+  ])
+})
