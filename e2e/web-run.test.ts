@@ -1,0 +1,335 @@
+import type { Locator, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { type Received, startReceiver } from '../server/src/testing/receiver.ts'
+import { hasBrowser } from './browser.ts'
+import { createGate, gatedPlan } from './gate.ts'
+import { type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { readRun, until } from './run-progress.ts'
+import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
+import {
+  accessFaults,
+  bootWebServer,
+  createMember,
+  openAdminPage,
+  openPageOf,
+  overflowOf,
+  PHONE,
+  watchFaults,
+} from './web-page.ts'
+
+const NODES = `resource "terraform_data" "node" {
+  count = 2
+}
+`
+
+/** Answers the request of a run task, as its receiver does. */
+async function callBack({ payload }: Received, attributes: object, outcomes: readonly object[] = []) {
+  const answer = await fetch(payload.task_result_callback_url, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${payload.access_token}`, 'content-type': 'application/vnd.api+json' },
+    body: JSON.stringify({
+      data: { type: 'task-results', attributes, relationships: { outcomes: { data: outcomes } } },
+    }),
+  })
+  if (!answer.ok) throw new Error(`the callback was answered with ${answer.status}: ${await answer.text()}`)
+}
+
+/** The rail with what is to be decided; a bar on a phone. */
+function decisionOf(page: Page) {
+  return page.getByRole('complementary', { name: 'Decision' })
+}
+
+/** What the strip of stages says, step by step. */
+async function stepTexts(page: Page) {
+  const strip = page.getByRole('navigation', { name: 'Stages of the run' })
+  return (await strip.getByRole('listitem').allTextContents()).map((text) => text.replace(/ · .*/, ''))
+}
+
+async function textOf(locator: Locator) {
+  return (await locator.textContent()) ?? ''
+}
+
+describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
+  if (!hasBrowser || !hasTerraform) return
+  const server = await bootWebServer({ GROUNDSTATE_CANCEL_GRACE: '1' })
+  const page = await openAdminPage(server, '/app')
+  const faults = watchFaults(page)
+
+  const pathOf = ({ name }: RemoteWorkspace, run: string) => `/app/main/workspaces/${name}/runs/${run}`
+
+  async function open(workspace: RemoteWorkspace, run: string, query = '', own = page) {
+    await own.goto(`${server.url}${pathOf(workspace, run)}${query}`)
+    await own.getByRole('heading', { level: 1 }).waitFor()
+  }
+
+  async function untilStatus(run: string, status: string) {
+    await until(async () => (await readRun(server, run)).attributes.status === status)
+  }
+
+  /** A run that waits for an approval. */
+  async function planned(workspace: RemoteWorkspace, attributes: object = {}) {
+    const run = await startRun(server, workspace, { 'auto-apply': false, ...attributes })
+    await until(async () => (await readRun(server, run)).attributes.actions['is-confirmable'])
+    return run
+  }
+
+  async function attachTask(workspace: RemoteWorkspace, url: string, name: string, attributes: object) {
+    const { data: task } = await server.api('POST', '/organizations/main/tasks', {
+      data: { type: 'tasks', attributes: { name, url, category: 'task' } },
+    })
+    await server.api('POST', `/workspaces/${workspace.id}/tasks`, {
+      data: {
+        type: 'workspace-tasks',
+        attributes,
+        relationships: { task: { data: { type: 'tasks', id: task.id } } },
+      },
+    })
+  }
+
+  test('a run that destroys everything is applied only with the name of its workspace, and says what goes', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'old', configuration: NODES })
+    await untilStatus(await startRun(server, workspace), 'applied')
+    const run = await planned(workspace, { 'is-destroy': true, message: 'Tear it down' })
+
+    await open(workspace, run)
+    const title = await page.title()
+    const band = await page.getByText('This run destroys everything that old manages.').count()
+    await decisionOf(page).getByRole('button', { name: 'Apply', exact: true }).click()
+    const question = decisionOf(page).getByRole('group', { name: 'Apply the plan to old?' })
+    await question.getByText('terraform_data.node[1]').waitFor()
+    const consequence = await textOf(question)
+    // Neither the key that opened it nor the button acts while the name is missing.
+    await page.keyboard.press('Enter')
+    await question.getByRole('button', { name: 'Apply and destroy' }).click({ force: true })
+    const before = (await readRun(server, run)).attributes.status
+    const axe = await accessFaults(page)
+    await question.getByLabel('Type old to confirm').fill('old')
+    await question.getByLabel('Comment').fill('it is replaced')
+    await question.getByRole('button', { name: 'Apply and destroy' }).click()
+    await decisionOf(page).getByText('0 added, 0 changed, 2 destroyed').waitFor()
+    await page.getByRole('status').getByText('The run: applied').waitFor({ state: 'attached' })
+
+    expect(title).toBe('old · run needs approval · Groundstate')
+    expect(band).toBe(1)
+    expect(consequence).toContain('It destroys 2 resources')
+    expect(before).toBe('planned')
+    expect(axe).toEqual([])
+    expect(await stepTexts(page)).toEqual(['Queuedhad its turn', 'Planplanned', 'Approvalapproved', 'Applyapplied'])
+    expect(faults).toEqual([])
+  })
+
+  test('a run is discarded with a comment, and its timeline tells by whom', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'discarded', configuration: NODES })
+    const run = await planned(workspace)
+
+    await open(workspace, run, '?part=timeline')
+    await decisionOf(page).getByRole('button', { name: 'Discard' }).click()
+    const question = decisionOf(page).getByRole('group', { name: 'Discard the run?' })
+    await question.getByLabel('Comment').fill('not today')
+    await question.getByRole('button', { name: 'Discard the run' }).click()
+    const timeline = page.getByRole('list', { name: 'Timeline' })
+    await timeline.getByText('not today').waitFor()
+    await page.getByLabel('Comment').fill('perhaps tomorrow')
+    await page.getByRole('button', { name: 'Add the comment' }).click()
+    await timeline.getByText('perhaps tomorrow').waitFor()
+
+    expect((await readRun(server, run)).attributes.status).toBe('discarded')
+    const entries = await timeline.getByRole('listitem').allTextContents()
+    expect(entries.some((text) => text.startsWith('admin started the run through the API'))).toBe(true)
+    expect(entries.some((text) => text.startsWith('The plan finished: +2 ~0 −0'))).toBe(true)
+    expect(entries.some((text) => /^admin discarded the run.*not today$/.test(text))).toBe(true)
+    expect(faults).toEqual([])
+  })
+
+  test('a run that plans is canceled, and can be started again with the same options', async () => {
+    const gate = await createGate()
+    const workspace = await remoteWorkspace(server, { name: 'slow', configuration: gatedPlan(gate) })
+    const run = await startRun(server, workspace, { 'auto-apply': false, 'refresh-only': true, message: 'Slowly' })
+    await gate.reached
+
+    await open(workspace, run)
+    await page.getByRole('status').getByText('The run: planning').waitFor({ state: 'attached' })
+    await decisionOf(page).getByRole('button', { name: 'Cancel', exact: true }).click()
+    await decisionOf(page).getByRole('button', { name: 'Cancel the run' }).click()
+    await page.getByRole('status').getByText('The run: canceled').waitFor({ state: 'attached', timeout: 30_000 })
+    const why = await page.getByText('The run was canceled').first().isVisible()
+    await decisionOf(page).getByRole('button', { name: 'Run again' }).click()
+    const consequence = await textOf(decisionOf(page).getByRole('group'))
+    await decisionOf(page).getByRole('button', { name: 'Start the run' }).click()
+    await page.waitForURL((url) => !url.pathname.endsWith(run))
+    gate.open()
+
+    const again = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+    expect(why).toBe(true)
+    expect(consequence).toContain('refresh only')
+    expect((await readRun(server, again)).attributes).toMatchObject({
+      message: 'Slowly',
+      'refresh-only': true,
+      'auto-apply': false,
+    })
+    expect(faults).toEqual([])
+  })
+
+  test('a saved plan of the command line is approved there, waits for a lock, and goes on when it is released', async () => {
+    const folder = await terraformFolder(server, { 'main.tf': `${cloudBlock('watched')}${NODES}` })
+    await folder.ok(['init', '-input=false'])
+    await folder.ok(['plan', '-input=false', '-out=saved.tfplan'])
+    const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/watched')
+    const { data: runs } = await server.api('GET', `/workspaces/${workspace.id}/runs`)
+    await server.api('POST', `/workspaces/${workspace.id}/actions/lock`, { reason: 'lunch' })
+
+    await page.goto(`${server.url}/app/main/watched/runs/${runs[0].id}`)
+    await page.getByText('from the command line').waitFor()
+    const kept = await textOf(decisionOf(page))
+    await decisionOf(page).getByRole('button', { name: 'Apply', exact: true }).click()
+    await decisionOf(page).getByRole('button', { name: 'Confirm and apply' }).click()
+    const note = page.getByText('Waits: the workspace is locked by user admin')
+    const reason = await textOf(note)
+    await server.api('POST', `/workspaces/${workspace.id}/actions/unlock`)
+    await page.getByRole('status').getByText('The run: applied').waitFor({ state: 'attached' })
+
+    expect(kept).toContain('The plan is kept until the state changes, and holds up no other run.')
+    expect(reason).toContain('lunch')
+    expect(await note.count()).toBe(0)
+    expect(await textOf(decisionOf(page))).toContain('2 added, 0 changed, 0 destroyed')
+    expect(faults).toEqual([])
+  })
+
+  test('who may only read sees no button, but what the run waits for and who can help it on', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'shared', configuration: NODES })
+    const run = await planned(workspace)
+    const rita = await createMember(server, 'rita', { workspaceId: workspace.id, access: 'read' })
+    const own = await openPageOf(server, rita.username, pathOf(workspace, run))
+
+    await decisionOf(own).getByText('Waits for the approval of somebody who may apply runs in shared.').waitFor()
+    const buttons = decisionOf(own).getByRole('button')
+    const visible = await buttons.filter({ visible: true }).count()
+
+    expect(visible).toBe(0)
+    expect(
+      await own
+        .getByRole('main')
+        .getByRole('button', { name: /Apply|Discard|Cancel|Run again/ })
+        .count(),
+    ).toBe(0)
+  })
+
+  test('a run that waits says what for, with a link to the run before it', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'queue', configuration: NODES })
+    const first = await planned(workspace, { message: 'First' })
+    const second = await startRun(server, workspace, { 'auto-apply': false, message: 'Second' })
+
+    await open(workspace, second)
+    await page.getByText('Waits: 1st in line behind').waitFor()
+    await page.getByRole('link', { name: first }).click()
+    await page.getByRole('heading', { level: 1, name: 'First' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Second' }).waitFor()
+    await server.api('POST', `/runs/${first}/actions/discard`)
+    await page.getByRole('status').getByText('The run: needs approval').waitFor({ state: 'attached' })
+
+    expect(await page.getByText('Waits:').count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  test('a task that is waited for counts down, and what it found is shown when it calls back', async () => {
+    const receiver = await startReceiver()
+    const workspace = await remoteWorkspace(server, { name: 'scanned', configuration: NODES })
+    await attachTask(workspace, receiver.url, 'scan', { 'enforcement-level': 'advisory', stages: ['post_plan'] })
+    const run = await startRun(server, workspace, { 'auto-apply': false })
+    const asked = await receiver.received(1)
+
+    await open(workspace, run)
+    const note = page.getByText('Waits for the answer of scan')
+    await note.waitFor()
+    const left = await textOf(page.getByRole('timer').first())
+    const chosen = page.getByRole('region', { name: 'Tasks', exact: true })
+    await chosen.getByText('1 request').click()
+    await chosen.getByText('Attempt 1').click()
+    const request = chosen.getByRole('region', { name: 'Request of attempt 1' })
+    await request.getByText('"stage": "post_plan"').waitFor()
+    await callBack(asked, { status: 'failed', message: '1 finding', url: 'https://scan.example/1' }, [
+      {
+        type: 'task-result-outcomes',
+        attributes: {
+          'outcome-id': 'S-1',
+          description: 'port 22 is open',
+          body: '# Close it\n\nUse a **bastion**. <img src=x onerror=alert(1)>',
+          tags: { Team: [{ label: 'network' }], Severity: [{ label: 'High', level: 'error' }] },
+        },
+      },
+    ])
+    await chosen.getByText('failed, advisory').waitFor()
+    await chosen.getByText('Full text').click()
+    await chosen.getByRole('heading', { name: 'Close it' }).waitFor()
+    const outcome = await textOf(chosen.getByRole('list', { name: 'Outcomes' }).getByRole('listitem'))
+    await decisionOf(page).getByRole('button', { name: 'Apply', exact: true }).waitFor()
+    const axe = await accessFaults(page)
+    await page.setViewportSize(PHONE)
+    const overflow = await overflowOf(page)
+    await page.setViewportSize({ width: 1440, height: 900 })
+
+    expect(left).toMatch(/^9 min|^10 min/)
+    expect(await note.count()).toBe(0)
+    expect(outcome).toMatch(/High.*Team:.*network.*port 22 is open/)
+    expect(await chosen.getByRole('link', { name: 'Details of scan' }).getAttribute('href')).toBe(
+      'https://scan.example/1',
+    )
+    expect(await textOf(chosen)).toContain('It is advisory: it does not stop the run.')
+    expect(await stepTexts(page)).toContain('Post-plan tasks1 advisory failure')
+    expect(axe).toEqual([])
+    expect(overflow).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  test('a mandatory task that fails stops the run, which says so on a phone too', async () => {
+    const receiver = await startReceiver()
+    const workspace = await remoteWorkspace(server, { name: 'guarded', configuration: NODES })
+    await attachTask(workspace, receiver.url, 'guard', { 'enforcement-level': 'mandatory', stages: ['pre_plan'] })
+    const run = await startRun(server, workspace, {})
+    const asked = await receiver.received(1)
+    const message = `port 22 is open: ${'w'.repeat(500)}`
+
+    await page.setViewportSize(PHONE)
+    await open(workspace, run)
+    await page.getByText('Waits for the answer of guard').waitFor()
+    await callBack(asked, { status: 'failed', message })
+    await page.getByText('The mandatory task guard failed: port 22 is open').waitFor()
+    const ended = await textOf(page.getByRole('main'))
+    await decisionOf(page).getByRole('button', { name: 'More' }).click()
+    const decision = await textOf(decisionOf(page))
+    const overflow = await overflowOf(page)
+    await page.setViewportSize({ width: 1440, height: 900 })
+
+    expect(ended).toContain('The plan and the apply were never begun')
+    expect(decision).toContain('A mandatory task stopped the run, and nobody can override it.')
+    expect(decision).toContain('Run again')
+    expect(overflow).toBe(0)
+    expect(await stepTexts(page)).toEqual([
+      'Queuedhad its turn',
+      'Pre-plan tasksfailed',
+      'Plannot reached',
+      'Approvalnot reached',
+      'Applynot reached',
+    ])
+    expect(faults).toEqual([])
+  })
+
+  test('what somebody else has decided is a refusal that says why, and the page shows what is now', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'raced', configuration: NODES })
+    const run = await planned(workspace)
+    const own = await openAdminPage(server, pathOf(workspace, run))
+    await decisionOf(own).getByRole('button', { name: 'Apply', exact: true }).waitFor()
+    // Without the stream of changes the page does not know what others do.
+    await own.route('**/changes*', async (route) => route.abort())
+    await own.reload()
+    await decisionOf(own).getByRole('button', { name: 'Apply', exact: true }).click()
+    await server.api('POST', `/runs/${run}/actions/discard`)
+
+    await decisionOf(own).getByRole('button', { name: 'Confirm and apply' }).click()
+    const refusal = await textOf(decisionOf(own).getByRole('alert'))
+    await decisionOf(own).getByText('The plan was not applied.').waitFor()
+
+    expect(refusal).toContain('the run is discarded')
+  })
+})
