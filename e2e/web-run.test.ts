@@ -248,6 +248,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await chosen.getByText('Attempt 1').click()
     const request = chosen.getByRole('region', { name: 'Request of attempt 1' })
     await request.getByText('"stage": "post_plan"').waitFor()
+    await chosen.getByRole('button', { name: 'Redeliver' }).click()
+    await receiver.received(2)
+    await chosen.getByText('Attempt 2').waitFor()
     await callBack(asked, { status: 'failed', message: '1 finding', url: 'https://scan.example/1' }, [
       {
         type: 'task-result-outcomes',

@@ -48,6 +48,12 @@ test('a mandatory task that has stopped a run can not be overridden', () => {
   expect(situation(documentOf({ status: 'errored' }, { stages }))).toContain('nobody can override it')
 })
 
+test('a verdict that stops the run is told before the run has ended', () => {
+  const stages = [stageWith({ stage: 'post_plan', status: 'failed' })]
+
+  expect(situation(documentOf({ status: 'post_plan_running' }, { stages }))).toContain('the run stops in a moment')
+})
+
 test('only a reader who can not approve is told who can', () => {
   expect(needsOthers(documentOf({ status: 'planned', actions: CONFIRMABLE, permissions: READER }))).toBe('approve')
   expect(needsOthers(documentOf({ status: 'planned', actions: CONFIRMABLE }))).toBeUndefined()

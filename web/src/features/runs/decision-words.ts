@@ -1,4 +1,4 @@
-import { stoppingStage } from './run-ending.ts'
+import { stops, stoppingStage } from './run-ending.ts'
 import { isFinal } from './run-status.tsx'
 import type { RunDocument, TaskStage } from './run.ts'
 
@@ -50,6 +50,7 @@ export function situation({ run, workspace, plan, stages }: RunDocument): string
   if (stoppingStage(status, stages) !== undefined) {
     return 'A mandatory task stopped the run, and nobody can override it. Run again once the task passes; who manages the run tasks of the workspace can make it advisory.'
   }
+  if (stages.some(stops) && !isFinal(status)) return 'A mandatory task has failed: the run stops in a moment.'
   const ending = ENDINGS[status]
   if (ending !== undefined) return ending
   if (status === 'planned_and_finished') {
@@ -75,8 +76,8 @@ function ahead({ attributes: { status } }: RunDocument['run'], stages: readonly 
     const isMandatory = open.results.some(
       ({ attributes }) => attributes['workspace-task-enforcement-level'] === 'mandatory',
     )
-    const stops = isMandatory && open.attributes.stage !== 'post_apply'
-    return stops
+    const mayStop = isMandatory && open.attributes.stage !== 'post_apply'
+    return mayStop
       ? 'Run tasks are asked: a mandatory one that fails stops the run.'
       : 'Run tasks are asked: they can not stop the run.'
   }

@@ -62,7 +62,7 @@ export function Decision({ document }: { document: RunDocument }) {
       </div>
       <div
         id={`${id}-more`}
-        className={`space-y-4 border-t border-line px-4 pt-3 pb-4 max-lg:max-h-[70dvh] max-lg:overflow-y-auto ${isOpen ? '' : 'max-lg:hidden'}`}
+        className={`flex flex-col gap-4 border-t border-line px-4 pt-3 pb-4 max-lg:max-h-[70dvh] max-lg:overflow-y-auto ${isOpen ? '' : 'max-lg:hidden'}`}
       >
         <p>{situation(document)}</p>
         {results.length > 0 && <Verdicts stages={stages} />}

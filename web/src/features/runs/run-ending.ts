@@ -22,13 +22,14 @@ export function whyEnded(run: Pick<Run['attributes'], 'status' | 'error-message'
   return run['error-message'] ?? ENDINGS[run.status]
 }
 
+/** Whether the verdict of a stage stops its run; what comes after an apply can't. */
+export function stops({ attributes: { stage, status } }: Pick<TaskStage, 'attributes'>) {
+  return stage !== 'post_apply' && (status === 'failed' || status === 'errored')
+}
+
 /** The stage whose mandatory tasks have stopped the run. */
 export function stoppingStage(status: Run['attributes']['status'], stages: readonly TaskStage[]): Stage | undefined {
-  if (status !== 'errored') return undefined
-  // What comes after an apply can't stop it.
-  return stages.find(
-    ({ attributes }) => attributes.stage !== 'post_apply' && ['failed', 'errored'].includes(attributes.status),
-  )?.attributes.stage
+  return status === 'errored' ? stages.find(stops)?.attributes.stage : undefined
 }
 
 /** The steps that a run which has ended never came to, in words. */
