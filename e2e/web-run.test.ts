@@ -122,7 +122,9 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const workspace = await remoteWorkspace(server, { name: 'discarded', configuration: NODES })
     const run = await planned(workspace)
 
-    await open(workspace, run, '?part=timeline')
+    // A link from before the workspace was renamed.
+    await open({ ...workspace, name: 'former' }, run, '?part=timeline')
+    await page.waitForURL(`**${pathOf(workspace, run)}?part=timeline`)
     await decisionOf(page).getByRole('button', { name: 'Discard' }).click()
     const question = decisionOf(page).getByRole('group', { name: 'Discard the run?' })
     await question.getByLabel('Comment').fill('not today')

@@ -1,4 +1,4 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { ChangesPart } from './changes/changes-part.tsx'
@@ -18,11 +18,24 @@ const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$
 
 /** One run: what it will change, what goes on, and what is to be decided. */
 export function RunPage() {
-  const { run: id } = route.useParams()
+  const { workspace, run: id } = route.useParams()
   const query = useRun(id)
   if (query.isPending) return <Skeleton />
   // An answer that is there is shown, even if the last attempt to read it again has failed.
   if (!query.data) return <ErrorPage error={query.error} what="run" onRetry={() => void query.refetch()} />
+  // The workspace may have been renamed since the link was made.
+  const { name } = query.data.workspace?.attributes ?? { name: workspace }
+  const organization = query.data.workspace?.relationships.organization.data?.id
+  if (name !== workspace && organization !== undefined) {
+    return (
+      <Navigate
+        to="/app/$organization/workspaces/$workspace/runs/$run"
+        params={{ organization, workspace: name, run: id }}
+        search={(before) => before}
+        replace
+      />
+    )
+  }
   return <LoadedRun key={id} document={query.data} />
 }
 
