@@ -1,6 +1,6 @@
-import { stops, stoppingStage } from './run-ending.ts'
 import { isFinal } from './run-status.tsx'
 import type { RunDocument, TaskStage } from './run.ts'
+import { stops, stoppingStage } from './why-ended.ts'
 
 /** Whether the run is being canceled: the engine has been told, and winds up. */
 export function isCanceling({ attributes }: RunDocument['run']) {

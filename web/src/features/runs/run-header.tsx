@@ -1,16 +1,16 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { ownPath } from '../../api/client.ts'
 import { CopyButton } from '../../components/copy.tsx'
 import { Notice } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
 import { Ago, Elapsed } from '../../components/time.tsx'
-import { endOf } from './run-ending.ts'
+import { runEnd } from './run-end.ts'
+import { RunAuthorName } from './run-origin.tsx'
 import { isFinal, RunStatus, runState } from './run-status.tsx'
 import { runOptions, SOURCES, splitMessage } from './run-words.ts'
-import { nameOf, type RunDocument } from './run.ts'
+import type { RunDocument } from './run.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
 
@@ -73,8 +73,9 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
   return (
     <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
       <span className="inline-flex flex-wrap items-center gap-x-1.5">
-        {createdBy && <img src={ownPath(createdBy.attributes['avatar-url'])} alt="" className="size-5 rounded-full" />}
-        <span className="font-medium text-ink">{createdBy ? nameOf(createdBy) : 'Started'}</span>
+        <span className="font-medium text-ink">
+          {triggers.length > 0 && !createdBy ? 'Started' : <RunAuthorName run={attributes} author={createdBy} />}
+        </span>
         {triggers.length > 0 ? <Triggers triggers={triggers} /> : SOURCES[attributes.source]}
         {triggers.length === 0 &&
           attributes['triggering-source-name'] !== null &&
@@ -82,8 +83,8 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
       </span>
       <Ago at={attributes['created-at']} />
       <span>
-        {endOf(attributes) === undefined ? 'for ' : 'took '}
-        <Elapsed from={attributes['created-at']} to={endOf(attributes)} />
+        {runEnd(attributes) === null ? 'for ' : 'took '}
+        <Elapsed from={attributes['created-at']} to={runEnd(attributes)} />
       </span>
       <span>engine {attributes['engine-version']}</span>
       {details && (

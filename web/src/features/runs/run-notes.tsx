@@ -3,9 +3,9 @@ import type { ReactNode } from 'react'
 import { Notice } from '../../components/feedback.tsx'
 import { exactTime } from '../../components/time.tsx'
 import { Countdown } from './countdown.tsx'
-import { neverBegun, stoppingStage, whyEnded } from './run-ending.ts'
 import { piecesOf, STAGE_TITLES } from './run-words.ts'
 import type { RunDocument } from './run.ts'
+import { neverBegun, stoppingStage, whyEnded } from './why-ended.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
 

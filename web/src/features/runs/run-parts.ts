@@ -1,5 +1,5 @@
-import { stoppingStage } from './run-ending.ts'
 import type { Run, TaskStage } from './run.ts'
+import { stoppingStage } from './why-ended.ts'
 
 export const PARTS = ['changes', 'log', 'tasks', 'timeline'] as const
 export type Part = (typeof PARTS)[number]

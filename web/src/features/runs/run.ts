@@ -19,7 +19,6 @@ export type Run = Wire<typeof runSchema>
 export type Plan = Wire<typeof planSchema>
 export type Apply = Wire<typeof applySchema>
 export type TaskResult = Wire<typeof taskResultSchema>
-type User = Wire<typeof userSchema>
 
 /** A stage of run tasks with the results of its tasks. */
 export type TaskStage = Wire<typeof taskStageSchema> & { results: readonly TaskResult[] }
@@ -174,9 +173,4 @@ export async function runAgain({ attributes, relationships }: Run): Promise<stri
     },
   })
   return data.id
-}
-
-/** What a person is called on the page; a run that no person has started is the server's. */
-export function nameOf(user: User | undefined) {
-  return user?.attributes.username ?? 'Groundstate'
 }

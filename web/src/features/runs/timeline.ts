@@ -44,6 +44,8 @@ const ACTIONS: Readonly<Record<string, { text: string; state: TimelineEntry['sta
   late_result: { text: 'got a late report of the agent', state: 'warned' },
 }
 
+const OF_SERVER = new Set(['errored', 'late_result'])
+
 function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
   const { action, description, 'created-at': at } = event.attributes
   const base = { id: event.id, at, description: description ?? undefined, comment: event.comment }
@@ -59,8 +61,9 @@ function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
     return { ...base, state: 'done', author: event.author, text: `started the run ${SOURCES[attributes.source]}` }
   }
   const { text, state } = ACTIONS[action] ?? { text: action.replaceAll('_', ' '), state: 'done' }
-  // A person with a token of a team or of the organization has no user.
-  return { ...base, state, author: event.author ?? 'Groundstate', text }
+  // Whoever acts with a token of a team or of the organization has no user.
+  const author = event.author ?? (OF_SERVER.has(action) ? 'Groundstate' : 'A token')
+  return { ...base, state, author, text }
 }
 
 /** What nobody did by hand and no phase tells. */

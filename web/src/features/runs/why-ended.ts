@@ -39,9 +39,3 @@ export function neverBegun(plan: PhaseFacts | undefined, apply: PhaseFacts | und
     ...(apply && wasNeverBegun(apply) && !isPlanOnly ? ['the apply'] : []),
   ]
 }
-
-/** When a run ended; undefined while it goes on. A saved plan counts as over once it is saved: nothing happens by itself. */
-export function endOf({ status, 'status-timestamps': times }: Pick<Run['attributes'], 'status' | 'status-timestamps'>) {
-  if (!isFinal(status) && status !== 'planned_and_saved') return undefined
-  return times[`${status.replaceAll('_', '-')}-at`]
-}

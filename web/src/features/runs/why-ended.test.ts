@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { neverBegun, stoppingStage, wasNeverBegun, whyEnded } from './run-ending.ts'
 import { at, stageWith } from './testing/run.ts'
+import { neverBegun, stoppingStage, wasNeverBegun, whyEnded } from './why-ended.ts'
 
 describe('a phase', () => {
   test.each(['canceled', 'errored', 'unreachable'] as const)(
