@@ -200,13 +200,29 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
   test('who may only read sees no button, but what the run waits for and who can help it on', async () => {
     const workspace = await remoteWorkspace(server, { name: 'shared', configuration: NODES })
     const run = await planned(workspace)
+    const { data: team } = await server.api('POST', '/organizations/main/teams', {
+      data: { type: 'teams', attributes: { name: 'operators', visibility: 'organization' } },
+    })
+    await server.api('POST', '/team-workspaces', {
+      data: {
+        type: 'team-workspaces',
+        attributes: { access: 'write' },
+        relationships: {
+          workspace: { data: { type: 'workspaces', id: workspace.id } },
+          team: { data: { type: 'teams', id: team.id } },
+        },
+      },
+    })
     const rita = await createMember(server, 'rita', { workspaceId: workspace.id, access: 'read' })
     const own = await openPageOf(server, rita.username, pathOf(workspace, run))
 
     await decisionOf(own).getByText('Waits for the approval of somebody who may apply runs in shared.').waitFor()
+    const who = decisionOf(own).getByRole('listitem').filter({ hasText: 'operators' })
+    await decisionOf(own).getByRole('heading', { name: 'Who may approve' }).waitFor()
     const buttons = decisionOf(own).getByRole('button')
     const visible = await buttons.filter({ visible: true }).count()
 
+    expect(await who.count()).toBe(1)
     expect(visible).toBe(0)
     expect(
       await own
