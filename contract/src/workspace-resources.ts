@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resource, timestamp, type Written } from './answers.ts'
+import { hasOne, resource, timestamp, type Written } from './answers.ts'
 
 /** One instance of a resource in a workspace's current state. */
 export const workspaceResourceSchema = resource(
@@ -20,3 +20,23 @@ export const workspaceResourceSchema = resource(
   'WorkspaceResource',
 )
 export type WorkspaceResourceResource = Written<typeof workspaceResourceSchema>
+
+const countedName = z.strictObject({ name: z.string(), count: z.int() })
+
+/** How many instances of resources a workspace's current state has. Not part of the public API. */
+export const resourceCountsSchema = resource(
+  'resource-counts',
+  {
+    attributes: {
+      total: z.int(),
+      modules: z
+        .array(countedName)
+        .describe('by the name that resources have in `module`, the largest first, at most 1000'),
+      types: z.array(countedName).describe('by `provider-type`, the largest first, at most 1000'),
+    },
+    relationships: { workspace: hasOne('workspaces') },
+    links: { self: z.string() },
+  },
+  'ResourceCounts',
+)
+export type ResourceCountsResource = Written<typeof resourceCountsSchema>

@@ -287,6 +287,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'POST /workspaces/:workspaceId/configuration-versions': 'plan+ | read+ org run',
   'GET /workspaces/:workspaceId/current-state-version': 'read+ org run',
   'GET /workspaces/:workspaceId/current-state-version-outputs': 'read+ org run',
+  'GET /workspaces/:workspaceId/resource-counts': 'read+ org run',
   'GET /workspaces/:workspaceId/resources': 'read+ org run',
   'GET /workspaces/:workspaceId/run-triggers': 'read+ org run',
   'POST /workspaces/:workspaceId/run-triggers': 'admin+ org',

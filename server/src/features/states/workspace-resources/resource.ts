@@ -1,4 +1,4 @@
-import type { WorkspaceResourceResource } from '@groundstate/contract/workspace-resources'
+import type { ResourceCountsResource, WorkspaceResourceResource } from '@groundstate/contract/workspace-resources'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
 
 /** One instance of a resource in a workspace's current state, and the version that it is from. */
@@ -20,5 +20,20 @@ export function workspaceResourceResource(instance: ListedResource): WorkspaceRe
       'modified-by-state-version-id': instance.stateVersionId,
       'name-index': instance.nameIndex,
     },
+  }
+}
+
+export type CountedName = { name: string; count: number }
+/** How many instances the current state of a workspace has, by module and by type. */
+export type ResourceCounts = { workspaceId: string; total: number; modules: CountedName[]; types: CountedName[] }
+
+export function resourceCountsResource(counts: ResourceCounts): ResourceCountsResource {
+  const { workspaceId, ...attributes } = counts
+  return {
+    id: workspaceId,
+    type: 'resource-counts',
+    attributes,
+    relationships: { workspace: { data: { id: workspaceId, type: 'workspaces' } } },
+    links: { self: `/api/v2/workspaces/${workspaceId}/resource-counts` },
   }
 }

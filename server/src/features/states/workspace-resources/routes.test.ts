@@ -18,6 +18,43 @@ describe('the resources of a workspace', () => {
     expect(found.meta.pagination['total-count']).toBe(1)
   })
 
+  test('are counted by module and by type, and listed by either', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const provider = 'provider["registry.terraform.io/hashicorp/random"]'
+    const resource = (type: string, name: string, module?: string) => ({
+      ...(module !== undefined && { module }),
+      ...{ mode: 'managed', type, name, provider, instances: [{ schema_version: 0, attributes: {} }] },
+    })
+    await workspace.create(
+      stateWith(
+        resource('random_pet', 'a'),
+        resource('random_pet', 'b', 'module.net'),
+        resource('random_id', 'c', 'module.net'),
+      ),
+    )
+    const of = async (path: string) =>
+      (await workspace.request('GET', `/workspaces/${workspace.id}/${path}`)).json().data
+    const names = async (query: string) =>
+      (await of(`resources?${query}`)).map(({ attributes }: any) => attributes.name)
+
+    const counts = await of('resource-counts')
+
+    expect(counts.attributes).toEqual({
+      total: 3,
+      modules: [
+        { name: 'net', count: 2 },
+        { name: 'root', count: 1 },
+      ],
+      types: [
+        { name: 'random_pet', count: 2 },
+        { name: 'random_id', count: 1 },
+      ],
+    })
+    expect(await names('filter[module]=net')).toEqual(['b', 'c'])
+    expect(await names('filter[type]=random_pet')).toEqual(['a', 'b'])
+    expect(await names('filter[module]=net&filter[type]=random_pet&q=PET')).toEqual(['b'])
+  })
+
   test.each([
     ['module.media_bucket', 0, 'media_bucket', 'media_bucket.aws_s3_bucket.this[0]', '0'],
     ['module.net.module.deep', undefined, 'net.deep', 'net.deep.aws_s3_bucket.this', null],
@@ -68,11 +105,13 @@ describe('the resources of a workspace', () => {
     const workspace = await lockedWorkspace(app, organization, ada)
 
     expect((await workspace.request('GET', `/workspaces/${workspace.id}/resources`)).json().data).toEqual([])
+    const counts = (await workspace.request('GET', `/workspaces/${workspace.id}/resource-counts`)).json()
+    expect(counts.data.attributes.total).toBe(0)
   })
 })
 
-/** A raw state with one resource. */
-function stateWith(resource: object) {
+/** A raw state with these resources. */
+function stateWith(...resources: object[]) {
   const state = JSON.parse(rawState().toString())
-  return Buffer.from(JSON.stringify({ ...state, resources: [resource] }))
+  return Buffer.from(JSON.stringify({ ...state, resources }))
 }
