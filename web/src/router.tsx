@@ -131,7 +131,7 @@ const workspaceOverview = createRoute({
   getParentRoute: () => workspace,
   path: '/',
   staticData: { crumbs: workspaceCrumbs() },
-  validateSearch: searchParams({ q: 'text', module: 'text', type: 'text' }),
+  validateSearch: searchParams({ q: 'text', module: 'text', type: 'text', page: 'number' }),
   component: lazyRouteComponent(async () => import('./features/workspaces/overview-tab.tsx'), 'OverviewTab'),
 })
 const workspaceRuns = createRoute({

@@ -1,5 +1,32 @@
-import { Outlet } from '@tanstack/react-router'
+import { getRouteApi, Outlet } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { ApiError } from '../../api/client.ts'
+import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
+import { WorkspaceHeader } from './workspace-header.tsx'
+import { useWorkspace } from './workspace.ts'
 
+const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
+
+/** What stands around the tabs of a workspace. */
 export function WorkspaceFrame() {
-  return <Outlet />
+  const { organization, workspace: name } = route.useParams()
+  const navigate = route.useNavigate()
+  const workspace = useWorkspace(organization, name)
+  const now = workspace.data?.data.attributes.name
+
+  useEffect(() => {
+    if (now !== undefined && now !== name)
+      void navigate({ to: '.', params: (before) => ({ ...before, workspace: now }), search: true, replace: true })
+  }, [navigate, name, now])
+
+  if (workspace.isPending) return <Skeleton label="Loading the workspace" rows={8} />
+  // A later failed check leaves the page as it is; a workspace that is gone, or hidden by now, is not shown any longer.
+  const isGone = workspace.error instanceof ApiError && workspace.error.status === 404
+  if (workspace.error && (isGone || workspace.data === undefined))
+    return <ErrorPage error={workspace.error} what="workspace" onRetry={() => void workspace.refetch()} />
+  return (
+    <WorkspaceHeader>
+      <Outlet />
+    </WorkspaceHeader>
+  )
 }

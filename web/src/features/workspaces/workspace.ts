@@ -4,11 +4,12 @@ import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
+import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import type { CreateWorkspace, workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { get, request } from '../../api/client.ts'
+import { ApiError, get, request } from '../../api/client.ts'
 
 export type WorkspaceResource = Wire<typeof workspaceSchema>
 export type WorkspaceAttributes = WorkspaceResource['attributes']
@@ -19,6 +20,7 @@ export type WorkspaceDocument = DocumentOnWire<
   | typeof planSchema
   | typeof projectSchema
   | typeof runSchema
+  | typeof teamSchema
   | typeof userSchema
 >
 
@@ -32,9 +34,20 @@ export function workspaceKey(organization: string, name: string) {
 
 /** A workspace with its project, its runs, who holds its lock, and its tags. */
 export function useWorkspace(organization: string, name: string) {
+  const queries = useQueryClient()
+  const queryKey = workspaceKey(organization, name)
   return useQuery({
-    queryKey: workspaceKey(organization, name),
-    queryFn: async () => get<WorkspaceDocument>(`/organizations/${organization}/workspaces/${name}?${INCLUDE}`),
+    queryKey,
+    queryFn: async () => {
+      try {
+        return await get<WorkspaceDocument>(`/organizations/${organization}/workspaces/${name}?${INCLUDE}`)
+      } catch (error) {
+        // A workspace that has been renamed while its page is open is found by its id; the frame follows the name.
+        const id = queries.getQueryData<WorkspaceDocument>(queryKey)?.data.id
+        if (id === undefined || !(error instanceof ApiError) || error.status !== 404) throw error
+        return get<WorkspaceDocument>(`/workspaces/${id}?${INCLUDE}`)
+      }
+    },
   })
 }
 

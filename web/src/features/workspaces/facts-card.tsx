@@ -1,0 +1,80 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { includedOf } from '../../api/included.ts'
+import { Card, Facts } from '../../components/card.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { counted } from '../../components/numbers.ts'
+import { Badge } from '../../components/status.tsx'
+import { Ago, duration } from '../../components/time.tsx'
+import { MODES } from './execution-modes.ts'
+import { useOpenWorkspace } from './workspace.ts'
+
+/** What one looks up about a workspace. */
+export function FactsCard() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const { attributes, relationships } = workspace
+  const included = includedOf(document)
+  const project = included.one('projects', relationships.project)
+  const pool = included.one('agent-pools', relationships['agent-pool'])
+  const tags = included.many('effective-tag-bindings', relationships['effective-tag-bindings'])
+  const state = relationships['current-state-version'].data?.id
+  const planMs = attributes['plan-duration-average']
+  const applyMs = attributes['apply-duration-average']
+  return (
+    <Card title="Facts">
+      <Facts
+        facts={[
+          ['Project', project?.attributes.name],
+          ['Execution', `${MODES[attributes['execution-mode']].text}${pool ? `, ${pool.attributes.name}` : ''}`],
+          ['Version', <code key="version">{attributes['engine-version']}</code>],
+          [
+            'Directory',
+            attributes['working-directory'] === '' ? undefined : (
+              <code key="directory">{attributes['working-directory']}</code>
+            ),
+          ],
+          ['Approval', attributes['auto-apply'] ? 'applies by itself' : 'a person approves'],
+          ['Resources', counted(attributes['resource-count'], 'resource')],
+          ['Last change', <Ago key="change" at={attributes['latest-change-at']} />],
+          ['Created', <Ago key="created" at={attributes['created-at']} />],
+          ['Plan takes', planMs === null ? undefined : `${duration(planMs)} on average`],
+          ['Apply takes', applyMs === null ? undefined : `${duration(applyMs)} on average`],
+          [
+            'Tags',
+            tags.length === 0 ? undefined : (
+              <span key="tags" className="flex flex-wrap gap-1">
+                {tags.map(({ attributes: { key, value } }) => (
+                  <Badge key={key}>{value === '' ? key : `${key}: ${value}`}</Badge>
+                ))}
+              </span>
+            ),
+          ],
+          ['Workspace id', <Id key="id" id={workspace.id} />],
+          ['State', state === undefined ? undefined : <Id key="state" id={state} link={<StateLink />} />],
+        ]}
+      />
+    </Card>
+  )
+
+  function StateLink() {
+    return (
+      <Link
+        to="/app/$organization/workspaces/$workspace/states"
+        params={{ organization, workspace: attributes.name }}
+        search={{ version: state }}
+        className="text-accent hover:underline"
+      >
+        <code className="text-xs">{state}</code>
+      </Link>
+    )
+  }
+}
+
+function Id({ id, link }: { id: string; link?: ReactNode }) {
+  return (
+    <span className="flex items-center gap-1">
+      {link ?? <code className="min-w-0 text-xs">{id}</code>}
+      <CopyButton text={id} label={`Copy ${id}`} />
+    </span>
+  )
+}

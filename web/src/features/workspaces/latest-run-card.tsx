@@ -1,0 +1,78 @@
+import { Link } from '@tanstack/react-router'
+import { Hand } from 'lucide-react'
+import { includedOf } from '../../api/included.ts'
+import { buttonClass } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { PlanCounts } from '../../components/plan-counts.tsx'
+import { Badge } from '../../components/status.tsx'
+import { Ago } from '../../components/time.tsx'
+import { RunStatus, runState } from '../runs/run-status.tsx'
+import { useOpenWorkspace } from './workspace.ts'
+
+/** The run that was started last: what it is about, how far it is, and the way to it. */
+export function LatestRunCard() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const included = includedOf(document)
+  const run = included.one('runs', workspace.relationships['latest-run'])
+  if (!run) return null
+  const { attributes, relationships } = run
+  const plan = included.one('plans', relationships.plan)
+  const by = included.one('users', relationships['created-by'])?.attributes.username
+  const params = { organization, workspace: workspace.attributes.name, run: run.id }
+  const needsApproval = runState(attributes).group === 'approval'
+  return (
+    <Card
+      title="Latest run"
+      actions={
+        <Link
+          to="/app/$organization/workspaces/$workspace/runs"
+          params={params}
+          className="text-accent hover:underline"
+        >
+          All runs
+        </Link>
+      }
+    >
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-64">
+          <Link
+            to="/app/$organization/workspaces/$workspace/runs/$run"
+            params={params}
+            className="line-clamp-2 font-medium hover:underline"
+          >
+            {attributes.message || run.id}
+          </Link>
+          <p className="mt-0.5 text-dim">
+            {by ?? (attributes['trigger-reason'] === 'run_trigger' ? 'a run trigger' : 'the API')}{' '}
+            <Ago at={attributes['created-at']} />
+          </p>
+        </div>
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+          {attributes['is-destroy'] && <Badge tone="bad">destroy</Badge>}
+          {attributes['plan-only'] && <Badge>plan only</Badge>}
+          {plan && (
+            <PlanCounts
+              counts={{
+                additions: plan.attributes['resource-additions'],
+                changes: plan.attributes['resource-changes'],
+                destructions: plan.attributes['resource-destructions'],
+                imports: plan.attributes['resource-imports'],
+              }}
+            />
+          )}
+          <RunStatus run={attributes} />
+          {needsApproval && (
+            <Link
+              to="/app/$organization/workspaces/$workspace/runs/$run"
+              params={params}
+              className={buttonClass({ kind: 'primary' })}
+            >
+              <Hand size={16} aria-hidden="true" />
+              Review the plan
+            </Link>
+          )}
+        </div>
+      </div>
+    </Card>
+  )
+}

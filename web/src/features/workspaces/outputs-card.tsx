@@ -1,0 +1,125 @@
+import { Eye, EyeOff } from 'lucide-react'
+import { useState } from 'react'
+import { ApiError } from '../../api/client.ts'
+import { Button } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { Badge } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { outputText, shortened, typeText } from './output-text.ts'
+import { type Output, useCurrentOutputs, useRevealedOutput } from './outputs.ts'
+
+const COLUMNS: readonly Column<Output>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    className: 'w-px min-w-28 align-top max-md:max-w-32',
+    cell: ({ attributes }) => <code>{attributes.name}</code>,
+  },
+  {
+    id: 'type',
+    header: 'Type',
+    className: 'hidden md:table-cell w-px align-top whitespace-nowrap',
+    cell: ({ attributes }) => (
+      <span className="text-dim">{typeText(attributes['detailed-type'], attributes.type)}</span>
+    ),
+  },
+  { id: 'value', header: 'Value', className: 'align-top', cell: (output) => <OutputCell output={output} /> },
+]
+
+/** The outputs of the current state: what other configurations read, and what people copy. */
+export function OutputsCard({ workspaceId }: { workspaceId: string }) {
+  const outputs = useCurrentOutputs(workspaceId)
+  if (outputs.data?.length === 0)
+    return (
+      <Card title="Outputs">
+        <p className="text-dim">
+          The current state has none. An <code>output</code> block in the configuration makes one, at the next apply.
+        </p>
+      </Card>
+    )
+  return (
+    <Card title="Outputs" isFlush={outputs.isSuccess}>
+      {outputs.isPending && <Skeleton rows={3} label="Loading the outputs" />}
+      {outputs.error && <OutputsError error={outputs.error} onRetry={() => void outputs.refetch()} />}
+      {outputs.data && (
+        <div className="[&>div]:rounded-none [&>div]:border-x-0 [&>div]:border-b-0">
+          <Table label="Outputs" columns={COLUMNS} rows={outputs.data} />
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function OutputsError({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  if (!(error instanceof ApiError) || error.status !== 503) return <ErrorNote error={error} onRetry={onRetry} />
+  return (
+    <div className="flex flex-wrap items-center gap-3 text-dim">
+      The state is not processed yet: its outputs come in a moment.
+      <Button size="small" onClick={onRetry}>
+        Look again
+      </Button>
+    </div>
+  )
+}
+
+function OutputCell({ output }: { output: Output }) {
+  const reveal = useRevealedOutput()
+  const { name, sensitive, value } = output.attributes
+  if (!sensitive) return <OutputValue name={name} value={value} />
+  if (reveal.data === undefined)
+    return (
+      <div className="space-y-1">
+        <div className="flex flex-wrap items-center gap-2">
+          <Badge>sensitive</Badge>
+          <Button
+            size="small"
+            icon={Eye}
+            isPending={reveal.isPending}
+            aria-label={`Reveal ${name}`}
+            onClick={() => reveal.mutate(output.id)}
+          >
+            Reveal
+          </Button>
+        </div>
+        {reveal.error && <ErrorNote error={reveal.error} />}
+      </div>
+    )
+  return (
+    <div className="flex items-start gap-2">
+      <OutputValue name={name} value={reveal.data} />
+      <Button size="small" kind="quiet" icon={EyeOff} aria-label={`Hide ${name}`} onClick={() => reveal.reset()}>
+        Hide
+      </Button>
+    </div>
+  )
+}
+
+/** A value with its button to copy; the rest of a long one is folded. */
+function OutputValue({ name, value }: { name: string; value: unknown }) {
+  const [isWhole, setIsWhole] = useState(false)
+  const text = outputText(value)
+  const short = shortened(text)
+  return (
+    <div className="flex min-w-0 flex-1 items-start gap-2">
+      <div className="min-w-0 flex-1">
+        <pre className="font-mono text-[0.9285em] whitespace-pre-wrap">
+          {short && !isWhole ? `${short.start}…` : text}
+        </pre>
+        {short && (
+          <Button
+            size="small"
+            kind="quiet"
+            className="-ml-2 text-accent"
+            aria-expanded={isWhole}
+            onClick={() => setIsWhole(!isWhole)}
+          >
+            {isWhole ? 'Show less' : short.lines > 1 ? `Show all ${short.lines} lines` : 'Show all'}
+          </Button>
+        )}
+      </div>
+      <CopyButton text={text} label={`Copy ${name}`} />
+    </div>
+  )
+}

@@ -1,0 +1,101 @@
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Play } from 'lucide-react'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { includedOf } from '../../api/included.ts'
+import { Button } from '../../components/button.tsx'
+import { Notice } from '../../components/feedback.tsx'
+import { Page } from '../../components/page.tsx'
+import { Badge } from '../../components/status.tsx'
+import { Tabs } from '../../components/tabs.tsx'
+import { NoRun, RunStatus, runState } from '../runs/run-status.tsx'
+import { withLocalTimes } from './lock-words.ts'
+import { WorkspaceDescription } from './workspace-description.tsx'
+import { LockActions, LockLine } from './workspace-lock.tsx'
+import { useOpenWorkspace, type WorkspaceAttributes } from './workspace.ts'
+
+const StartRunDialog = lazy(async () => ({
+  default: (await import('../runs/start-run-dialog.tsx')).StartRunDialog,
+}))
+const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
+
+const TABS: readonly [text: string, path: string, needs?: keyof WorkspaceAttributes['permissions']][] = [
+  ['Overview', ''],
+  ['Runs', '/runs', 'can-read-run'],
+  ['States', '/states', 'can-read-state-versions'],
+  ['Variables', '/variables', 'can-read-variable'],
+  ['Tasks', '/tasks'],
+  ['Triggers', '/triggers', 'can-read-run'],
+  ['Access', '/access'],
+  ['Settings', '/settings', 'can-read-settings'],
+]
+
+/** The name of a workspace with its state, its lock and what one can do with it, above its tabs. */
+export function WorkspaceHeader({ children }: { children: ReactNode }) {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const { attributes, relationships } = workspace
+  const { name, permissions, 'waiting-reason': waiting } = attributes
+  const run = includedOf(document).one('runs', relationships['current-run'])
+  const { start } = route.useSearch()
+  const navigate = route.useNavigate()
+  const setStart = (isOpen: boolean) =>
+    void navigate({ to: '.', search: (before) => ({ ...before, start: isOpen || undefined }) })
+  const tabs = TABS.filter(([, , needs]) => needs === undefined || permissions[needs]).map(([text, path]) => ({
+    text,
+    isExact: path === '',
+    link: { to: `/app/$organization/workspaces/$workspace${path}`, params: { organization, workspace: name } },
+  }))
+
+  return (
+    <Page
+      title={name}
+      documentTitle={`${name} · ${run ? `run ${runState(run.attributes).text}` : 'no runs'}`}
+      beside={
+        run ? (
+          <>
+            <Link
+              to="/app/$organization/workspaces/$workspace/runs/$run"
+              params={{ organization, workspace: name, run: run.id }}
+            >
+              <RunStatus run={run.attributes} isBadge />
+            </Link>
+            {run.attributes['is-destroy'] && <Badge tone="bad">destroy</Badge>}
+          </>
+        ) : (
+          permissions['can-read-run'] && <NoRun />
+        )
+      }
+      about={<WorkspaceDescription />}
+      actions={
+        <>
+          <LockActions />
+          {permissions['can-queue-run'] && (
+            <Button
+              kind="primary"
+              icon={Play}
+              reason={
+                attributes['execution-mode'] === 'local'
+                  ? 'runs of this workspace execute on the command line: its execution mode is local'
+                  : undefined
+              }
+              onClick={() => setStart(true)}
+            >
+              Start a run
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div className="-mt-3 mb-4 space-y-3">
+        <LockLine />
+        {waiting && <Notice tone="warn">{withLocalTimes(waiting)}</Notice>}
+      </div>
+      <Tabs label="Parts of the workspace" tabs={tabs} />
+      <div className="mt-4">{children}</div>
+      {permissions['can-queue-run'] && start && (
+        <Suspense>
+          <StartRunDialog workspace={workspace} isOpen onClose={() => setStart(false)} />
+        </Suspense>
+      )}
+    </Page>
+  )
+}
