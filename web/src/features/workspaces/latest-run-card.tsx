@@ -4,8 +4,9 @@ import { includedOf } from '../../api/included.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
-import { Badge } from '../../components/status.tsx'
 import { Ago } from '../../components/time.tsx'
+import { RunMarks } from '../runs/run-marks.tsx'
+import { originText, RunAuthorName } from '../runs/run-origin.tsx'
 import { RunStatus, runState } from '../runs/run-status.tsx'
 import { useOpenWorkspace } from './workspace.ts'
 
@@ -17,7 +18,7 @@ export function LatestRunCard() {
   if (!run) return null
   const { attributes, relationships } = run
   const plan = included.one('plans', relationships.plan)
-  const by = included.one('users', relationships['created-by'])?.attributes.username
+  const author = included.one('users', relationships['created-by'])
   const params = { organization, workspace: workspace.attributes.name, run: run.id }
   const needsApproval = runState(attributes).group === 'approval'
   return (
@@ -42,14 +43,13 @@ export function LatestRunCard() {
           >
             {attributes.message || run.id}
           </Link>
-          <p className="mt-0.5 text-dim">
-            {by ?? (attributes['trigger-reason'] === 'run_trigger' ? 'a run trigger' : 'the API')}{' '}
+          <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
+            <RunAuthorName run={attributes} author={author} />· {originText(attributes)} ·
             <Ago at={attributes['created-at']} />
           </p>
         </div>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-          {attributes['is-destroy'] && <Badge tone="bad">destroy</Badge>}
-          {attributes['plan-only'] && <Badge>plan only</Badge>}
+          <RunMarks run={attributes} />
           {plan && (
             <PlanCounts
               counts={{

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lockReason, withLocalTimes } from './lock-words.ts'
+import { lockReason } from './lock-words.ts'
 
 const ADA = { kind: 'user', id: 'user-1', name: 'ada' } as const
 const NOW = new Date(2026, 10, 22, 15, 0)
@@ -21,13 +21,5 @@ test('an older lock names the day, and one without a reason says none', () => {
 test('a team is called a team, and an unknown time is left out', () => {
   expect(lockReason({ kind: 'team', id: 'team-1', name: 'platform' }, lock(null, 'audit'), NOW)).toBe(
     'locked by the team platform: audit',
-  )
-})
-
-test('times in a text of the server are those of the reader', () => {
-  const at = new Date(2026, 10, 22, 9, 5)
-
-  expect(withLocalTimes(`locked by user ada since ${at.toISOString()}: audit`, NOW)).toBe(
-    'locked by user ada since 09:05: audit',
   )
 })

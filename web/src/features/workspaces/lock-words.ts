@@ -33,11 +33,6 @@ export function lockReason(
   return `locked by ${who}${since}${reason ? `: ${reason}` : ''}`
 }
 
-/** A text of the server with its times in the reader's zone. */
-export function withLocalTimes(text: string, now = new Date()) {
-  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => sinceWhen(new Date(time), now))
-}
-
 /** The time of a day in the reader's zone; before today with the day: "20 Nov, 12:04". */
 function sinceWhen(at: Date, now: Date) {
   const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })

@@ -5,10 +5,10 @@ import { includedOf } from '../../api/included.ts'
 import { Button } from '../../components/button.tsx'
 import { Notice } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
-import { Badge } from '../../components/status.tsx'
 import { Tabs } from '../../components/tabs.tsx'
+import { RunMarks } from '../runs/run-marks.tsx'
 import { NoRun, RunStatus, runState } from '../runs/run-status.tsx'
-import { withLocalTimes } from './lock-words.ts'
+import { waitingReason } from '../runs/waiting-reason.ts'
 import { WorkspaceDescription } from './workspace-description.tsx'
 import { LockActions, LockLine } from './workspace-lock.tsx'
 import { useOpenWorkspace, type WorkspaceAttributes } from './workspace.ts'
@@ -58,7 +58,7 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
             >
               <RunStatus run={run.attributes} isBadge />
             </Link>
-            {run.attributes['is-destroy'] && <Badge tone="bad">destroy</Badge>}
+            <RunMarks run={run.attributes} />
           </>
         ) : (
           permissions['can-read-run'] && <NoRun />
@@ -87,7 +87,7 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
     >
       <div className="-mt-3 mb-4 space-y-3">
         <LockLine />
-        {waiting && <Notice tone="warn">{withLocalTimes(waiting)}</Notice>}
+        {waiting && <Notice tone="warn">{waitingReason(waiting)}</Notice>}
       </div>
       <Tabs label="Parts of the workspace" tabs={tabs} />
       <div className="mt-4">{children}</div>

@@ -1,0 +1,127 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { includedOf } from '../../api/included.ts'
+import { Card, Facts } from '../../components/card.tsx'
+import { fieldError, TextArea, TextField } from '../../components/form.tsx'
+import { type Choice, Picker } from '../../components/picker.tsx'
+import { errorAt, SettingsForm, useDraft } from './settings-form.tsx'
+import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
+import { findProjects } from './workspaces.ts'
+
+/** What the workspace is called, what it is for, and the project that it is in. */
+export function GeneralSettings() {
+  const { organization, document, workspace } = useOpenWorkspace()
+  const { attributes, relationships } = workspace
+  const project = includedOf(document).one('projects', relationships.project)
+  const update = useUpdateWorkspace(organization)
+  const navigate = useNavigate()
+  const draft = useDraft({
+    name: attributes.name,
+    description: attributes.description ?? '',
+    project: relationships.project.data?.id ?? '',
+  })
+  const [chosen, setChosen] = useState<Choice>()
+  const projectName = chosen?.value === draft.values.project ? chosen.text : project?.attributes.name
+
+  if (!attributes.permissions['can-update'])
+    return (
+      <Card title="General">
+        <Facts
+          facts={[
+            ['Name', attributes.name],
+            ['Description', attributes.description || 'none'],
+            ['Project', project?.attributes.name],
+          ]}
+        />
+      </Card>
+    )
+
+  async function save() {
+    const { name, description, project: projectId } = draft.changed
+    const { data } = await update.mutateAsync({
+      id: workspace.id,
+      attributes: {
+        ...(name !== undefined && { name: name.trim() }),
+        ...(description !== undefined && { description: description.trim() || null }),
+      },
+      ...(projectId !== undefined && { relationships: { project: { data: { type: 'projects', id: projectId } } } }),
+    })
+    draft.reset()
+    if (data.attributes.name !== attributes.name)
+      await navigate({
+        to: '/app/$organization/workspaces/$workspace/settings',
+        params: { organization, workspace: data.attributes.name },
+        replace: true,
+      })
+  }
+
+  return (
+    <SettingsForm
+      title="General"
+      names={['name', 'description']}
+      placed={/^\/data\/relationships\/project/}
+      isDirty={draft.isDirty}
+      onSave={save}
+      onReset={draft.reset}
+      done="The settings are saved"
+    >
+      {(error) => (
+        <>
+          <TextField
+            label="Name"
+            hint={
+              draft.changed.name === undefined
+                ? 'Letters, numbers, underscores and hyphens.'
+                : 'Configurations that name the workspace must follow: change their cloud block too.'
+            }
+            value={draft.values.name}
+            onChange={({ target }) => draft.set({ name: target.value })}
+            error={fieldError(error, 'name')}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+          />
+          <TextArea
+            label="Description"
+            rows={2}
+            value={draft.values.description}
+            onChange={({ target }) => draft.set({ description: target.value })}
+            error={fieldError(error, 'description')}
+          />
+          <div>
+            <p className="font-medium">Project</p>
+            <div className="mt-1 flex flex-wrap items-center gap-2">
+              <span>{projectName}</span>
+              {project?.attributes.permissions['can-move-workspace'] && (
+                <Picker
+                  label="Move to another project"
+                  size="small"
+                  placeholder="Name of a project"
+                  about={['projects', organization]}
+                  load={async (text, signal) =>
+                    findProjects({ organization, permission: 'create-workspace' }, text, signal)
+                  }
+                  onChoose={(choice) => {
+                    setChosen(choice)
+                    draft.set({ project: choice.value })
+                  }}
+                />
+              )}
+            </div>
+            {draft.changed.project !== undefined && (
+              <p className="mt-1 text-warn">
+                Teams with access to {project?.attributes.name} lose it, those of {projectName} get it; variable sets
+                and inherited settings follow.
+              </p>
+            )}
+            {errorAt(error, '/data/relationships/project') !== undefined && (
+              <p role="alert" className="mt-1 text-bad">
+                {errorAt(error, '/data/relationships/project')}
+              </p>
+            )}
+          </div>
+        </>
+      )}
+    </SettingsForm>
+  )
+}

@@ -1,0 +1,77 @@
+import { Card } from '../../components/card.tsx'
+import { fieldError, RadioField, TextField } from '../../components/form.tsx'
+import { counted } from '../../components/numbers.ts'
+import { useOrganization } from '../organizations/organizations.ts'
+import { useRetention, useSetRetention } from './data-retention.ts'
+import { SettingsForm, useDraft } from './settings-form.tsx'
+import { useOpenWorkspace } from './workspace.ts'
+
+const DAYS = 'delete-older-than-n-days'
+
+/** How long old states and configurations are kept. */
+export function RetentionSettings() {
+  const { organization, workspace } = useOpenWorkspace()
+  const { data: owner } = useOrganization(organization)
+  const relation = workspace.relationships['data-retention-policy']
+  const own = useRetention('workspaces', workspace.id, relation)
+  const inherited = useRetention('organizations', organization, owner?.relationships['data-retention-policy'])
+  const set = useSetRetention(organization, workspace.id)
+  const kind = relation.data === null ? 'inherit' : own === null ? 'keep' : 'delete'
+  const draft = useDraft({ kind: kind as string, days: own ? String(own) : '30' })
+  // The endpoint wants the right to delete the workspace.
+  if (!workspace.attributes.permissions['can-destroy'])
+    return (
+      <Card title="Data retention">
+        <p>{kind === 'inherit' ? `${policyText(inherited)}, as the organization says.` : `${policyText(own)}.`}</p>
+      </Card>
+    )
+  const { values } = draft
+  const isChanged = values.kind !== kind || (values.kind === 'delete' && draft.changed.days !== undefined)
+  return (
+    <SettingsForm
+      title="Data retention"
+      about="Old state versions and configurations may be deleted after a time. The current ones always stay."
+      names={[DAYS]}
+      isDirty={isChanged}
+      onSave={async () => {
+        await set.mutateAsync(
+          values.kind === 'inherit' ? 'inherit' : values.kind === 'keep' ? null : Number(values.days),
+        )
+        draft.reset()
+      }}
+      onReset={draft.reset}
+      done="The settings are saved"
+    >
+      {(error) => (
+        <>
+          <RadioField
+            label="Old data"
+            name="retention"
+            value={values.kind}
+            onChange={(chosen) => draft.set({ kind: chosen })}
+            options={[
+              { value: 'inherit', text: 'As the organization', about: `${policyText(inherited)}.` },
+              { value: 'keep', text: 'Keep', about: 'Nothing is deleted.' },
+              { value: 'delete', text: 'Delete', about: 'After the days below.' },
+            ]}
+          />
+          {values.kind === 'delete' && (
+            <TextField
+              label="Days"
+              type="number"
+              min={1}
+              className="w-28!"
+              value={values.days}
+              onChange={({ target }) => draft.set({ days: target.value })}
+              error={fieldError(error, DAYS)}
+            />
+          )}
+        </>
+      )}
+    </SettingsForm>
+  )
+}
+
+function policyText(days: number | null | undefined) {
+  return days ? `Deleted after ${counted(days, 'day')}` : 'Kept for ever'
+}
