@@ -11,7 +11,7 @@ import { useOpenWorkspace } from './workspace.ts'
 
 /** What one looks up about a workspace. */
 export function FactsCard() {
-  const { organization, document, workspace } = useOpenWorkspace()
+  const { document, workspace } = useOpenWorkspace()
   const { attributes, relationships } = workspace
   const included = includedOf(document)
   const project = included.one('projects', relationships.project)
@@ -50,24 +50,25 @@ export function FactsCard() {
             ),
           ],
           ['Workspace id', <Id key="id" id={workspace.id} />],
-          ['State', state === undefined ? undefined : <Id key="state" id={state} link={<StateLink />} />],
+          ['State', state === undefined ? undefined : <Id key="state" id={state} link={<StateLink id={state} />} />],
         ]}
       />
     </Card>
   )
+}
 
-  function StateLink() {
-    return (
-      <Link
-        to="/app/$organization/workspaces/$workspace/states"
-        params={{ organization, workspace: attributes.name }}
-        search={{ version: state }}
-        className="text-accent hover:underline"
-      >
-        <code className="text-xs">{state}</code>
-      </Link>
-    )
-  }
+function StateLink({ id }: { id: string }) {
+  const { organization, workspace } = useOpenWorkspace()
+  return (
+    <Link
+      to="/app/$organization/workspaces/$workspace/states"
+      params={{ organization, workspace: workspace.attributes.name }}
+      search={{ version: id }}
+      className="text-accent hover:underline"
+    >
+      <code className="text-xs">{id}</code>
+    </Link>
+  )
 }
 
 function Id({ id, link }: { id: string; link?: ReactNode }) {

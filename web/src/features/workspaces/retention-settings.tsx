@@ -17,7 +17,7 @@ export function RetentionSettings() {
   const inherited = useRetention('organizations', organization, owner?.relationships['data-retention-policy'])
   const set = useSetRetention(organization, workspace.id)
   const kind = relation.data === null ? 'inherit' : own === null ? 'keep' : 'delete'
-  const draft = useDraft({ kind: kind as string, days: own ? String(own) : '30' })
+  const draft = useDraft<{ kind: string; days: string }>({ kind, days: own ? String(own) : '30' })
   // The endpoint wants the right to delete the workspace.
   if (!workspace.attributes.permissions['can-destroy'])
     return (

@@ -30,7 +30,7 @@ export function SharingSettings() {
     : attributes['project-remote-state']
       ? 'project'
       : 'chosen'
-  const draft = useDraft({ scope: scope as string })
+  const draft = useDraft<{ scope: string }>({ scope })
   const project = includedOf(document).one('projects', workspace.relationships.project)
 
   if (!attributes.permissions['can-update'])

@@ -1,0 +1,41 @@
+import { Globe, OctagonX, TriangleAlert } from 'lucide-react'
+import { Badge } from '../../components/status.tsx'
+import { LEVELS, STAGES } from './stages.ts'
+import { askedTasks, type Task, type WorkspaceTask } from './workspace-tasks.ts'
+
+/** What a run of the workspace asks at each stage, in the order of its stages. */
+export function StageCards({ tasks, attachments }: { tasks: readonly Task[]; attachments: readonly WorkspaceTask[] }) {
+  return (
+    <ol className="grid gap-3 sm:grid-cols-2 xl:grid-cols-4">
+      {askedTasks(tasks, attachments).map(({ stage, asked }) => (
+        <li key={stage} className="rounded-lg border border-line bg-paper px-4 py-3">
+          <h2 className="font-medium">{STAGES[stage].text}</h2>
+          <p className="text-dim">{STAGES[stage].about}</p>
+          {asked.length === 0 ? (
+            <p className="mt-2 text-dim">No task is asked.</p>
+          ) : (
+            <ul className="mt-2 space-y-1.5">
+              {asked.map(({ task, level, isGlobal }) => (
+                <li key={task.id} className="flex flex-wrap items-center gap-1.5">
+                  <span className="min-w-0 font-medium">{task.attributes.name}</span>
+                  <Badge
+                    tone={level === 'mandatory' ? 'bad' : 'warn'}
+                    icon={level === 'mandatory' ? OctagonX : TriangleAlert}
+                    title={LEVELS[level].about}
+                  >
+                    {LEVELS[level].verb}
+                  </Badge>
+                  {isGlobal && (
+                    <Badge icon={Globe} title="The organization asks it in every workspace">
+                      everywhere
+                    </Badge>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )}
+        </li>
+      ))}
+    </ol>
+  )
+}
