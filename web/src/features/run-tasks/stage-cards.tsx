@@ -21,9 +21,9 @@ export function StageCards({ tasks, attachments }: { tasks: readonly Task[]; att
                   <Badge
                     tone={level === 'mandatory' ? 'bad' : 'warn'}
                     icon={level === 'mandatory' ? OctagonX : TriangleAlert}
-                    title={LEVELS[level].about}
+                    title={stage === 'post_apply' ? STAGES.post_apply.about : LEVELS[level].about}
                   >
-                    {LEVELS[level].verb}
+                    {stage === 'post_apply' && level === 'mandatory' ? 'fails the stage' : LEVELS[level].verb}
                   </Badge>
                   {isGlobal && (
                     <Badge icon={Globe} title="The organization asks it in every workspace">

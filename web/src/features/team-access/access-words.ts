@@ -1,0 +1,104 @@
+import type { Wire } from '@groundstate/contract/answers'
+import type { teamProjectSchema, teamWorkspaceSchema } from '@groundstate/contract/teams'
+import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
+
+export type TeamAccess = Wire<typeof teamWorkspaceSchema>['attributes']
+export type ProjectAccess = Wire<typeof teamProjectSchema>['attributes']
+/** What a team may do to a workspace, by part. */
+export type Parts = Omit<TeamAccess, 'access' | 'sentinel-mocks' | 'workspace-locking'> & { locking: boolean }
+
+/** The levels of access to a workspace, in words. */
+export const LEVELS = {
+  read: { text: 'Read', about: 'Sees runs, variables and states.' },
+  plan: { text: 'Plan', about: 'Sees all, and starts runs that others approve.' },
+  write: { text: 'Write', about: 'Starts and approves runs, changes variables and states, locks.' },
+  admin: { text: 'Admin', about: 'Everything: settings, tasks, triggers and access too.' },
+  custom: { text: 'Custom', about: 'Part by part.' },
+} as const satisfies Record<TeamAccess['access'], { text: string; about: string }>
+
+/** The levels of access to a project, for the workspaces in it. */
+const PROJECT_LEVELS = {
+  read: LEVELS.read.about,
+  write: LEVELS.write.about,
+  maintain: LEVELS.admin.about,
+  admin: LEVELS.admin.about,
+} as const
+
+/** The parts of a custom access: what can be chosen for each, the least first. */
+export const PARTS = {
+  runs: {
+    text: 'Runs',
+    choices: { read: 'sees runs', plan: 'starts runs that others approve', apply: 'starts and approves runs' },
+  },
+  variables: {
+    text: 'Variables',
+    choices: { none: 'sees no variables', read: 'sees variables', write: 'changes variables' },
+  },
+  'state-versions': {
+    text: 'States',
+    choices: {
+      none: 'sees no states',
+      'read-outputs': 'sees outputs',
+      read: 'sees states',
+      write: 'writes states',
+    },
+  },
+} as const
+export const FLAGS = {
+  'workspace-locking': 'locks and unlocks',
+  'run-tasks': 'attaches run tasks',
+  'policy-overrides': 'overrides policies',
+} as const
+
+/** "Starts runs that others approve, sees outputs." of a custom access; what is not granted is left out. */
+function partWords(parts: Parts) {
+  const words: string[] = [
+    PARTS.runs.choices[parts.runs],
+    ...(parts.variables === 'none' ? [] : [PARTS.variables.choices[parts.variables]]),
+    ...(parts['state-versions'] === 'none' ? [] : [PARTS['state-versions'].choices[parts['state-versions']]]),
+    ...(parts.locking ? [FLAGS['workspace-locking']] : []),
+    ...(parts['run-tasks'] ? [FLAGS['run-tasks']] : []),
+    ...(parts['policy-overrides'] ? [FLAGS['policy-overrides']] : []),
+  ]
+  return sentence(words)
+}
+
+/** What a team may do to the workspace. */
+export function accessWords(access: TeamAccess) {
+  return access.access === 'custom'
+    ? partWords({ ...access, locking: access['workspace-locking'] })
+    : LEVELS[access.access].about
+}
+
+/** What a team may do to the workspace because of its project. */
+export function projectAccessWords({ access, 'workspace-access': parts }: ProjectAccess) {
+  return access === 'custom' ? partWords(parts) : PROJECT_LEVELS[access]
+}
+
+const OWN: readonly [keyof WorkspaceAttributes['permissions'], string][] = [
+  ['can-read-run', 'see runs'],
+  ['can-queue-run', 'start runs'],
+  ['can-queue-apply', 'approve them'],
+  ['can-queue-destroy', 'destroy everything'],
+  ['can-read-variable', 'see variables'],
+  ['can-update-variable', 'change variables'],
+  ['can-read-state-outputs', 'see outputs'],
+  ['can-read-state-versions', 'see states'],
+  ['can-create-state-versions', 'write states'],
+  ['can-lock', 'lock and unlock'],
+  ['can-force-unlock', "take others' locks away"],
+  ['can-manage-tags', 'change tags'],
+  ['can-manage-run-tasks', 'attach run tasks'],
+  ['can-update', 'change settings, triggers and access'],
+  ['can-destroy', 'delete the workspace'],
+]
+
+/** What the person may do, each as the end of "You may". */
+export function ownWords(permissions: WorkspaceAttributes['permissions']) {
+  return OWN.filter(([name]) => permissions[name]).map(([, words]) => words)
+}
+
+function sentence(words: readonly string[]) {
+  const text = words.join(', ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}

@@ -1,0 +1,88 @@
+import type { PageOnWire, Wire } from '@groundstate/contract/answers'
+import type {
+  CreateTeamWorkspace,
+  teamProjectSchema,
+  teamSchema,
+  teamWorkspaceSchema,
+} from '@groundstate/contract/teams'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { get, queryString, request } from '../../api/client.ts'
+
+export type TeamWorkspace = Wire<typeof teamWorkspaceSchema>
+export type TeamProject = Wire<typeof teamProjectSchema>
+export type AccessInput = CreateTeamWorkspace['attributes']
+
+/** What teams may do to the workspace: all of them for who administers it, else those of the person. */
+export function useTeamWorkspaces(workspaceId: string) {
+  return useQuery({
+    queryKey: ['team-workspaces', workspaceId],
+    queryFn: async () => {
+      const query = queryString({ 'filter[workspace][id]': workspaceId })
+      return (await get<PageOnWire<typeof teamWorkspaceSchema>>(`/team-workspaces${query}`)).data
+    },
+  })
+}
+
+/** What teams may do to the project of the workspace; none where the person may not see the project. */
+export function useTeamProjects(projectId: string | undefined) {
+  return useQuery({
+    queryKey: ['team-projects', projectId],
+    enabled: projectId !== undefined,
+    queryFn: async () => {
+      const query = queryString({ 'filter[project][id]': projectId })
+      return (await get<PageOnWire<typeof teamProjectSchema>>(`/team-projects${query}`)).data
+    },
+  })
+}
+
+/** The teams that the person sees, by name. */
+export async function findTeams(organization: string, text: string, signal?: AbortSignal) {
+  const query = queryString({ q: text, 'page[size]': 100 })
+  return (await get<PageOnWire<typeof teamSchema>>(`/organizations/${organization}/teams${query}`, signal)).data
+}
+
+export function useTeams(organization: string) {
+  return useQuery({
+    queryKey: ['teams', organization, 'first'],
+    staleTime: 60_000,
+    queryFn: async () => findTeams(organization, ''),
+  })
+}
+
+export function useAddTeam(workspaceId: string) {
+  return useChange(workspaceId, async ({ teamId, attributes }: { teamId: string; attributes: AccessInput }) =>
+    request('POST', '/team-workspaces', {
+      data: {
+        type: 'team-workspaces',
+        attributes,
+        relationships: {
+          team: { data: { type: 'teams', id: teamId } },
+          workspace: { data: { type: 'workspaces', id: workspaceId } },
+        },
+      },
+    }),
+  )
+}
+
+export function useChangeTeam(workspaceId: string) {
+  return useChange(workspaceId, async ({ id, attributes }: { id: string; attributes: AccessInput }) =>
+    request('PATCH', `/team-workspaces/${id}`, { data: { type: 'team-workspaces', attributes } }),
+  )
+}
+
+export function useRemoveTeam(workspaceId: string) {
+  return useChange(workspaceId, async (id: string) => request('DELETE', `/team-workspaces/${id}`))
+}
+
+/** Who changes the access of a team may change their own: the workspace is read anew too. */
+function useChange<Input>(workspaceId: string, mutationFn: (input: Input) => Promise<unknown>) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn,
+    onSuccess: async () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['team-workspaces', workspaceId] }),
+        queries.invalidateQueries({ queryKey: ['workspaces'] }),
+      ]),
+  })
+}
