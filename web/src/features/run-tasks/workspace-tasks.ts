@@ -105,7 +105,10 @@ export function useCreateTask(organization: string) {
         data: {
           type: 'tasks',
           attributes: {
-            ...{ name, url, category: 'task', description: description || null },
+            name,
+            url,
+            category: 'task',
+            description: description || null,
             ...(key !== '' && { 'hmac-key': key }),
           },
         },
