@@ -1,6 +1,5 @@
 import type { Ctx } from '../../../app.ts'
 import { findReadme } from '../../../archives/readme.ts'
-import { notFound } from '../../../errors.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { openArchive } from '../configuration-versions/download.ts'
 import { findConfigurationVersionRow } from '../configuration-versions/store.ts'
@@ -8,16 +7,16 @@ import * as store from './store.ts'
 
 /**
  * The README of the current configuration. The first request for a configuration reads its archive, the others what that one has
- * kept. Throws `not-found` when there is none.
+ * kept. Undefined when there is none.
  */
 export async function readWorkspaceReadme(ctx: Ctx, workspaceId: string) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
   const { current_configuration_version_id: id, working_directory: workingDirectory } = workspace
   const version = id === null ? undefined : await findConfigurationVersionRow(ctx.db, id)
-  if (version?.status !== 'uploaded') throw notFound('readme')
+  if (version?.status !== 'uploaded') return undefined
   const key = { versionId: version.id, workingDirectory }
   const row = (await store.findReadme(ctx.db, key)) ?? (await lookInTurn(ctx, version, key))
-  if (row.path === null) throw notFound('readme')
+  if (row.path === null) return undefined
   return { workspaceId: workspace.id, versionId: version.id, row }
 }
 

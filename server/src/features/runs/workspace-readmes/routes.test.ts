@@ -60,7 +60,7 @@ test('a newer configuration has its own README, or none', async () => {
   await upload(setting, { 'main.tf': '' })
   const second = await readme(setting)
 
-  expect([none.status, first.status, second.status]).toEqual([404, 200, 404])
+  expect([none.status, first.status, second.status]).toEqual([204, 200, 204])
 })
 
 test('a long README is cut between two characters', async () => {

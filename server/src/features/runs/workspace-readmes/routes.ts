@@ -1,6 +1,6 @@
 import { documentOf } from '@groundstate/contract/answers'
 import { workspaceReadmeSchema } from '@groundstate/contract/workspace-readmes'
-import { ok } from '../../../http/answers.ts'
+import { noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readWorkspaceReadme } from './read.ts'
 import { workspaceReadmeResource } from './resource.ts'
@@ -10,8 +10,12 @@ export const workspaceReadmeRoutes: Routes = (http) => {
     '/workspaces/:id/readme',
     {
       summary: 'Show the README of the current configuration of a workspace',
-      answers: { 200: documentOf(workspaceReadmeSchema) },
+      answers: { 200: documentOf(workspaceReadmeSchema), 204: null },
     },
-    async (req) => ok(workspaceReadmeResource(await readWorkspaceReadme(req.ctx, req.params.id))),
+    async (req) => {
+      const readme = await readWorkspaceReadme(req.ctx, req.params.id)
+      // Most have none, which is no error: pages ask for every workspace.
+      return readme ? ok(workspaceReadmeResource(readme)) : noContent()
+    },
   )
 }
