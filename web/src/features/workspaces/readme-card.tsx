@@ -2,7 +2,7 @@ import type { DocumentOnWire } from '@groundstate/contract/answers'
 import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-readmes'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
-import { ApiError, get } from '../../api/client.ts'
+import { get } from '../../api/client.ts'
 import { Card } from '../../components/card.tsx'
 import { Notice, Skeleton } from '../../components/feedback.tsx'
 import type { WorkspaceResource } from './workspace.ts'
@@ -17,15 +17,10 @@ export function ReadmeCard({ workspace }: { workspace: WorkspaceResource }) {
     enabled: version !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async () => {
-      try {
-        const document = await get<DocumentOnWire<typeof workspaceReadmeSchema> | undefined>(
-          `/workspaces/${workspace.id}/readme`,
-        )
-        return document?.data.attributes ?? null
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return null
-        throw error
-      }
+      // The answer is empty where there is none.
+      const path = `/workspaces/${workspace.id}/readme`
+      const document = await get<DocumentOnWire<typeof workspaceReadmeSchema> | undefined>(path)
+      return document?.data.attributes ?? null
     },
   })
   if (!readme.data) return null
