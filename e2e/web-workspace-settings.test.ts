@@ -1,0 +1,183 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startReceiver } from '../server/src/testing/receiver.ts'
+import { hasBrowser } from './browser.ts'
+import { remoteWorkspace, type RemoteWorkspace } from './remote-workspaces.ts'
+import type { BootedServer } from './server.ts'
+import { hasTerraform } from './terraform.ts'
+import { accessFaults, bootWebServer, openAdminPage, overflowOf, PHONE, watchFaults } from './web-page.ts'
+import { appliedWorkspace, button, openTab, region } from './workspace-page.ts'
+
+let server: BootedServer
+let page: Page
+let faults: string[]
+let kafka: RemoteWorkspace
+beforeAll(async () => {
+  if (!hasBrowser || !hasTerraform) return
+  server = await bootWebServer()
+  kafka = await appliedWorkspace(server)
+  await server.api('POST', '/organizations/main/workspaces', {
+    data: { type: 'workspaces', attributes: { name: 'network' } },
+  })
+  page = await openAdminPage(server, '/app/main/workspaces/kafka')
+  await page.getByRole('heading', { name: 'kafka', level: 1 }).waitFor()
+  faults = watchFaults(page)
+})
+
+async function settings() {
+  return (await server.api('GET', `/workspaces/${kafka.id}`)).data.attributes
+}
+
+describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () => {
+  test('settings are kept, and a value that is refused says why at its field', async () => {
+    const expected = watchFaults(page, [/^422 PATCH/])
+
+    await openTab(page, server, 'kafka', '/settings')
+    const execution = region(page, 'Execution')
+    const idle = await execution.getByRole('button', { name: 'Save' }).getAttribute('data-tooltip')
+    await execution.getByLabel('Engine version').fill('newest')
+    await execution.getByLabel('Apply without approval').check()
+    await execution.getByRole('button', { name: 'Save' }).click()
+    const refusal = execution.getByRole('alert')
+    await refusal.waitFor()
+    const told = await refusal.textContent()
+    const described = await execution.getByLabel('Engine version').getAttribute('aria-invalid')
+    await execution.getByLabel('Engine version').fill('~> 1.11')
+    await execution.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The settings are saved').first().waitFor()
+    await page.reload()
+
+    expect(idle).toBe('nothing has been changed')
+    expect(told).toContain('"newest" is no version')
+    expect(described).toBe('true')
+    expect(await execution.getByLabel('Engine version').inputValue()).toBe('~> 1.11')
+    expect(await execution.getByLabel('Apply without approval').isChecked()).toBe(true)
+    expect(await settings()).toMatchObject({ 'engine-version': '~> 1.11', 'auto-apply': true })
+    expect(expected).toEqual([])
+    faults.length = 0
+  })
+
+  test('a new name leads the address along, and a tag has a value', async () => {
+    await remoteWorkspace(server, { name: 'before', configuration: '' })
+
+    await openTab(page, server, 'before', '/settings')
+    const general = region(page, 'General')
+    await general.getByLabel('Name').fill('after')
+    await general.getByRole('button', { name: 'Save' }).click()
+    await page.waitForURL('**/workspaces/after/settings')
+    await page.getByRole('heading', { name: 'after', level: 1 }).waitFor()
+    const tags = region(page, 'Tags')
+    await tags.getByRole('button', { name: 'Add a tag' }).click()
+    await tags.getByLabel('Key of tag 1').fill('env')
+    await tags.getByLabel('Value of tag 1').fill('prod')
+    await tags.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The tags are saved').first().waitFor()
+    await openTab(page, server, 'after')
+    await page.getByText('env: prod').waitFor()
+
+    expect(faults).toEqual([])
+  })
+
+  test('a run task is attached to a stage, and detached', async () => {
+    const receiver = await startReceiver()
+
+    await openTab(page, server, 'kafka', '/tasks')
+    await button(page, 'New run task').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('scan')
+    await dialog.getByLabel('URL').fill(receiver.url)
+    await dialog.getByRole('button', { name: 'Create the run task' }).click()
+    const form = region(page, 'Attach a task')
+    await form.getByLabel('Pre-apply').check()
+    await form.getByLabel('Mandatory').check()
+    await form.getByRole('button', { name: 'Attach the task' }).click()
+    const attached = region(page, 'Attached to this workspace')
+    await attached.getByText('Post-plan, Pre-apply · mandatory: a failure stops the run').waitFor()
+    const stage = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Pre-apply' }) })
+    const asked = await stage.getByRole('listitem').textContent()
+    await attached.getByRole('button', { name: 'Detach', exact: true }).click()
+    await attached.getByRole('button', { name: 'Detach scan' }).click()
+    await page.getByRole('heading', { name: 'No task is asked here' }).waitFor()
+
+    expect(asked).toBe('scanstops')
+    expect((await server.api('GET', `/workspaces/${kafka.id}/tasks`)).data).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('a run trigger is added by the name of its source, and removed', async () => {
+    await openTab(page, server, 'kafka', '/triggers')
+    await page.getByRole('button', { name: 'Add a source' }).click()
+    await page.getByPlaceholder('Name of a workspace').fill('netw')
+    await page.getByRole('option', { name: 'network' }).click()
+    const inbound = region(page, 'Starts runs here')
+    await inbound.getByRole('link', { name: 'network' }).waitFor()
+    await page.getByLabel('Only when outputs have changed').check()
+    await button(page, 'Save').click()
+    await page.getByText('The settings are saved').first().waitFor()
+    const kept = (await settings())['trigger-only-on-output-change']
+    await inbound.getByRole('button', { name: 'Remove', exact: true }).click()
+    await button(page, 'Remove the trigger').click()
+    await page.getByRole('heading', { name: 'No trigger leads here or on from here' }).waitFor()
+
+    expect(kept).toBe(true)
+    expect(faults).toEqual([])
+  })
+
+  test('a team gets access part by part, and loses it', async () => {
+    await server.api('POST', '/organizations/main/teams', {
+      data: { type: 'teams', attributes: { name: 'auditors' } },
+    })
+
+    await openTab(page, server, 'kafka', '/access')
+    await page.getByRole('button', { name: 'Add a team' }).click()
+    await page.getByRole('option', { name: 'auditors' }).click()
+    await page.getByLabel('Custom').check()
+    await page.getByLabel('States', { exact: true }).selectOption('read-outputs')
+    await button(page, 'Add auditors').click()
+    const teams = region(page, 'Teams of this workspace')
+    await teams.getByText('Sees runs, sees outputs.').waitFor()
+    const row = teams.getByRole('listitem').filter({ hasText: 'auditors' })
+    await row.getByRole('button', { name: 'Remove', exact: true }).click()
+    await row.getByRole('button', { name: 'Remove auditors' }).click()
+    await row.waitFor({ state: 'detached' })
+
+    expect(faults).toEqual([])
+  })
+
+  test('a workspace is deleted when its name has been typed, and says what it leaves behind', async () => {
+    await openTab(page, server, 'kafka', '/settings')
+    await button(page, 'Delete it and leave the resources').click()
+    await page.getByText('30 resources stay as they are').waitFor()
+    await button(page, 'Keep it as it is').click()
+    await openTab(page, server, 'after', '/settings')
+    await button(page, 'Delete the workspace').click()
+    const act = button(page, 'Delete after')
+    const untyped = await act.getAttribute('data-tooltip')
+    await page.getByLabel('Type after to confirm').fill('after')
+    await act.click()
+    await page.waitForURL('**/app/main/workspaces')
+
+    await server.api('GET', '/organizations/main/workspaces/after', undefined, { expect: 404 })
+    expect(untyped).toBe('type after first')
+    expect(faults).toEqual([])
+  })
+
+  test.each(['/tasks', '/triggers', '/settings'])(
+    'axe finds nothing at the tab "%s", which fits a phone',
+    async (tab) => {
+      await openTab(page, server, 'kafka', tab)
+      await page
+        .getByRole('status', { name: /^Loading/ })
+        .first()
+        .waitFor({ state: 'detached' })
+
+      const found = await accessFaults(page)
+      await page.setViewportSize(PHONE)
+      const overflow = await overflowOf(page)
+
+      expect(found).toEqual([])
+      expect(overflow).toBe(0)
+      expect(faults).toEqual([])
+    },
+  )
+})
