@@ -260,7 +260,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /workspaces/:id/applicable-varsets': 'read+ org run',
   'GET /workspaces/:id/effective-tag-bindings': 'read+ org run',
   // The configuration there has none.
-  'GET /workspaces/:id/readme': 'nobody',
+  'GET /workspaces/:id/readme': 'read+ org run',
   'GET /workspaces/:id/relationships/data-retention-policy': 'read+ org run',
   'POST /workspaces/:id/relationships/data-retention-policy': 'admin+ org | read+ run',
   'PATCH /workspaces/:id/relationships/data-retention-policy': 'admin+ org | read+ run',

@@ -23,7 +23,11 @@ describe('the resources of a workspace', () => {
     const provider = 'provider["registry.terraform.io/hashicorp/random"]'
     const resource = (type: string, name: string, module?: string) => ({
       ...(module !== undefined && { module }),
-      ...{ mode: 'managed', type, name, provider, instances: [{ schema_version: 0, attributes: {} }] },
+      mode: 'managed',
+      type,
+      name,
+      provider,
+      instances: [{ schema_version: 0, attributes: {} }],
     })
     await workspace.create(
       stateWith(
