@@ -15,7 +15,7 @@ export function Page({ title, documentTitle, beside, actions, about, children }:
           </div>
           {about !== undefined && <div className="mt-1 max-w-3xl text-dim">{about}</div>}
         </div>
-        {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {actions !== undefined && <div className="flex flex-wrap items-start gap-2">{actions}</div>}
       </div>
       <div className="mt-5">{children}</div>
     </>

@@ -11,6 +11,7 @@ export function FirstRun() {
   const navigate = useNavigate()
   const { name, permissions, 'execution-mode': mode } = workspace.attributes
   const isLocal = mode === 'local'
+  const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
   const start = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
   return (
     <EmptyState
@@ -18,6 +19,7 @@ export function FirstRun() {
       title="No runs yet"
       actions={
         permissions['can-queue-run'] &&
+        hasConfiguration &&
         !isLocal && (
           <Button icon={Play} onClick={start}>
             Start a run

@@ -44,7 +44,12 @@ export function LatestRunCard() {
             {attributes.message || run.id}
           </Link>
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
-            <RunAuthorName run={attributes} author={author} />· {originText(attributes)} ·
+            {author && (
+              <>
+                <RunAuthorName run={attributes} author={author} />·
+              </>
+            )}
+            {originText(attributes)} ·
             <Ago at={attributes['created-at']} />
           </p>
         </div>
