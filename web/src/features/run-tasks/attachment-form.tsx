@@ -5,11 +5,12 @@ import { LEVELS, type Level, STAGE_NAMES, STAGES } from './stages.ts'
 import type { Attachment, Task } from './workspace-tasks.ts'
 
 const NAMES = ['stages', 'enforcement-level']
+const USUAL: NonNullable<AttachmentFormProps['saved']> = { stages: ['post_plan'], 'enforcement-level': 'advisory' }
 
 /** Asks at which stages a task is asked, and what its failure does. With `tasks` it also asks which task. */
 export function AttachmentForm({
   tasks,
-  saved = { stages: ['post_plan'], 'enforcement-level': 'advisory' },
+  saved = USUAL,
   preset,
   action,
   error,

@@ -29,6 +29,7 @@ export function ChainCard() {
     <Card title="What fired last" about="The chain of runs that the current run of this workspace belongs to." isFlush>
       <ul className="divide-y divide-line border-t border-line">
         {firings.map((firing, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- those that were skipped name nothing of their own
           <Firing key={`${firing['source-run-id']} ${index}`} firing={firing} chain={chain.data} />
         ))}
       </ul>

@@ -64,7 +64,10 @@ function LoadedRun({ document }: { document: RunDocument }) {
               {shown.map((name) => (
                 <section key={name} aria-label={PART_TITLES[name]}>
                   {name === 'changes' && <ChangesPart run={run} plan={plan} apply={apply} />}
-                  {name === 'log' && <LogPart run={run} plan={plan} apply={apply} />}
+                  {name === 'log' && (
+                    // Changes have them too.
+                    <LogPart run={run} plan={plan} apply={apply} hasDiagnostics={!shown.includes('changes')} />
+                  )}
                   {name === 'tasks' && <TasksPart run={run} stages={stages} />}
                   {name === 'timeline' && <TimelinePart document={document} />}
                 </section>

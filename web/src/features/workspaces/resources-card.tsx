@@ -68,10 +68,12 @@ function about({ total, modules, types }: Counts) {
   return `${counted(total, 'resource')} of ${counted(types.length, 'type')} in ${counted(modules.length, 'module')}`
 }
 
+const NO_NAMES: Counts['modules'] = []
+
 function Choice({
   all,
   chosen,
-  names = [],
+  names = NO_NAMES,
   onChoose,
 }: {
   all: string

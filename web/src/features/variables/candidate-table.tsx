@@ -1,0 +1,113 @@
+import { Badge } from '../../components/status.tsx'
+import { type Candidate, effectOf } from './candidates.ts'
+
+const TONES = { new: 'good', changes: 'warn', 'the same': 'quiet' } as const
+
+/** What would be saved: chosen one by one, and made sensitive where it should be. */
+export function CandidateTable({
+  candidates,
+  onChange,
+}: {
+  candidates: readonly Candidate[]
+  onChange: (key: string, changes: Partial<Candidate>) => void
+}) {
+  return (
+    <div className="overflow-x-auto rounded-lg border border-line">
+      <table className="w-full border-collapse text-left">
+        <caption className="sr-only">Variables to save</caption>
+        <thead>
+          <tr className="border-b border-line text-dim">
+            <th scope="col" className="px-3 py-2 font-medium">
+              Variable
+            </th>
+            <th scope="col" className="px-3 py-2 font-medium">
+              Value
+            </th>
+            <th scope="col" className="px-3 py-2 font-medium">
+              Sensitive
+            </th>
+            <th scope="col" className="px-3 py-2 font-medium">
+              What happens
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {candidates.map((candidate) => (
+            <Row
+              key={`${candidate.category} ${candidate.key}`}
+              candidate={candidate}
+              onChange={(changes) => onChange(candidate.key, changes)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Row({ candidate, onChange }: { candidate: Candidate; onChange: (changes: Partial<Candidate>) => void }) {
+  const { key, value, hcl, sensitive, category, before, isChosen, saved } = candidate
+  const effect = effectOf(candidate)
+  return (
+    <tr className="border-b border-line align-top last:border-0">
+      <th scope="row" className="px-3 py-1.5 font-normal">
+        <label className="flex items-start gap-2">
+          <input
+            type="checkbox"
+            className="mt-1 size-4 accent-accent"
+            checked={isChosen}
+            disabled={saved === 'done'}
+            onChange={(event) => onChange({ isChosen: event.target.checked })}
+          />
+          <span>
+            <span className="font-mono">{key}</span>
+            <span className="ml-2 inline-flex gap-1">
+              {hcl && <Badge>HCL</Badge>}
+              {category === 'env' && <Badge>env</Badge>}
+            </span>
+          </span>
+        </label>
+      </th>
+      <td className="max-w-72 px-3 py-1.5">
+        {value === undefined || sensitive ? (
+          <input
+            type="password"
+            aria-label={`Value of ${key}`}
+            autoComplete="off"
+            placeholder="give its value"
+            value={value ?? ''}
+            onChange={(event) => onChange({ value: event.target.value, isChosen: true })}
+            className="h-7 w-full rounded-md border border-line-strong bg-paper px-2 font-mono"
+          />
+        ) : (
+          <div className="max-h-24 overflow-hidden font-mono text-[0.9285rem] whitespace-pre-wrap">
+            {effect === 'changes' && before !== null && <del className="block text-bad">{before}</del>}
+            <span className={effect === 'changes' ? 'text-good' : ''}>{value}</span>
+          </div>
+        )}
+      </td>
+      <td className="px-3 py-1.5">
+        <input
+          type="checkbox"
+          aria-label={`${key} is sensitive`}
+          className="size-4 accent-accent"
+          checked={sensitive}
+          // What is sensitive already stays so.
+          disabled={before === null || saved === 'done'}
+          onChange={(event) => onChange({ sensitive: event.target.checked })}
+        />
+      </td>
+      <td className="px-3 py-1.5">
+        {saved === undefined ? (
+          <Badge tone={TONES[effect]}>{effect}</Badge>
+        ) : saved === 'done' ? (
+          <Badge tone="good">saved</Badge>
+        ) : (
+          <span role="alert" className="text-bad">
+            {saved}
+          </span>
+        )}
+      </td>
+    </tr>
+  )
+}

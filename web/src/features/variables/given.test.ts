@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { formatOf, soundsSecret } from './given.ts'
+
+test.each([
+  { text: 'A=b\nC=d', is: 'env' },
+  { text: 'export A=b', is: 'env' },
+  { text: 'region = "eu"', is: 'tfvars' },
+  { text: '{"a":1}', is: 'json' },
+  { text: 'A=b', name: 'x.tfvars', is: 'tfvars' },
+  { text: 'a = 1', name: 'prod.tfvars.json', is: 'json' },
+  { text: 'a=1', name: '.env.local', is: 'env' },
+])('$text in the file "$name" is $is', ({ text, name, is }) => {
+  expect(formatOf(text, name)).toBe(is)
+})
+
+test.each([
+  ['db_password', true],
+  ['API_TOKEN', true],
+  ['AWS_SECRET_ACCESS_KEY', true],
+  ['AWS_ACCESS_KEY_ID', false],
+  ['region', false],
+])('%s sounds like a secret: %s', (key, is) => {
+  expect(soundsSecret(key)).toBe(is)
+})

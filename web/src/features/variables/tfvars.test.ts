@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { hclFault, parseTfvars } from './tfvars.ts'
+
+describe('a .tfvars file', () => {
+  test.each([
+    { text: 'a = "b"', is: { key: 'a', value: 'b', hcl: false } },
+    { text: 'a = "b \\"c\\" \\n $${d} \\u00e9"', is: { key: 'a', value: 'b "c" \n ${d} é', hcl: false } },
+    { text: 'a = 8080', is: { key: 'a', value: '8080', hcl: false } },
+    { text: 'a = true', is: { key: 'a', value: 'true', hcl: false } },
+    { text: 'a = null', is: { key: 'a', value: 'null', hcl: true } },
+    { text: 'a = ["b", 1]', is: { key: 'a', value: '["b", 1]', hcl: true } },
+    {
+      text: 'a = {\n  b = 1 # why\n  "c d" = [true]\n}',
+      is: { key: 'a', value: '{\n  b = 1 # why\n  "c d" = [true]\n}', hcl: true },
+    },
+    { text: 'a = <<-EOT\n  b\n  EOT\n', is: { key: 'a', value: '<<-EOT\n  b\n  EOT', hcl: true } },
+    { text: '\uFEFFa-b = "c"\r\n', is: { key: 'a-b', value: 'c', hcl: false } },
+  ])('$text is read', ({ text, is }) => {
+    expect(parseTfvars(text)).toEqual([{ line: 1, ...is }])
+  })
+
+  test('comments are left out, and lines are counted', () => {
+    const text = '# one\n// two\n/* three\nfour */\na = "b"\n\nc = "d" # five\n'
+
+    expect(parseTfvars(text)).toEqual([
+      { key: 'a', value: 'b', hcl: false, line: 5 },
+      { key: 'c', value: 'd', hcl: false, line: 7 },
+    ])
+  })
+
+  test.each([
+    { text: 'a = eu-west-1', line: 1, fault: /a text stands in quotes, "eu-west-1"/ },
+    { text: 'a = upper("b")', line: 1, fault: /upper\(\) can’t be called/ },
+    { text: 'a = "x ${b}"', line: 1, fault: /b would refer/ },
+    { text: 'a = "b"\nc = {', line: 2, fault: /missing|not understood/ },
+    { text: 'a = "b"\na = "c"', line: 1, fault: /again in line 2/ },
+    { text: 'a {\n b = 1\n}', line: 1, fault: /no `name = value`/ },
+  ])('$text has a fault in line $line', ({ text, line, fault }) => {
+    const first = parseTfvars(text).find((given) => 'fault' in given)
+
+    expect(first).toEqual({ line, fault: expect.stringMatching(fault) as string })
+  })
+
+  test('a text without variables is none', () => {
+    expect(parseTfvars('')).toEqual([])
+    expect(parseTfvars('# nothing\n')).toEqual([])
+  })
+})
+
+describe('an HCL value', () => {
+  test.each([
+    '1',
+    '"a"',
+    '["a", "b"]',
+    '{ a = 1, b = { c = null } }',
+    '[for s in ["a"] : s]',
+    '<<EOT\nx\nEOT',
+    '{\n  a = 1\n}',
+  ])('%s is one', (value) => {
+    expect(hclFault(value)).toBeUndefined()
+  })
+
+  test.each([
+    ['', /can’t be empty/],
+    ['[', /missing/],
+    ['{ a = }', /not understood/],
+    ['"a', /missing/],
+    ['hello world', /would refer|not understood|missing/],
+    ['var.a', /would refer/],
+    ['file("x")', /can’t be called/],
+    ['1\nb = 2', /more than one value/],
+    ['[\n  1,\n  oops\n]', /^line 3: /],
+  ])('%s is none', (value, fault) => {
+    expect(hclFault(value)).toMatch(fault)
+  })
+})
