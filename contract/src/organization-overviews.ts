@@ -50,13 +50,10 @@ export const organizationOverviewSchema = resource(
         })
         .describe('what the plan of the organization limits'),
       'has-token': z.boolean().describe('whether the caller has an API token of their own'),
-      'has-workspace': z.boolean(),
-      'has-run': z.boolean(),
-      'has-run-task': z.boolean(),
-      'sample-workspace': z
-        .string()
-        .nullable()
-        .describe('the name of the first workspace of the sample; null without one that the caller sees'),
+      'has-workspace': z.boolean().describe("whether the caller sees a workspace beside the sample's"),
+      'has-run': z.boolean().describe('whether one of these has had a run'),
+      'has-run-task': z.boolean().describe("whether there is a run task beside the sample's, for who may read them"),
+      'has-sample': z.boolean().describe('whether the organization has a sample'),
     },
     links: { self: z.string() },
   },

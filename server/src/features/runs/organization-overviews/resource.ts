@@ -14,7 +14,7 @@ export type OrganizationOverview = {
 
 export function organizationOverviewResource(overview: OrganizationOverview): OrganizationOverviewResource {
   const { name, limits, mayReadTasks, mayReadPools, workspaces, counts } = overview
-  const sum = (name: 'total' | 'locked' | 'drifted' | 'with_runs') =>
+  const sum = (name: 'total' | 'locked' | 'drifted' | 'own' | 'own_with_runs') =>
     workspaces.reduce((total, row) => total + row[name], 0)
   const inGroup = (group: RunGroup | null) => workspaces.find((row) => row.run_group === group)?.total ?? 0
   return {
@@ -49,10 +49,10 @@ export function organizationOverviewResource(overview: OrganizationOverview): Or
         'concurrent-runs': { used: counts.jobs_running, limit: counts.run_concurrency },
       },
       'has-token': counts.has_token,
-      'has-workspace': sum('total') > 0,
-      'has-run': sum('with_runs') > 0,
-      'has-run-task': mayReadTasks && counts.tasks > 0,
-      'sample-workspace': counts.sample_workspace,
+      'has-workspace': sum('own') > 0,
+      'has-run': sum('own_with_runs') > 0,
+      'has-run-task': mayReadTasks && counts.has_own_task,
+      'has-sample': counts.has_sample,
     },
     links: { self: `/api/v2/organizations/${name}/overview` },
   }

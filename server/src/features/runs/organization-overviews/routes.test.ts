@@ -132,19 +132,6 @@ test('the steps of a first visit are told one by one', async () => {
   ])
 })
 
-test('the sample is named', async () => {
-  const user = await createUser(app)
-  const organization = await createOrganization(app, user)
-  const before = await overview(organization.name, user)
-  const url = `/api/v2/organizations/${organization.name}/actions/make-sample`
-
-  const made = await app.request({ method: 'POST', url, token: user.token })
-
-  expect(made.status).toBe(201)
-  const after = await overview(organization.name, user)
-  expect([before['sample-workspace'], after['sample-workspace']]).toEqual([null, 'sample-network'])
-})
-
 test('agents and the limits of the plan are counted', async () => {
   const setting = await createRunSetting(app)
   await createRun(app, setting)
@@ -159,4 +146,18 @@ test('agents and the limits of the plan are counted', async () => {
   expect(running.agents).toEqual({ online: 0, idle: 0, busy: 0, 'is-built-in-online': true })
   expect(running.usage['concurrent-runs']).toMatchObject({ used: 1 })
   expect(running.usage['run-tasks']).toEqual({ used: 0, limit: null })
+})
+
+test('the sample is told, and counts as no step of a first visit', async () => {
+  const user = await createUser(app)
+  const organization = await createOrganization(app, user)
+  const url = `/api/v2/organizations/${organization.name}/actions/make-sample`
+  const before = await overview(organization.name, user)
+
+  await app.request({ method: 'POST', url, token: user.token })
+  const after = await overview(organization.name, user)
+
+  expect([before['has-sample'], after['has-sample']]).toEqual([false, true])
+  expect(after).toMatchObject({ 'has-workspace': false, 'has-run': false, 'has-run-task': false })
+  expect(after.workspaces.total).toBe(2)
 })

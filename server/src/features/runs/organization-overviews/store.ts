@@ -1,7 +1,6 @@
 import type { RunGroup } from '@groundstate/contract/runs'
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { isPresent } from '../../agents/agents/store.ts'
 import type { Grants } from '../../workspaces/workspaces/list-store.ts'
@@ -14,8 +13,9 @@ export type WorkspaceCounts = {
   total: number
   locked: number
   drifted: number
-  /** Those that have ever had a run. */
-  with_runs: number
+  /** Those beside the sample's, and those of them that have ever had a run. */
+  own: number
+  own_with_runs: number
 }
 
 /** The workspaces by the group of their current run. One pass over their rows: they say themselves how their runs are. */
@@ -26,6 +26,13 @@ export async function countWorkspaces(
 ): Promise<WorkspaceCounts[]> {
   return db
     .selectFrom('workspaces as w')
+    .leftJoin('samples as s', (join) =>
+      join
+        .onRef('s.organization_id', '=', 'w.organization_id')
+        .on((eb) =>
+          eb.or([eb('s.network_workspace_id', '=', eb.ref('w.id')), eb('s.app_workspace_id', '=', eb.ref('w.id'))]),
+        ),
+    )
     .where('w.organization_id', '=', organizationId)
     .$if(actor.kind === 'run', (query) => query.where('w.id', '=', actor.kind === 'run' ? actor.workspaceId : ''))
     .$if(grants !== undefined, (query) =>
@@ -39,7 +46,8 @@ export async function countWorkspaces(
       sql<number>`count(*)`.as('total'),
       sql<number>`count(w.locked_by_type)`.as('locked'),
       sql<number>`count(*) filter (where w.has_drift)`.as('drifted'),
-      sql<number>`count(w.latest_run_id)`.as('with_runs'),
+      sql<number>`count(*) filter (where s.id is null)`.as('own'),
+      sql<number>`count(w.latest_run_id) filter (where s.id is null)`.as('own_with_runs'),
     ])
     .groupBy('w.run_group')
     .execute()
@@ -53,9 +61,11 @@ export type OrganizationCounts = {
   agents_busy: number
   built_in_online: boolean
   tasks: number
+  /** Whether there is a run task beside the sample's. */
+  has_own_task: boolean
   task_workspaces: number
   has_token: boolean
-  sample_workspace: string | null
+  has_sample: boolean
 }
 
 /** `since` is when an agent must have been heard. */
@@ -68,14 +78,15 @@ export async function countOrganization(
   const { rows } = await sql<OrganizationCounts>`
     select jobs.*, agents.*, o.run_concurrency,
            (select count(*) from tasks t where t.organization_id = o.id) as tasks,
+           exists (select from tasks t where t.organization_id = o.id
+             and not exists (select from samples s where s.task_id = t.id)) as has_own_task,
+           exists (select from samples s where s.organization_id = o.id) as has_sample,
            case when exists (select from tasks t where t.organization_id = o.id and t.enabled and t.global_enabled)
              then (select coalesce(sum(p.workspace_count), 0) from projects p where p.organization_id = o.id)
              else (select count(distinct a.workspace_id)
                      from workspace_tasks a join tasks t on t.id = a.task_id where t.organization_id = o.id)
            end as task_workspaces,
-           exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user') as has_token,
-           (select w.name from samples s join workspaces w on w.id = s.network_workspace_id
-             where s.organization_id = o.id and ${visibleWorkspace(actor)}) as sample_workspace
+           exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user') as has_token
       from organizations o,
            -- The condition must stay in the words of the partial index over unfinished runs.
            lateral (select count(*) filter (where r.status in ('plan_queued', 'apply_queued')) as jobs_waiting,
