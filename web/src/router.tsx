@@ -36,7 +36,7 @@ const frame = createRoute({ getParentRoute: () => root, id: 'frame', component: 
 const organizations = createRoute({
   getParentRoute: () => frame,
   path: '/app',
-  validateSearch: searchParams({ all: 'flag' }),
+  validateSearch: searchParams({ all: 'flag', new: 'flag' }),
   staticData: { crumbs: () => [{ text: 'Organizations' }] },
   component: lazyRouteComponent(
     async () => import('./features/organizations/organizations-page.tsx'),

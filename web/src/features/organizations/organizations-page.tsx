@@ -1,43 +1,100 @@
+import type { Wire } from '@groundstate/contract/answers'
+import type { organizationSchema } from '@groundstate/contract/organizations'
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
-import { Building2 } from 'lucide-react'
+import { Building2, CircleX, Hand, Plus } from 'lucide-react'
+import { lazy, Suspense } from 'react'
+import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
+import { Badge } from '../../components/status.tsx'
 import { Ago } from '../../components/time.tsx'
+import { useOverview } from '../overview/overview.ts'
+import { useSession } from '../session/session.ts'
 import { useOrganizations } from './organizations.ts'
+
+const NewOrganizationDialog = lazy(async () => import('./new-organization-dialog.tsx'))
 
 const route = getRouteApi('/frame/app')
 
+/** Above as many organizations none is counted: each takes a request. */
+const MOST_COUNTED = 12
+
 /** Who has one organization is in it at once, unless they ask for the list. */
 export function OrganizationsPage() {
-  const { all } = route.useSearch()
+  const { all, new: isNew = false } = route.useSearch()
+  const navigate = route.useNavigate()
   const { data, error, isPending, refetch } = useOrganizations()
+  const mayCreate = useSession().data?.attributes.permissions['can-create-organizations'] ?? false
   const only = data?.data.length === 1 ? data.data[0] : undefined
-  if (only && !all) return <Navigate to="/app/$organization" params={{ organization: only.attributes.name }} replace />
+  if (only && !all && !isNew)
+    return <Navigate to="/app/$organization" params={{ organization: only.attributes.name }} replace />
+  const setNew = (open: boolean) => void navigate({ search: { all: true, ...(open && { new: true }) }, replace: true })
+  const create = mayCreate && (
+    <Button icon={Plus} kind={data?.data.length === 0 ? 'primary' : 'plain'} onClick={() => setNew(true)}>
+      New organization
+    </Button>
+  )
   return (
-    <Page title="Organizations">
+    <Page title="Organizations" actions={data?.data.length !== 0 && create}>
       {isPending && <Skeleton />}
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data?.data.length === 0 && (
-        <EmptyState icon={Building2} title="You are in no organization yet">
+        <EmptyState icon={Building2} title="You are in no organization yet" actions={create}>
           <p>An owner of an organization can invite you: give them your username or your e-mail address.</p>
         </EmptyState>
       )}
-      <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-        {data?.data.map(({ id, attributes }) => (
-          <li key={id}>
-            <Link
-              to="/app/$organization"
-              params={{ organization: attributes.name }}
-              className="block rounded-lg border border-line bg-paper p-4 no-underline hover:border-accent"
-            >
-              <span className="font-medium">{attributes.name}</span>
-              <span className="mt-1 block text-dim">
-                created <Ago at={attributes['created-at']} />
-              </span>
-            </Link>
+      <ul aria-label="Organizations" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
+        {data?.data.map((organization) => (
+          <li key={organization.id}>
+            <OrganizationTile organization={organization.attributes} hasCounts={data.data.length <= MOST_COUNTED} />
           </li>
         ))}
       </ul>
+      {isNew && mayCreate && (
+        <Suspense>
+          <NewOrganizationDialog onClose={() => setNew(false)} />
+        </Suspense>
+      )}
     </Page>
+  )
+}
+
+function OrganizationTile({
+  organization,
+  hasCounts,
+}: {
+  organization: Pick<Wire<typeof organizationSchema>['attributes'], 'name' | 'created-at' | 'permissions'>
+  hasCounts: boolean
+}) {
+  const { name, permissions } = organization
+  const workspaces = useOverview(name, { isEnabled: hasCounts }).data?.overview.workspaces
+  return (
+    <Link
+      to="/app/$organization"
+      params={{ organization: name }}
+      className="block h-full space-y-1.5 rounded-lg border border-line bg-paper p-4 no-underline hover:border-accent"
+    >
+      <span className="flex flex-wrap items-center gap-2">
+        <span className="min-w-0 text-base font-medium">{name}</span>
+        <Badge>{permissions['can-destroy'] ? 'owner' : 'member'}</Badge>
+      </span>
+      <span className="flex min-h-6 flex-wrap items-center gap-2">
+        {workspaces && <span className="numeric text-dim">{counted(workspaces.total, 'workspace')}</span>}
+        {workspaces !== undefined && workspaces['needs-approval'] > 0 && (
+          <Badge tone="accent" icon={Hand}>
+            {counted(workspaces['needs-approval'], 'needs', 'need')} approval
+          </Badge>
+        )}
+        {workspaces !== undefined && workspaces.errored > 0 && (
+          <Badge tone="bad" icon={CircleX}>
+            {workspaces.errored.toLocaleString('en')} errored
+          </Badge>
+        )}
+      </span>
+      <span className="block text-dim">
+        created <Ago at={organization['created-at']} />
+      </span>
+    </Link>
   )
 }

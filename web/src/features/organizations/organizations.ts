@@ -1,7 +1,7 @@
 import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/answers'
 import type { organizationSchema } from '@groundstate/contract/organizations'
-import { useQuery } from '@tanstack/react-query'
-import { get } from '../../api/client.ts'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { get, request } from '../../api/client.ts'
 
 /** The organizations of the person. */
 export function useOrganizations() {
@@ -18,5 +18,17 @@ export function useOrganization(name: string) {
     queryKey: ['organizations', name],
     staleTime: 60_000,
     queryFn: async () => (await get<DocumentOnWire<typeof organizationSchema>>(`/organizations/${name}`)).data,
+  })
+}
+
+/** Makes an organization that the person owns. */
+export function useCreateOrganization() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async (attributes: { name: string; email: string }) =>
+      request<DocumentOnWire<typeof organizationSchema>>('POST', '/organizations', {
+        data: { type: 'organizations', attributes },
+      }),
+    onSuccess: async () => queries.invalidateQueries({ queryKey: ['organizations'] }),
   })
 }

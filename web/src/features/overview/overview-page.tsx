@@ -1,5 +1,89 @@
-import { Skeleton } from '../../components/feedback.tsx'
+import { getRouteApi } from '@tanstack/react-router'
+import { ListChecks } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
+import { counted } from '../../components/numbers.ts'
+import { Page } from '../../components/page.tsx'
+import { useOrganization } from '../organizations/organizations.ts'
+import { Figures } from './figures.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { useHiddenGuide } from './hidden-guide.ts'
+import { type Overview, type Sample, useOverview, useTokenWatch } from './overview.ts'
+import { RunColumns } from './run-columns.tsx'
+import { SampleCard, SampleOffer } from './sample-card.tsx'
+import { mayMakeSample } from './sample.ts'
 
+const route = getRouteApi('/frame/app/$organization')
+
+/** What needs the person in an organization; on a new server, the first steps. */
 export function OverviewPage() {
-  return <Skeleton />
+  const { organization } = route.useParams()
+  const { data, error, refetch } = useOverview(organization)
+  if (error && !data) return <ErrorPage error={error} what="organization" onRetry={() => void refetch()} />
+  return (
+    <Page title={organization} documentTitle={data ? titleOf(organization, data.overview) : organization}>
+      {data ? <Content key={organization} organization={organization} {...data} /> : <Skeleton rows={8} />}
+    </Page>
+  )
+}
+
+function titleOf(organization: string, { workspaces }: Overview) {
+  const count = workspaces['needs-approval']
+  return count === 0 ? organization : `${organization} · ${counted(count, 'run needs', 'runs need')} approval`
+}
+
+function Content({
+  organization,
+  overview,
+  sample,
+}: {
+  organization: string
+  overview: Overview
+  sample: Sample | undefined
+}) {
+  const permissions = useOrganization(organization).data?.attributes.permissions
+  const { isHidden, setHidden } = useHiddenGuide(organization)
+  useTokenWatch(organization, !overview['has-token'])
+  // The last tick is seen by whoever made it: the steps stay until the page is left.
+  const [wasNew] = useState(!overview['has-run'])
+  const hasGuide = wasNew && !isHidden
+  const mayChange = permissions !== undefined && mayMakeSample(permissions)
+  const sampleCard = sample ? (
+    <SampleCard organization={organization} sample={sample} mayChange={mayChange} />
+  ) : (
+    hasGuide && mayChange && !overview['has-run'] && <SampleOffer organization={organization} />
+  )
+  const columns = <RunColumns organization={organization} overview={overview} />
+  return (
+    <div className="space-y-5">
+      {overview.workspaces.total > 0 || !hasGuide ? (
+        <>
+          <Figures organization={organization} overview={overview} />
+          {columns}
+        </>
+      ) : null}
+      {(hasGuide || sampleCard) && (
+        <div
+          className={`grid items-start gap-4 ${sample ? 'lg:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]' : 'lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]'}`}
+        >
+          {sample && sampleCard}
+          {hasGuide && (
+            <FirstSteps
+              organization={organization}
+              overview={overview}
+              mayCreate={permissions?.['can-create-workspace'] ?? false}
+              onHide={() => setHidden(true)}
+            />
+          )}
+          {!sample && sampleCard}
+        </div>
+      )}
+      {wasNew && isHidden && (
+        <Button icon={ListChecks} onClick={() => setHidden(false)}>
+          Show the first steps
+        </Button>
+      )}
+    </div>
+  )
 }

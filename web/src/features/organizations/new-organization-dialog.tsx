@@ -1,0 +1,77 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useId, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { fieldError, FormErrors, TextField } from '../../components/form.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { useSession } from '../session/session.ts'
+import { nameProblem } from '../workspaces/new-workspace.ts'
+import { useCreateOrganization } from './organizations.ts'
+
+/** Asks for a new organization, and leads to it. */
+export default function NewOrganizationDialog({ onClose }: { onClose: () => void }) {
+  const form = useId()
+  const account = useSession().data?.attributes
+  const [name, setName] = useState('')
+  const [email, setEmail] = useState(account?.email ?? '')
+  const create = useCreateOrganization()
+  const navigate = useNavigate()
+  const problem = nameProblem(name)
+
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    if (problem !== undefined || create.isPending) return
+    create.mutate(
+      { name, email },
+      {
+        onSuccess: ({ data }) => {
+          const organization = data.attributes.name
+          toast({ text: `${organization} is made` })
+          void navigate({ to: '/app/$organization', params: { organization } })
+        },
+      },
+    )
+  }
+
+  return (
+    <Dialog
+      title="New organization"
+      about="A place of its own, with its workspaces, teams, agents and variables. You are its owner."
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} kind="primary" isPending={create.isPending}>
+            Create the organization
+          </Button>
+        </>
+      }
+    >
+      <form id={form} onSubmit={submit} className="space-y-4">
+        <TextField
+          label="Name"
+          hint="Letters, numbers, underscores and hyphens. It stands in addresses and configurations."
+          error={problem ?? fieldError(create.error, 'name')}
+          value={name}
+          onChange={({ target }) => setName(target.value)}
+          required
+          autoFocus
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+        <TextField
+          label="E-mail address"
+          hint="Where its owners can be reached."
+          type="email"
+          error={fieldError(create.error, 'email')}
+          value={email}
+          onChange={({ target }) => setEmail(target.value)}
+          required
+        />
+        <FormErrors error={create.error} names={['name', 'email']} />
+      </form>
+    </Dialog>
+  )
+}
