@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import { startReceiver } from '../server/src/testing/receiver.ts'
+import { hasBrowser } from './browser.ts'
+import { remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { readRun, until } from './run-progress.ts'
+import { hasTerraform } from './terraform.ts'
+import {
+  accessFaults,
+  bootWebServer,
+  createMember,
+  DESK,
+  openAdminPage,
+  openPageOf,
+  overflowOf,
+  PASSWORD,
+  PHONE,
+  watchFaults,
+} from './web-page.ts'
+
+/** How long the page may take to show what a run of the engine has come to. */
+const ENGINE = { timeout: 60_000 }
+const CHANGE = 'resource "terraform_data" "one" {}'
+
+describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
+  if (!hasBrowser || !hasTerraform) return
+  const server = await bootWebServer()
+
+  /** An owner of the organization `main` who has no token yet. */
+  async function createOwner(username: string) {
+    const email = `${username}@example.com`
+    const { data: user } = await server.api('POST', '/admin/users', { username, email, password: PASSWORD })
+    const { data: teams } = await server.api('GET', '/organizations/main/teams')
+    const owners = teams.find(({ attributes }: any) => attributes.name === 'owners')
+    await server.api('POST', '/organizations/main/organization-memberships', {
+      data: {
+        type: 'organization-memberships',
+        attributes: { email },
+        relationships: { teams: { data: [{ type: 'teams', id: owners.id }] } },
+      },
+    })
+    return user.id as string
+  }
+
+  test('a new server leads to the first steps, which tick themselves off while they are done elsewhere', async () => {
+    const userId = await createOwner('newcomer')
+    const page = await openPageOf(server, 'newcomer', '/app')
+    const faults = watchFaults(page)
+    const steps = page.getByRole('region', { name: 'First steps' })
+    await steps.getByText('0 of 3 done').waitFor()
+    const path = new URL(page.url()).pathname
+    const lines = await steps.getByRole('region', { name: 'the lines that sign in' }).textContent()
+    const access = await accessFaults(page)
+    await page.setViewportSize(PHONE)
+    const overflow = await overflowOf(page)
+    await page.setViewportSize(DESK)
+
+    const tokens = `/users/${userId}/authentication-tokens`
+    await server.api('POST', tokens, { data: { type: 'authentication-tokens', attributes: {} } })
+    // As who comes back from the terminal.
+    await page.evaluate("window.dispatchEvent(new Event('focus'))")
+    await steps.getByText('1 of 3 done').waitFor()
+    const workspace = await remoteWorkspace(server, { name: 'first', configuration: CHANGE })
+    await steps.getByText('2 of 3 done').waitFor()
+    await steps.getByRole('region', { name: 'the commands of the first run' }).waitFor()
+    await startRun(server, workspace, { 'auto-apply': false })
+    const over = page.getByRole('region', { name: 'You are set up' })
+    await over.waitFor()
+    await page.getByRole('region', { name: 'Needs approval' }).getByText('first', { exact: true }).waitFor(ENGINE)
+    const { url } = await startReceiver()
+    await server.api('POST', '/organizations/main/tasks', {
+      data: { type: 'tasks', attributes: { name: 'check', url, category: 'task' } },
+    })
+    await until(async () => (await over.getByText('done', { exact: true }).count()) === 4)
+    await over.getByRole('button', { name: 'Hide' }).click()
+    await page.reload()
+    await page.getByRole('region', { name: 'Needs approval' }).waitFor()
+
+    expect(path).toBe('/app/main')
+    expect(lines).toContain(`GROUNDSTATE_URL=${server.url}`)
+    expect(access).toEqual([])
+    expect(overflow).toBe(0)
+    expect(await page.getByText('You are set up').count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  test('a sample is made, approved and removed, and all that comes of it appears without a reload', async () => {
+    const page = await openAdminPage(server, '/app?all=true')
+    const faults = watchFaults(page)
+    await page.getByRole('button', { name: 'New organization' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New organization' })
+    await dialog.getByLabel('Name').fill('two words')
+    const refusal = await dialog.getByRole('alert').textContent()
+    await dialog.getByLabel('Name').fill('acme')
+    await dialog.getByLabel('E-mail address').fill('acme@example.com')
+    await dialog.getByRole('button', { name: 'Create the organization' }).click()
+    await page.waitForURL('**/app/acme')
+
+    await page.getByRole('button', { name: 'Make a sample' }).click()
+    const waiting = page.getByRole('region', { name: 'Needs approval' })
+    await waiting.getByRole('link', { name: 'Review the run of sample-network' }).waitFor(ENGINE)
+    const title = await page.title()
+    const access = await accessFaults(page)
+    await page.setViewportSize(PHONE)
+    const overflow = await overflowOf(page)
+    await page.setViewportSize(DESK)
+    const href = await waiting.getByRole('link', { name: 'sample-network', exact: true }).getAttribute('href')
+    const runId = href?.split('/').at(-1) ?? ''
+    await server.api('POST', `/runs/${runId}/actions/apply`, {})
+    const sample = page.getByRole('region', { name: 'The sample' })
+    await sample.getByText('applied', { exact: true }).waitFor(ENGINE)
+    await waiting.getByRole('link', { name: 'Review the run of sample-app' }).waitFor(ENGINE)
+    await sample.getByRole('button', { name: 'Remove the sample' }).click()
+    const goes = await sample.getByRole('group').textContent()
+    await sample.getByRole('group').getByRole('button', { name: 'Remove the sample' }).click()
+    await page.getByRole('button', { name: 'Make a sample' }).waitFor()
+    await page.locator('h1:focus').waitFor()
+    const { data: left } = await server.api('GET', '/organizations/acme/workspaces')
+
+    expect(refusal).toContain('letters, numbers')
+    expect(title).toContain('acme · 1 run needs approval')
+    expect(access).toEqual([])
+    expect(overflow).toBe(0)
+    expect(goes).toContain('workspace sample-network: 1 run and 12 resources in its state')
+    expect(goes).toContain('run task')
+    expect(left).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('what failed is told with its reason and leads to its log, what waits with why, and a reader decides nothing', async () => {
+    const broken = await remoteWorkspace(server, {
+      name: 'broken',
+      configuration: 'resource "terraform_data" "one" {\n  inputs = 1\n}',
+    })
+    const failed = await startRun(server, broken, { message: 'Rename an input' })
+    await until(async () => (await readRun(server, failed)).attributes.status === 'errored')
+    const gone = await remoteWorkspace(server, { name: 'legacy', configuration: CHANGE })
+    const applied = await startRun(server, gone)
+    await until(async () => (await readRun(server, applied)).attributes.status === 'applied')
+    await startRun(server, gone, { 'is-destroy': true, 'auto-apply': false })
+    await server.api('POST', `/workspaces/${broken.id}/actions/lock`, { reason: 'maintenance' })
+    await startRun(server, broken)
+    await createMember(server, 'reader', { workspaceId: gone.id })
+
+    const page = await openAdminPage(server, '/app/main')
+    const failure = page.getByRole('list', { name: 'Failed in the last day' }).getByRole('listitem')
+    await failure.getByText('Unsupported argument (main.tf line 2)').waitFor()
+    await failure.getByRole('link', { name: 'broken' }).waitFor()
+    const log = await failure.getByRole('link', { name: 'broken' }).getAttribute('href')
+    const line = await page.getByRole('list', { name: 'Running and waiting' }).getByRole('listitem').textContent()
+    const destroy = page
+      .getByRole('list', { name: 'Needs approval' })
+      .getByRole('listitem')
+      .filter({ hasText: 'legacy' })
+    await destroy.getByText('destroy', { exact: true }).waitFor(ENGINE)
+    const reader = await openPageOf(server, 'reader', '/app/main')
+    const faults = watchFaults(reader)
+    await reader.getByRole('list', { name: 'Needs approval' }).getByText('legacy').waitFor()
+
+    expect(log).toContain(`/runs/${failed}?part=log`)
+    expect(line).toContain('the workspace is locked by user admin')
+    expect(await destroy.getByRole('link', { name: 'Review the run of legacy' }).count()).toBe(1)
+    expect(await reader.getByRole('link', { name: /^Review/ }).count()).toBe(0)
+    expect(await reader.getByRole('button', { name: /sample/ }).count()).toBe(0)
+    expect(await reader.getByText('broken').count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+})
