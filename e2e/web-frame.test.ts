@@ -13,7 +13,6 @@ import {
   overflowOf,
   PHONE,
   signIn,
-  watchFaults,
 } from './web-page.ts'
 
 describe.skipIf(!hasBrowser)('the frame', async () => {
@@ -36,7 +35,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Go to' }).fill('ka-te')
+    await page.getByRole('combobox', { name: 'Go to' }).fill('afka-te')
     await page.getByRole('option', { name: 'kafka-test' }).waitFor()
     const access = await accessFaults(page)
     await page.keyboard.press('Enter')
@@ -105,7 +104,6 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
   test('what is not there, or not for this person, is a page with a way on', async () => {
     await createPerson(server, 'outsider')
     const own = await openPageOf(server, 'outsider', '/app/main/workspaces/shop')
-    const faults = watchFaults(own)
     const ofOutsider = await own.getByRole('heading', { level: 1 }).textContent()
     await page.goto(`${server.url}/app/main/workspaces/nowhere`)
     await page.getByRole('heading', { name: 'There is no such workspace' }).waitFor()
@@ -119,7 +117,6 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(ofOutsider).toBe('There is no such organization')
     expect(title).toContain('Not found')
     expect(access).toEqual([])
-    expect(faults).toEqual([])
   })
 
   test('a session that has ended leads to the sign-in at once, and back to the same place', async () => {

@@ -30,6 +30,7 @@ describe('a .tfvars file', () => {
 
   test.each([
     { text: 'a = eu-west-1', line: 1, fault: /a text stands in quotes, "eu-west-1"/ },
+    { text: 'a = ["b", var.c[0]]', line: 1, fault: /^var\.c\[0\] would refer/ },
     { text: 'a = upper("b")', line: 1, fault: /upper\(\) can’t be called/ },
     { text: 'a = "x ${b}"', line: 1, fault: /b would refer/ },
     { text: 'a = "b"\nc = {', line: 2, fault: /missing|not understood/ },

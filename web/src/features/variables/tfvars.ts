@@ -103,7 +103,7 @@ function unreadable(source: string, at: number) {
 function outside(node: SyntaxNode, text: string, rest: string) {
   if (node.type.name === 'FunctionCall') return `${text.split('(')[0]}() can’t be called here: a value is written out`
   if (node.type.name !== 'VariableExpr' || isObjectKey(node)) return undefined
-  const whole = text + (/^[\w.[\]"*-]*/.exec(rest)?.[0] ?? '')
+  const whole = text + (/^(?:\.[\w-]+|\[[^\]]*\])*/.exec(rest)?.[0] ?? '')
   return `${whole} would refer to something else, which a value can’t: a text stands in quotes, "${whole}"`
 }
 
