@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     await page.getByRole('combobox', { name: 'Go to' }).fill('afka-te')
     await page.getByRole('option', { name: 'kafka-test' }).waitFor()
     const access = await accessFaults(page)
-    await page.keyboard.press('Enter')
+    await page.getByRole('combobox', { name: 'Go to' }).press('Enter')
     await page.getByRole('heading', { name: 'kafka-test' }).waitFor()
     const path = new URL(page.url()).pathname
     const focused = await focusOf(page)

@@ -2,11 +2,12 @@ import { Dialog } from '@base-ui/react/dialog'
 import type { PageOnWire } from '@groundstate/contract/answers'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
 import { Boxes, Building2, type LucideIcon, Play, Plus } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { get, queryString } from '../api/client.ts'
+import { isOfScope } from '../api/queries.ts'
 import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
 import { organizationPages, OWN_PAGES } from './navigation.ts'
@@ -58,7 +59,8 @@ export default function Palette({
                   {found.data.workspaces.map((name) => (
                     <Item
                       key={name}
-                      id={`workspace ${name} ${text}`}
+                      id={`workspace ${name}`}
+                      found={found.data.text}
                       icon={Boxes}
                       text={name}
                       onSelect={() =>
@@ -76,7 +78,8 @@ export default function Palette({
                   {found.data.runs.map(({ id, message }) => (
                     <Item
                       key={id}
-                      id={`${id} ${text}`}
+                      id={id}
+                      found={found.data.text}
                       icon={Play}
                       text={id}
                       about={message}
@@ -136,15 +139,17 @@ function Group({ heading, children }: { heading: string; children: React.ReactNo
   )
 }
 
-/** `id` is what the palette filters by; what the server has found contains the text itself, so it always stays. */
+/** The palette filters by `id`, and by what the server has `found` it for: a run by its message, say. */
 function Item({
   id,
+  found,
   icon: Icon,
   text,
   about,
   onSelect,
 }: {
   id: string
+  found?: string
   icon: LucideIcon
   text: string
   about?: string
@@ -153,6 +158,7 @@ function Item({
   return (
     <Command.Item
       value={id}
+      {...(found && { keywords: [found] })}
       onSelect={onSelect}
       className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
     >
@@ -176,7 +182,6 @@ function useFound(organization: string | undefined, text: string, isOpen: boolea
   return useQuery({
     queryKey: ['palette', organization, text],
     enabled: isOpen && organization !== undefined,
-    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const [workspaces, runs] = await Promise.all([
         get<PageOnWire<typeof workspaceSchema>>(
@@ -191,9 +196,11 @@ function useFound(organization: string | undefined, text: string, isOpen: boolea
             ),
       ])
       return {
+        text,
         workspaces: workspaces.data.map(({ attributes }) => attributes.name),
         runs: runs?.data.map(({ id, attributes }) => ({ id, message: attributes.message })) ?? [],
       }
     },
+    placeholderData: (before, query) => (isOfScope(query, organization ?? '') ? before : undefined),
   })
 }
