@@ -10,6 +10,7 @@ import { get, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
 import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
+import { runTitle } from '../features/runs/run-title.ts'
 import { organizationPages, OWN_PAGES } from './navigation.ts'
 
 const PAUSE_MS = 150
@@ -198,7 +199,9 @@ function useFound(organization: string | undefined, text: string, isOpen: boolea
       return {
         text,
         workspaces: workspaces.data.map(({ attributes }) => attributes.name),
-        runs: runs?.data.map(({ id, attributes }) => ({ id, message: attributes.message })) ?? [],
+        runs:
+          runs?.data.map(({ id, attributes }) => ({ id, message: runTitle({ id, message: attributes.message }) })) ??
+          [],
       }
     },
     placeholderData: (before, query) => (isOfScope(query, organization ?? '') ? before : undefined),

@@ -6,6 +6,7 @@ import { PlanCounts } from '../../components/plan-counts.tsx'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
 import { RunMarks } from '../runs/run-marks.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
+import { runTitle } from '../runs/run-title.ts'
 import type { ListedRun } from '../runs/runs-list-query.ts'
 import { countsOf } from '../runs/runs-table.tsx'
 import type { ColumnRuns } from './overview.ts'
@@ -111,7 +112,7 @@ export function RunRow({ organization, run, part, tone, beside, marks, when, chi
         {beside}
       </div>
       <p className="truncate text-dim" title={attributes.message}>
-        {attributes.message === '' ? id : attributes.message.split('\n', 1)[0]}
+        {runTitle({ id, message: attributes.message })}
       </p>
       {children}
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-dim">

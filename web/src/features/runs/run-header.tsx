@@ -9,7 +9,8 @@ import { Ago, Elapsed } from '../../components/time.tsx'
 import { runEnd } from './run-end.ts'
 import { RunAuthorName } from './run-origin.tsx'
 import { isFinal, RunStatus, runState } from './run-status.tsx'
-import { runOptions, SOURCES, splitMessage } from './run-words.ts'
+import { moreOfMessage, runTitle } from './run-title.ts'
+import { runOptions, SOURCES } from './run-words.ts'
 import type { RunDocument } from './run.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
@@ -19,12 +20,12 @@ export function RunHeader({ document, children }: { document: RunDocument; child
   const { workspace } = route.useParams()
   const { run } = document
   const { attributes } = run
-  const { title, rest } = splitMessage(attributes.message)
+  const rest = moreOfMessage(attributes.message)
   return (
     <>
       <DestroyBand document={document} />
       <Page
-        title={title === '' ? run.id : title}
+        title={runTitle({ id: run.id, message: attributes.message })}
         documentTitle={`${workspace} · run ${runState(attributes).text}`}
         beside={<RunStatus run={attributes} isBadge />}
         about={

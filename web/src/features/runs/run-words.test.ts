@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { piecesOf, runOptions, splitMessage } from './run-words.ts'
+import { piecesOf, runOptions } from './run-words.ts'
 import { runWith } from './testing/run.ts'
 
 test('only what differs from an ordinary run is an option', () => {
@@ -15,11 +15,6 @@ test('only what differs from an ordinary run is an option', () => {
     ['targets', 'a.b', 'a.c'],
     ['variables of this run', 'region = "eu"'],
   ])
-})
-
-test('a long message is a heading and the rest', () => {
-  expect(splitMessage('Fix it\n\nSee Friday.\n')).toEqual({ title: 'Fix it', rest: 'See Friday.' })
-  expect(splitMessage('')).toEqual({ title: '', rest: '' })
 })
 
 test('a text of the server names runs and times', () => {

@@ -61,12 +61,6 @@ export function runOptions(run: Options): RunOption[] {
   ]
 }
 
-/** The first line of a message, for a heading, and what follows it. */
-export function splitMessage(message: string) {
-  const [first = '', ...rest] = message.trim().split('\n')
-  return { title: first, rest: rest.join('\n').trim() }
-}
-
 export type TextPiece = { kind: 'text' | 'run' | 'time'; text: string }
 
 /** A text of the server in pieces, so that the runs that it names become links and its times those of the reader. */

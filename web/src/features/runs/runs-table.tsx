@@ -8,6 +8,7 @@ import { runEnd } from './run-end.ts'
 import { RunMarks } from './run-marks.tsx'
 import { originText, RunAuthorName } from './run-origin.tsx'
 import { RunStatus, runState } from './run-status.tsx'
+import { runTitle } from './run-title.ts'
 import type { ListedRun } from './runs-list-query.ts'
 import { waitingReason } from './waiting-reason.ts'
 
@@ -131,7 +132,7 @@ function RunCell({
           params={{ organization, workspace: own, run: run.id }}
           className="line-clamp-2 font-medium hover:underline"
         >
-          {attributes.message === '' ? run.id : attributes.message}
+          {runTitle({ id: run.id, message: attributes.message })}
         </Link>
         <RunMarks run={attributes} />
         {place !== undefined && <Badge tone="warn">{place === 1 ? 'next in line' : `place ${place} in line`}</Badge>}

@@ -5,6 +5,7 @@ import { Notice } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Ago, exactTime } from '../../components/time.tsx'
 import { isFinal } from './run-status.tsx'
+import { runTitle } from './run-title.ts'
 import { type StartableWorkspace, useRunOfConfiguration, type useStartFacts } from './start-run-queries.ts'
 import type { RunKind } from './start-run.ts'
 
@@ -54,7 +55,7 @@ function LastUse({ workspace, versionId }: { workspace: StartableWorkspace; vers
         }}
         className="text-accent underline"
       >
-        {run.message === '' ? run.id : run.message}
+        {runTitle(run)}
       </Link>
     </>
   )
@@ -116,7 +117,7 @@ export function WaitNotice({
         }}
         className="underline"
       >
-        {currentRun.attributes.message}
+        {runTitle({ id: currentRun.id, message: currentRun.attributes.message })}
       </Link>
     </Notice>
   )

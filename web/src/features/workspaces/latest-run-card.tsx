@@ -8,6 +8,7 @@ import { Ago } from '../../components/time.tsx'
 import { RunMarks } from '../runs/run-marks.tsx'
 import { originText, RunAuthorName } from '../runs/run-origin.tsx'
 import { RunStatus, runState } from '../runs/run-status.tsx'
+import { runTitle } from '../runs/run-title.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
 /** The run that was started last: what it is about, how far it is, and the way to it. */
@@ -41,7 +42,7 @@ export function LatestRunCard() {
             params={params}
             className="line-clamp-2 font-medium hover:underline"
           >
-            {attributes.message || run.id}
+            {runTitle({ id: run.id, message: attributes.message })}
           </Link>
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
             {author && (
