@@ -134,6 +134,11 @@ export const stateVersionSchema = resource(
       'resource-count': z.int().describe('our own: instances of managed resources; 0 until `resources-processed`'),
       intermediate: z.boolean().describe('whether it is a snapshot that the engine stored while it applied'),
       serial: z.int(),
+      lineage: z.string().nullable().describe('our own: of the raw state'),
+      md5: z.string().nullable().describe('our own: of the raw state, in hexadecimal'),
+      'restorable-until': timestamp
+        .nullable()
+        .describe('our own: when soft-deleted content is deleted for good; null in every other status'),
       'state-version': z
         .int()
         .nullable()
@@ -150,6 +155,9 @@ export const stateVersionSchema = resource(
         .int()
         .optional()
         .describe('only in the answer to a soft delete: the days that the request named'),
+      permissions: z
+        .strictObject({ 'can-delete-backing-data': z.boolean() })
+        .describe('our own: whether you may delete the content of states and restore it'),
     },
     relationships: {
       run: hasOne('runs'),

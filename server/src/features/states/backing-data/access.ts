@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import { requireStateVersion } from '../state-versions/access.ts'
+import { isOwner } from '../state-versions/resource.ts'
 
 /**
  * The version, for the actions on its backing data: they are for owners, and for the self-managed edition (INTERFACE §4.9.5).
@@ -9,6 +10,6 @@ import { requireStateVersion } from '../state-versions/access.ts'
 export async function requireOwnedStateVersion(ctx: Ctx, id: string) {
   if (ctx.config.edition === 'hosted') throw notFound('state version')
   const found = await requireStateVersion(ctx, id)
-  if (found.facts.role !== 'owner' && found.facts.role !== 'system') throw notFound('state version')
+  if (!isOwner(found.facts)) throw notFound('state version')
   return found
 }

@@ -71,6 +71,25 @@ describe('backing data', () => {
     expect(restored[2].json().included).toHaveLength(1)
   })
 
+  test('that is soft-deleted says until when it can be restored, and only then', async () => {
+    const answer = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 2 })
+    const restored = await workspace.action(first.id, RESTORE)
+
+    const until = new Date(answer.json().data.attributes['restorable-until']).getTime()
+    expect((until - app.clock.now().getTime()) / DAY_MS).toBeCloseTo(2)
+    expect(restored.json().data.attributes['restorable-until']).toBeNull()
+  })
+
+  test('says who may delete it: owners, and nobody in the hosted edition', async () => {
+    const hosted = await createTestApp({ GROUNDSTATE_EDITION: 'hosted' })
+    const user = await createUser(hosted)
+    const client = await lockedWorkspace(hosted, (await createOrganization(hosted, user)).name, user)
+    const own = await client.create(rawState({ serial: 1 }))
+
+    expect(first.attributes.permissions).toEqual({ 'can-delete-backing-data': true })
+    expect(own.attributes.permissions).toEqual({ 'can-delete-backing-data': false })
+  })
+
   test('echoes delete-older-than-n-days', async () => {
     const answer = await workspace.action(first.id, SOFT, { 'delete-older-than-n-days': 23 })
 

@@ -26,6 +26,8 @@ export type DisplayOptions = {
   seesBilling?: boolean
   /** Whether the caller may write states: an upload URL is its own authorisation, which readers must not get. */
   mayUpload?: boolean
+  /** Whether the caller may delete content and restore it, where the edition allows it. */
+  mayDelete?: boolean
   /** What the caller asked for with the soft delete. */
   deleteOlderThanDays?: number | undefined
 }
@@ -35,8 +37,14 @@ export function displayOptions(context: DisplayContext): DisplayOptions {
   return {
     seesBilling: seesBilling(context),
     mayUpload: workspacePermissions(context.facts).has('state-versions:write'),
+    mayDelete: isOwner(context.facts),
     commit: context.vcs_repo === null ? undefined : { sha: null, url: null },
   }
+}
+
+/** The actions on content are for owners (INTERFACE §4.9.5). */
+export function isOwner({ role }: Facts) {
+  return role === 'owner' || role === 'system'
 }
 
 /** Usage is metered on the standard plan, and shown to members who see all workspaces of the organization (INTERFACE §4.1.1). */
@@ -50,7 +58,7 @@ function seesBilling({ plan, facts }: DisplayContext) {
 
 /** INTERFACE §4.1.1. Both names of the engine's version are given: the neutral one, and the one that existing clients read. */
 export function stateVersionResource(
-  app: Pick<App, 'baseUrl' | 'secrets' | 'now'>,
+  app: Pick<App, 'baseUrl' | 'secrets' | 'now' | 'config'>,
   row: PresentedRow,
   resources: RawJson,
   options: DisplayOptions = {},
@@ -81,12 +89,18 @@ export function stateVersionResource(
       'resource-count': row.resource_count,
       intermediate: row.intermediate,
       serial: row.serial,
+      lineage: row.lineage,
+      md5: row.md5,
+      'restorable-until': row.status === 'backing_data_soft_deleted' ? (row.purge_at?.toISOString() ?? null) : null,
       'state-version': row.format,
       status: row.status,
       'engine-version': row.engine_version,
       'terraform-version': row.engine_version,
       ...(options.commit && { 'vcs-commit-sha': options.commit.sha, 'vcs-commit-url': options.commit.url }),
       ...(options.deleteOlderThanDays !== undefined && { 'delete-older-than-n-days': options.deleteOlderThanDays }),
+      permissions: {
+        'can-delete-backing-data': (options.mayDelete ?? false) && app.config.edition !== 'hosted',
+      },
     },
     relationships: {
       run: { data: row.run_id === null ? null : { id: row.run_id, type: 'runs' } },
