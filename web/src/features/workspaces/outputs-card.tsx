@@ -10,7 +10,8 @@ import { type Column, Table } from '../../components/table.tsx'
 import { outputText, shortened, typeText } from './output-text.ts'
 import { type Output, useCurrentOutputs, useRevealedOutput } from './outputs.ts'
 
-const COLUMNS: readonly Column<Output>[] = [
+/** An output in a table; one that is sensitive is revealed by itself. */
+export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   {
     id: 'name',
     header: 'Name',
@@ -45,7 +46,7 @@ export function OutputsCard({ workspaceId }: { workspaceId: string }) {
       {outputs.error && <OutputsError error={outputs.error} onRetry={() => void outputs.refetch()} />}
       {outputs.data && (
         <div className="[&>div]:rounded-none [&>div]:border-x-0 [&>div]:border-b-0">
-          <Table label="Outputs" columns={COLUMNS} rows={outputs.data} />
+          <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={outputs.data} />
         </div>
       )}
     </Card>

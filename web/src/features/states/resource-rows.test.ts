@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { resourceRows } from './resource-rows.ts'
+
+const provider = 'provider["registry.terraform.io/hashicorp/aws"]'
+const RESOURCES = [
+  { name: 'b', type: 'aws_subnet', count: 2, module: 'module.net', provider },
+  { name: 'z', type: 'aws_vpc', count: 1, module: 'root', provider },
+  { name: 'a', type: 'aws_subnet', count: 1, module: 'root', provider },
+]
+
+function shown(q: string) {
+  return resourceRows(RESOURCES, q).map((row) => (row.kind === 'module' ? row.name : row.address))
+}
+
+test('resources stand by address below their modules, the root module first', () => {
+  expect(shown('')).toEqual(['root', 'aws_subnet.a', 'aws_vpc.z', 'module.net', 'aws_subnet.b'])
+})
+
+test('a search takes the whole address, with its module', () => {
+  expect(shown('module.net.aws_subnet.B')).toEqual(['module.net', 'aws_subnet.b'])
+  expect(shown('gcp')).toEqual([])
+})
+
+test('a provider has the name that configurations give it', () => {
+  expect(resourceRows(RESOURCES, 'vpc')[1]).toMatchObject({ provider: 'registry.terraform.io/hashicorp/aws' })
+})

@@ -1,0 +1,120 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { runSchema } from '@groundstate/contract/runs'
+import type { stateVersionDiffSchema } from '@groundstate/contract/state-version-diffs'
+import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
+import type { stateVersionSchema } from '@groundstate/contract/state-versions'
+import type { userSchema } from '@groundstate/contract/users'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { get, queryString, request } from '../../api/client.ts'
+import { includedOf } from '../../api/included.ts'
+import type { RunAuthor } from '../runs/run-origin.tsx'
+
+export type StateVersion = Wire<typeof stateVersionSchema>
+export type StateDiff = Wire<typeof stateVersionDiffSchema>['attributes']
+type Run = Wire<typeof runSchema>
+type Included = typeof runSchema | typeof userSchema
+
+/** A state version with the run and the person that made it. */
+export type AuthoredVersion = { id: string; version: StateVersion; run: Run | undefined; author: RunAuthor | undefined }
+
+const PAGE_SIZE = 30
+const INCLUDE = 'created_by,run,run.created_by'
+
+function authored(
+  versions: readonly StateVersion[],
+  document: Pick<PageOnWire<typeof stateVersionSchema, Included>, 'included'>,
+): AuthoredVersion[] {
+  const included = includedOf(document)
+  return versions.map((version) => {
+    const run = included.one('runs', version.relationships.run)
+    return {
+      id: version.id,
+      version,
+      run,
+      author:
+        included.one('users', version.relationships['created-by']) ??
+        included.one('users', run?.relationships['created-by']),
+    }
+  })
+}
+
+/** A page of the versions of a workspace, the newest first. */
+export function useStateVersions(workspace: { id: string; organization: string; name: string }, page: number) {
+  const query = queryString({
+    'filter[organization][name]': workspace.organization,
+    'filter[workspace][name]': workspace.name,
+    'page[number]': page,
+    'page[size]': PAGE_SIZE,
+    include: INCLUDE,
+  })
+  return useQuery({
+    queryKey: ['state-versions', workspace.id, 'list', query],
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => {
+      const document = await get<PageOnWire<typeof stateVersionSchema, Included>>(`/state-versions${query}`, signal)
+      return { rows: authored(document.data, document), pagination: document.meta.pagination }
+    },
+  })
+}
+
+/** One version; nothing is asked while `id` is undefined. */
+export function useStateVersion(id: string | undefined) {
+  return useQuery({
+    queryKey: ['state-versions', id],
+    enabled: id !== undefined,
+    queryFn: async ({ signal }) => {
+      const document = await get<DocumentOnWire<typeof stateVersionSchema, Included>>(
+        `/state-versions/${id}?include=${INCLUDE}`,
+        signal,
+      )
+      const [own] = authored([document.data], document)
+      return own
+    },
+  })
+}
+
+/** The outputs of a version. Values that are sensitive are withheld. */
+export function useVersionOutputs(id: string, page: number) {
+  const query = queryString({ 'withhold-sensitive': 'true', 'page[number]': page, 'page[size]': 100 })
+  return useQuery({
+    queryKey: ['outputs', id, query],
+    queryFn: async () => get<PageOnWire<typeof stateVersionOutputSchema>>(`/state-versions/${id}/outputs${query}`),
+  })
+}
+
+/** The content of a version never changes, so neither does a comparison; it may become unreadable. */
+const DIFF_STALE_MS = 600_000
+
+/** What changed from one version to another; from the version before when `from` is undefined. */
+export function useStateDiff(workspaceId: string, { from, to }: { from: string | undefined; to: string | undefined }) {
+  return useQuery({
+    queryKey: ['state-diffs', workspaceId, from, to],
+    enabled: to !== undefined,
+    staleTime: DIFF_STALE_MS,
+    queryFn: async ({ signal }) =>
+      (
+        await get<DocumentOnWire<typeof stateVersionDiffSchema>>(
+          `/state-versions/${to}/diff${queryString({ from })}`,
+          signal,
+        )
+      ).data,
+  })
+}
+
+export type BackingDataAction = 'soft_delete_backing_data' | 'restore_backing_data' | 'permanently_delete_backing_data'
+
+/** Deletes the content of a version, or restores it. */
+export function useBackingData(workspaceId: string) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ id, action }: { id: string; action: BackingDataAction }) =>
+      request('POST', `/state-versions/${id}/actions/${action}`, {}),
+    onSettled: async (_, __, { id }) =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['state-versions', workspaceId] }),
+        queries.invalidateQueries({ queryKey: ['state-versions', id] }),
+        queries.invalidateQueries({ queryKey: ['outputs', id] }),
+        queries.invalidateQueries({ queryKey: ['state-diffs', workspaceId] }),
+      ]),
+  })
+}

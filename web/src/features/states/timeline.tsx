@@ -1,0 +1,69 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { Pane } from '../../components/pane.tsx'
+import { useOpenWorkspace } from '../workspaces/workspace.ts'
+import { NoStates } from './no-states.tsx'
+import { useStateVersions } from './states.ts'
+import { TimelineRow } from './timeline-row.tsx'
+import { resourceCount } from './version-words.ts'
+
+const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
+
+/** The versions of the workspace, the newest first. Beside an open one it is narrow, and scrolls by itself. */
+export function Timeline({ isBeside = false }: { isBeside?: boolean }) {
+  const { organization, workspace } = useOpenWorkspace()
+  const { page = 1, from, to } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data, error, isPending, refetch } = useStateVersions(
+    { id: workspace.id, organization, name: workspace.attributes.name },
+    page,
+  )
+  if (isPending) return <Skeleton rows={8} label="Loading the states" />
+  if (error && !data) return <ErrorNote error={error} onRetry={() => void refetch()} />
+  const { rows, pagination } = data
+  if (rows.length === 0 && page === 1) return <NoStates />
+  const counts = rows.map(({ version }) => resourceCount(version))
+  const most = Math.max(0, ...counts.map((count) => count ?? 0))
+  const pager = (
+    <Pager
+      pagination={pagination}
+      onPage={(next) => void navigate({ search: (before) => ({ ...before, page: next === 1 ? undefined : next }) })}
+    />
+  )
+  const list = (
+    <ol
+      aria-label="States, the newest first"
+      className="divide-y divide-line overflow-hidden rounded-lg border border-line bg-paper"
+    >
+      {rows.map((row, at) => (
+        <TimelineRow
+          key={row.id}
+          row={row}
+          rows={rows}
+          counts={{ newer: counts[at - 1], own: counts[at], older: counts[at + 1] }}
+          most={most}
+          isBeside={isBeside}
+        />
+      ))}
+    </ol>
+  )
+  if (isBeside)
+    return (
+      <Pane label="Timeline of states" className="sticky top-16 max-h-[calc(100vh-5rem)] p-0.5">
+        {list}
+        {pager}
+      </Pane>
+    )
+  return (
+    <div className="space-y-3">
+      {(from ?? to) === undefined ? (
+        rows.length > 1 && <p className="text-dim">Pin two states, A and B, to see what changed between them.</p>
+      ) : (
+        <Notice role="status">One state is pinned. Pin another one to see what changed between them.</Notice>
+      )}
+      {list}
+      {pager}
+    </div>
+  )
+}
