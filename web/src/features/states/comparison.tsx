@@ -81,7 +81,7 @@ function VersionLink({ own: { id, version } }: { own: AuthoredVersion }) {
         to="/app/$organization/workspaces/$workspace/states"
         params={params}
         search={({ page }) => ({ page, version: id })}
-        className="numeric text-accent hover:underline"
+        className="numeric text-accent underline"
       >
         serial {version.attributes.serial}
       </Link>

@@ -45,6 +45,7 @@ export function useStateVersions(workspace: { id: string; organization: string; 
     'filter[workspace][name]': workspace.name,
     'page[number]': page,
     'page[size]': PAGE_SIZE,
+    'without-resources': 'true',
     include: INCLUDE,
   })
   return useQuery({
@@ -57,19 +58,28 @@ export function useStateVersions(workspace: { id: string; organization: string; 
   })
 }
 
-/** One version; nothing is asked while `id` is undefined. */
+/** One version, without its list of resources; nothing is asked while `id` is undefined. */
 export function useStateVersion(id: string | undefined) {
   return useQuery({
     queryKey: ['state-versions', id],
     enabled: id !== undefined,
     queryFn: async ({ signal }) => {
       const document = await get<DocumentOnWire<typeof stateVersionSchema, Included>>(
-        `/state-versions/${id}?include=${INCLUDE}`,
+        `/state-versions/${id}?without-resources=true&include=${INCLUDE}`,
         signal,
       )
       const [own] = authored([document.data], document)
       return own
     },
+  })
+}
+
+/** The list of resources of a version: megabytes of a large one. */
+export function useVersionResources(id: string) {
+  return useQuery({
+    queryKey: ['state-versions', id, 'resources'],
+    queryFn: async ({ signal }) =>
+      (await get<DocumentOnWire<typeof stateVersionSchema>>(`/state-versions/${id}`, signal)).data.attributes.resources,
   })
 }
 

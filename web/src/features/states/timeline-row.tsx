@@ -31,7 +31,9 @@ export function TimelineRow({
   const original = rows.find((row) => row.id === copied)
   const change = countChange(counts)
   return (
-    <li className={`relative flex items-center gap-x-3 px-3 hover:bg-hover ${id === openId ? 'bg-accent-soft' : ''}`}>
+    <li
+      className={`relative flex items-center px-3 hover:bg-hover ${isBeside ? 'gap-x-2' : 'gap-x-3'} ${id === openId ? 'bg-accent-soft' : ''}`}
+    >
       <div className="flex gap-1 py-2">
         <Pin id={id} serial={serial} pin="from" />
         <Pin id={id} serial={serial} pin="to" />
@@ -56,21 +58,21 @@ export function TimelineRow({
             ),
           )}
         </div>
-        <div className="flex flex-wrap items-center gap-x-1.5 text-dim">
+        <div className={`flex items-center gap-x-1.5 text-dim ${isBeside ? '' : 'flex-wrap'}`}>
           <RunAuthorName run={run?.attributes ?? NO_RUN} author={author} />
           {run && (
-            <span className={`min-w-0 truncate ${isBeside ? 'hidden' : 'max-w-80'}`}>
+            <span className={isBeside ? 'hidden' : 'max-w-80 min-w-0 truncate'}>
               in{' '}
               <Link
                 to="/app/$organization/workspaces/$workspace/runs/$run"
                 params={{ organization, workspace: workspace.attributes.name, run: run.id }}
-                className="text-accent hover:underline"
+                className="text-accent underline"
               >
                 {run.attributes.message || run.id}
               </Link>
             </span>
           )}
-          ·
+          <span aria-hidden="true">·</span>
           <Ago at={at} />
         </div>
       </div>
@@ -89,7 +91,7 @@ export function TimelineRow({
         )}
       </span>
       <span className={`numeric w-10 text-dim ${isBeside ? 'hidden' : 'max-sm:hidden'}`}>{change}</span>
-      <div className="w-12 shrink-0 self-stretch sm:w-16">
+      <div className={`shrink-0 self-stretch ${isBeside ? 'w-9' : 'w-12 sm:w-16'}`}>
         <CountLine points={countLine(counts, most)} />
       </div>
     </li>

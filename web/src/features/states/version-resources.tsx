@@ -1,9 +1,9 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Notice } from '../../components/feedback.tsx'
+import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { VirtualRows } from '../../components/virtual-rows.tsx'
 import { type ResourceRow, resourceRows } from './resource-rows.ts'
-import type { StateVersion } from './states.ts'
+import { type StateVersion, useVersionResources } from './states.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
 
@@ -14,8 +14,11 @@ const MOST_PLAIN = 80
 export function VersionResources({ version }: { version: StateVersion }) {
   const { q = '' } = route.useSearch()
   const navigate = route.useNavigate()
-  const { resources, 'resources-processed': isProcessed } = version.attributes
-  if (resources.length === 0) return isProcessed ? <p className="text-dim">This state has no resources.</p> : null
+  const { data: resources, error, isPending, refetch } = useVersionResources(version.id)
+  if (isPending) return <Skeleton rows={8} label="Loading the resources" />
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
+  if (resources.length === 0)
+    return version.attributes['resources-processed'] ? <p className="text-dim">This state has no resources.</p> : null
   const rows = resourceRows(resources, q)
   return (
     <div className="space-y-3">

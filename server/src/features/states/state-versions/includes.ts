@@ -19,10 +19,14 @@ export async function stateVersionResources<Version extends PresentedRow>(
   versions: readonly Version[],
   optionsOf: (version: Version) => DisplayOptions,
 ) {
-  const lists = await resourceLists(ctx, versions)
+  const options = new Map(versions.map((version) => [version.id, optionsOf(version)]))
+  const lists = await resourceLists(
+    ctx,
+    versions.filter(({ id }) => !options.get(id)?.withoutResources),
+  )
   // A version that was deleted after its row was read has no list.
   return versions.map((version) =>
-    stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, optionsOf(version)),
+    stateVersionResource(ctx, version, lists.get(version.id) ?? NO_LIST, options.get(version.id)),
   )
 }
 
@@ -30,7 +34,7 @@ export async function stateVersionResources<Version extends PresentedRow>(
 export async function presentStateVersion(
   ctx: Ctx,
   version: PresentedRow & DisplayContext,
-  extra: { deleteOlderThanDays?: number | undefined } = {},
+  extra: Pick<DisplayOptions, 'deleteOlderThanDays' | 'withoutResources'> = {},
 ) {
   const options = { ...displayOptions(version), ...extra }
   const [resource] = await stateVersionResources(ctx, [version], () => options)

@@ -178,6 +178,21 @@ describe('include', () => {
   })
 })
 
+test('the list of resources is left out where the caller asks for that, and its count is not', async () => {
+  const { id } = await workspace.create(rawState({ serial: 1, resources: ['a', 'b'] }))
+  const scope = `filter[organization][name]=${organization}&filter[workspace][name]=${workspace.name}`
+  const answers = await Promise.all([
+    workspace.request('GET', `/state-versions/${id}?without-resources=true`),
+    workspace.request('GET', `/state-versions?${scope}&without-resources=true`),
+    workspace.request('GET', `/state-versions/${id}`),
+  ])
+
+  const [one, list, whole] = answers.map((answer) => answer.json().data)
+  expect([one.attributes.resources, one.attributes['resource-count']]).toEqual([[], 2])
+  expect(list[0].attributes.resources).toEqual([])
+  expect(whole.attributes.resources).toHaveLength(2)
+})
+
 test('billable resources are shown on a metered plan, to those who see the usage', async () => {
   const organization = await newOrganization()
   const workspace = await lockedWorkspace(app, organization, ada)

@@ -28,6 +28,8 @@ export type DisplayOptions = {
   mayUpload?: boolean
   /** Whether the caller may delete content and restore it, where the edition allows it. */
   mayDelete?: boolean
+  /** Whether the list of resources is left out. */
+  withoutResources?: boolean
   /** What the caller asked for with the soft delete. */
   deleteOlderThanDays?: number | undefined
 }

@@ -10,6 +10,7 @@ import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { created, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { readBoolean } from '../../../http/query.ts'
 import {
   requireCurrentStateVersion,
   requireRollbackWorkspace,
@@ -44,6 +45,13 @@ const rollBack = {
   body: rollbackStateVersionBody,
 }
 
+const WITHOUT_RESOURCES = 'without-resources'
+const withoutResources = {
+  [WITHOUT_RESOURCES]: z
+    .stringbool()
+    .describe('our own: whether `resources` is empty; large states have megabytes of it'),
+}
+
 const list = {
   summary: 'List the state versions of a workspace',
   answers: { 200: pageOf(stateVersionSchema) },
@@ -52,16 +60,17 @@ const list = {
     'filter[organization][name]': z.string().describe('required'),
     'filter[workspace][name]': z.string().describe('required'),
     'filter[status]': listedStatus,
+    ...withoutResources,
   },
 }
 
-const show = {
-  summary: 'Show a state version',
+const showCurrent = {
+  summary: 'Show the current state version of a workspace',
   answers: { 200: documentOf(stateVersionSchema) },
   include: stateVersionIncludes,
 }
 
-const showCurrent = { ...show, summary: 'Show the current state version of a workspace' }
+const show = { ...showCurrent, summary: 'Show a state version', query: withoutResources }
 
 export const stateVersionRoutes: Routes = (http) => {
   http.post('/workspaces/:workspaceId/state-versions', create, async (req) => {
@@ -84,7 +93,8 @@ export const stateVersionRoutes: Routes = (http) => {
       status: req.query['filter[status]'],
     }
     const { rows, total, display } = await listStateVersions(req.ctx, filter, page)
-    const resources = await stateVersionResources(req.ctx, rows, () => displayOptions(display))
+    const options = { ...displayOptions(display), withoutResources: isWithoutResources(req.query) }
+    const resources = await stateVersionResources(req.ctx, rows, () => options)
     return { ...listPage({ url: req.url, page }, { rows: resources, total }), headers: SNAPSHOT_INTERVAL }
   })
 
@@ -95,6 +105,11 @@ export const stateVersionRoutes: Routes = (http) => {
 
   http.get('/state-versions/:id', show, async (req) => {
     const version = await requireStateVersion(req.ctx, req.params.id)
-    return { ...ok(await presentStateVersion(req.ctx, version)), headers: SNAPSHOT_INTERVAL }
+    const extra = { withoutResources: isWithoutResources(req.query) }
+    return { ...ok(await presentStateVersion(req.ctx, version, extra)), headers: SNAPSHOT_INTERVAL }
   })
+}
+
+function isWithoutResources(query: Record<string, unknown>) {
+  return readBoolean(query, WITHOUT_RESOURCES) ?? false
 }
