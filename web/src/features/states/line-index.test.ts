@@ -22,6 +22,14 @@ test('a text without a newline at its end has its last line', () => {
   expect(rowTexts(bytes, index, 1, 2)).toEqual(['b'])
 })
 
+test('rows can be read before the last bytes came, all but the one that may go on', () => {
+  const bytes = new TextEncoder().encode('{\n  "a": 1\n}\n')
+  const indexer = lineIndexer()
+  indexer.add(bytes, 0, 8)
+
+  expect(rowTexts(bytes, indexer.soFar(), 0, 10)).toEqual(['{'])
+})
+
 test('a long line is cut into rows with one number, and no character is cut in two', () => {
   const line = 'ü'.repeat(ROW_BYTES)
   const { bytes, index } = indexed(`x${line}\nend`, 333)

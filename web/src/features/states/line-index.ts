@@ -47,12 +47,19 @@ export function lineIndexer() {
         at = end + 1
       }
     },
+    /** The index of the rows that are complete; the last one may go on. */
+    soFar(): LineIndex {
+      return upTo(rows - 1, starts[rows - 1] ?? 0)
+    },
     /** The index of all that was added. A newline at the end begins no row. */
     finish(length: number): LineIndex {
       const isEmptyLast = rows > 1 && starts[rows - 1] === length
-      const count = isEmptyLast ? rows - 1 : rows
-      return { rows: count, starts: starts.subarray(0, count), numbers: numbers.subarray(0, count), length }
+      return upTo(isEmptyLast ? rows - 1 : rows, length)
     },
+  }
+
+  function upTo(count: number, length: number): LineIndex {
+    return { rows: count, starts: starts.subarray(0, count), numbers: numbers.subarray(0, count), length }
   }
 }
 

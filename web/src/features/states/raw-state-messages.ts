@@ -7,8 +7,8 @@ export type Question =
 
 /** What the worker tells. */
 export type Message =
-  | { kind: 'progress'; received: number }
-  | { kind: 'opened'; rows: number; lines: number }
+  /** These rows can be read; more come until `isWhole`. */
+  | { kind: 'opened'; rows: number; lines: number; received: number; isWhole: boolean }
   | { kind: 'failed'; status: number | undefined; detail: string }
   | { kind: 'rows'; from: number; texts: string[]; numbers: number[] }
   /** The rows that have the text, in their order. */

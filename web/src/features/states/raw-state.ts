@@ -9,15 +9,16 @@ export type Row = { text: string; number: number }
 export type Found = { query: string; rows: Uint32Array }
 
 type Opening =
-  | { kind: 'loading'; received: number }
-  | { kind: 'open'; rows: number; lines: number }
+  | { kind: 'loading' }
+  /** The first rows are there, or all of them. */
+  | { kind: 'open'; rows: number; lines: number; received: number; isWhole: boolean }
   | { kind: 'failed'; detail: string; isGone: boolean }
   | { kind: 'canceled' }
 
 /** A raw state that a worker reads and searches. `url` is read once: it is another one in each answer of the API. */
 export function useRawState({ url, size }: { url: string; size: number }) {
   const [source, setSource] = useState({ url, size })
-  const [opening, setOpening] = useState<Opening>({ kind: 'loading', received: 0 })
+  const [opening, setOpening] = useState<Opening>({ kind: 'loading' })
   const [found, setFound] = useState<Found>()
   const [, draw] = useState(0)
   const worker = useRef<Worker>(undefined)
@@ -28,9 +29,12 @@ export function useRawState({ url, size }: { url: string; size: number }) {
     worker.current = own
     const known = blocks.current
     own.addEventListener('message', ({ data }: MessageEvent<Message>) => {
-      if (data.kind === 'progress') setOpening({ kind: 'loading', received: data.received })
-      else if (data.kind === 'opened') setOpening({ kind: 'open', rows: data.rows, lines: data.lines })
-      else if (data.kind === 'failed') setOpening({ kind: 'failed', detail: data.detail, isGone: data.status === 404 })
+      if (data.kind === 'opened') {
+        // Blocks at the end were read before they were full.
+        for (const [block, rows] of known) if ((rows?.length ?? 0) < BLOCK) known.delete(block)
+        setOpening({ ...data, kind: 'open' })
+      } else if (data.kind === 'failed')
+        setOpening({ kind: 'failed', detail: data.detail, isGone: data.status === 404 })
       else if (data.kind === 'found') setFound({ query: data.query, rows: data.rows })
       else {
         const rows = data.texts.map((text, at) => ({ text, number: data.numbers[at] ?? 0 }))
@@ -76,7 +80,7 @@ export function useRawState({ url, size }: { url: string; size: number }) {
       setOpening({ kind: 'canceled' })
     },
     retry: () => {
-      setOpening({ kind: 'loading', received: 0 })
+      setOpening({ kind: 'loading' })
       setSource({ url, size })
     },
   }

@@ -33,14 +33,13 @@ async function open({ url, size }: { url: string; size: number }) {
     const response = await fetch(url)
     if (!response.ok || !response.body)
       return tell({ kind: 'failed', status: response.status, detail: `the server answered ${response.status}` })
-    index = await read(response.body, size)
-    tell({ kind: 'opened', rows: index.rows, lines: index.numbers.at(-1) ?? 0 })
+    await read(response.body, size)
   } catch (error) {
     tell({ kind: 'failed', status: undefined, detail: error instanceof Error ? error.message : String(error) })
   }
 }
 
-/** Reads all bytes, and finds the lines while they arrive. */
+/** Reads all bytes, and finds the lines while they arrive: the first can be seen before the last are there. */
 async function read(body: ReadableStream<Uint8Array>, size: number) {
   const indexer = lineIndexer()
   let length = 0
@@ -53,10 +52,16 @@ async function read(body: ReadableStream<Uint8Array>, size: number) {
     length += chunk.length
     if (performance.now() - told > PROGRESS_MS) {
       told = performance.now()
-      tell({ kind: 'progress', received: length })
+      index = indexer.soFar()
+      tellOpened(index, { received: length, isWhole: false })
     }
   }
-  return indexer.finish(length)
+  index = indexer.finish(length)
+  tellOpened(index, { received: length, isWhole: true })
+}
+
+function tellOpened({ rows, numbers }: LineIndex, state: { received: number; isWhole: boolean }) {
+  tell({ kind: 'opened', rows, lines: numbers.at(-1) ?? 0, ...state })
 }
 
 /** Not every browser iterates over streams. */

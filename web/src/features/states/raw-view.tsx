@@ -22,12 +22,12 @@ export function RawView({
 }) {
   const state = useRawState({ url: ownPath(url), size })
   const { opening, find } = state
-  const isOpen = opening.kind === 'open'
+  const isWhole = opening.kind === 'open' && opening.isWhole
   useEffect(() => {
-    if (isOpen) find(query)
-  }, [isOpen, find, query])
+    if (isWhole) find(query)
+  }, [isWhole, find, query])
 
-  if (opening.kind === 'loading') return <Progress received={opening.received} size={size} onCancel={state.cancel} />
+  if (opening.kind === 'loading') return <Progress received={0} size={size} onCancel={state.cancel} />
   if (opening.kind === 'canceled')
     return <Notice actions={<Retry onClick={state.retry} text="Open it" />}>The state was not opened.</Notice>
   if (opening.kind === 'failed')
@@ -36,7 +36,19 @@ export function RawView({
     ) : (
       <ErrorNote error={new Error(opening.detail)} onRetry={state.retry} />
     )
-  return <OpenState state={state} rows={opening.rows} lines={opening.lines} query={query} onQuery={onQuery} />
+  return (
+    <div className="space-y-2">
+      {!isWhole && <Progress received={opening.received} size={size} onCancel={state.cancel} />}
+      <OpenState
+        state={state}
+        rows={opening.rows}
+        lines={opening.lines}
+        isWhole={isWhole}
+        query={query}
+        onQuery={onQuery}
+      />
+    </div>
+  )
 }
 
 function Progress({ received, size, onCancel }: { received: number; size: number; onCancel: () => void }) {
@@ -65,12 +77,14 @@ function OpenState({
   state: { rowAt, found },
   rows,
   lines,
+  isWhole,
   query,
   onQuery,
 }: {
   state: ReturnType<typeof useRawState>
   rows: number
   lines: number
+  isWhole: boolean
   query: string
   onQuery: (query: string) => void
 }) {
@@ -129,7 +143,7 @@ function OpenState({
         )}
         <span role="status" className="numeric text-dim">
           {query === ''
-            ? counted(lines, 'line')
+            ? isWhole && counted(lines, 'line')
             : current
               ? count === 0
                 ? `“${query}” is in none of ${counted(lines, 'line')}`
