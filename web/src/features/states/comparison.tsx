@@ -34,6 +34,7 @@ export function Comparison({ from, to }: { from: string; to: string }) {
 function Pair({ a, b }: { a: AuthoredVersion; b: AuthoredVersion }) {
   const { older, newer, isSwapped } = inOrder(a.version, b.version)
   const [first, second] = isSwapped ? [b, a] : [a, b]
+  const unreadable = [older, newer].filter(({ attributes }) => attributes.status !== 'finalized')
   return (
     <div className="space-y-4">
       <PartHeader
@@ -47,7 +48,14 @@ function Pair({ a, b }: { a: AuthoredVersion; b: AuthoredVersion }) {
         }
       />
       {isSwapped && <p className="text-dim">A is the newer one: the changes are shown from the older to the newer.</p>}
-      <DiffBetween from={older.id} to={newer.id} />
+      {unreadable.length === 0 ? (
+        <DiffBetween from={older.id} to={newer.id} />
+      ) : (
+        <Notice tone="warn">
+          These two can’t be compared: there is no content of serial{' '}
+          {unreadable.map(({ attributes }) => attributes.serial).join(' and ')}. Open it to see why.
+        </Notice>
+      )}
     </div>
   )
 }

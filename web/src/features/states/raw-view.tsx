@@ -52,9 +52,19 @@ export function RawView({
 }
 
 function Progress({ received, size, onCancel }: { received: number; size: number; onCancel: () => void }) {
+  const percent = size === 0 ? 0 : Math.min(100, Math.round((received / size) * 100))
   return (
     <div className="flex flex-wrap items-center gap-3 rounded-md border border-line px-3 py-2">
-      <progress aria-label="The state is being read" className="h-2 flex-1 accent-accent" value={received} max={size} />
+      <div
+        role="progressbar"
+        aria-label="The state is being read"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={percent}
+        className="h-2 flex-1 overflow-hidden rounded-full bg-hover"
+      >
+        <div className="h-full rounded-full bg-accent" style={{ width: `${percent}%` }} />
+      </div>
       <span className="numeric text-dim">
         {byteSize(received)} of {byteSize(size)}
       </span>

@@ -1,6 +1,5 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { History, Play } from 'lucide-react'
-import { useState } from 'react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -62,7 +61,6 @@ export function RollBack({ target }: { target: StateVersion }) {
   const navigate = route.useNavigate()
   const { may, reason, holdsLock } = useMayRollBack(target)
   const rollBack = useRollBack({ organization, workspaceId: workspace.id })
-  const [isKept, setIsKept] = useState(false)
   const { serial } = target.attributes
   const currentId = workspace.relationships['current-state-version'].data?.id
   const close = () =>
@@ -73,7 +71,6 @@ export function RollBack({ target }: { target: StateVersion }) {
       { target, holdsLock },
       {
         onSuccess: ({ copy, isLockKept }) => {
-          setIsKept(isLockKept)
           toast({ text: `Serial ${copy.attributes.serial} is the current state: a copy of serial ${serial}` })
           if (isLockKept)
             toast({ text: 'The lock could not be released: unlock the workspace by its button', tone: 'bad' })
@@ -90,7 +87,7 @@ export function RollBack({ target }: { target: StateVersion }) {
         A copy of serial {serial} becomes the current state, with a serial above all others. What it describes is not
         touched: real things stay as they are until a run applies, and the next plan shows what it would do to them.
       </Notice>
-      {currentId !== undefined && currentId !== target.id && (
+      {currentId !== undefined && currentId !== target.id && target.attributes.status === 'finalized' && (
         <section aria-label="What the roll back changes in the state" className="space-y-2">
           <h3 className="font-medium">From the current state to serial {serial}</h3>
           <DiffBetween from={currentId} to={target.id} />
@@ -99,13 +96,7 @@ export function RollBack({ target }: { target: StateVersion }) {
       {rollBack.error && <ErrorNote error={rollBack.error} />}
       {may ? (
         <div className="flex flex-wrap items-center gap-2">
-          <Button
-            kind="destroy"
-            icon={History}
-            isPending={rollBack.isPending}
-            reason={isKept ? 'it is done' : reason}
-            onClick={act}
-          >
+          <Button kind="destroy" icon={History} isPending={rollBack.isPending} reason={reason} onClick={act}>
             Roll back to serial {serial}
           </Button>
           <Button kind="quiet" onClick={close}>

@@ -30,7 +30,7 @@ export function StatesTab() {
     ) : undefined
   if (!open) return <Timeline />
   return (
-    <div className="grid gap-4 lg:grid-cols-[21rem_minmax(0,1fr)]">
+    <div className="grid gap-4 lg:grid-cols-[23rem_minmax(0,1fr)]">
       <div className="max-lg:hidden">
         <Timeline isBeside />
       </div>

@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { byteSize, counted } from '../../components/numbers.ts'
+import { byteSize } from '../../components/numbers.ts'
 import { Badge } from '../../components/status.tsx'
 import { Ago } from '../../components/time.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
@@ -35,8 +35,8 @@ export function TimelineRow({
       className={`relative flex items-center px-3 hover:bg-hover ${isBeside ? 'gap-x-2' : 'gap-x-3'} ${id === openId ? 'bg-accent-soft' : ''}`}
     >
       <div className="flex gap-1 py-2">
-        <Pin id={id} serial={serial} pin="from" />
-        <Pin id={id} serial={serial} pin="to" />
+        <Pin id={id} serial={serial} pin="from" isSmall={isBeside} />
+        <Pin id={id} serial={serial} pin="to" isSmall={isBeside} />
       </div>
       <div className="min-w-0 flex-1 py-2">
         <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
@@ -79,13 +79,12 @@ export function TimelineRow({
       <span className={`numeric w-20 text-right text-dim ${isBeside ? 'hidden' : 'max-md:hidden'}`}>
         {size > 0 && byteSize(size)}
       </span>
-      <span className={`numeric text-right ${isBeside ? 'w-9' : 'w-9 sm:w-32'}`}>
+      <span className={`numeric text-right ${isBeside ? 'min-w-8' : 'min-w-9 sm:w-32'}`}>
         {counts.own !== undefined && (
           <>
             {counts.own.toLocaleString('en')}
             <span className={isBeside ? 'sr-only' : 'max-sm:sr-only'}>
-              {' '}
-              {counted(counts.own, 'resource').replace(/^\S+ /, '')}
+              {counts.own === 1 ? ' resource' : ' resources'}
             </span>
           </>
         )}
@@ -127,7 +126,7 @@ function CountLine({ points }: { points: string }) {
 const NAMES = { from: 'A', to: 'B' } as const
 
 /** One of the two ends of a comparison. */
-function Pin({ id, serial, pin }: { id: string; serial: number; pin: 'from' | 'to' }) {
+function Pin({ id, serial, pin, isSmall }: { id: string; serial: number; pin: 'from' | 'to'; isSmall: boolean }) {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const isPinned = search[pin] === id
@@ -148,7 +147,7 @@ function Pin({ id, serial, pin }: { id: string; serial: number; pin: 'from' | 't
           }),
         })
       }
-      className="size-7 cursor-pointer rounded-md border border-line bg-paper text-xs font-medium text-dim hover:border-line-strong aria-pressed:border-accent aria-pressed:bg-accent aria-pressed:text-on-accent"
+      className={`${isSmall ? 'size-6' : 'size-7'} cursor-pointer rounded-md border border-line bg-paper text-xs font-medium text-dim hover:border-line-strong aria-pressed:border-accent aria-pressed:bg-accent aria-pressed:text-on-accent`}
     >
       {NAMES[pin]}
     </button>

@@ -158,7 +158,7 @@ function VersionFacts({ own: { version, run, author } }: { own: AuthoredVersion 
     <dl className="grid gap-x-6 gap-y-1.5 rounded-lg border border-line bg-paper px-4 py-3 sm:grid-cols-2 xl:grid-cols-3">
       {facts.map(([name, value]) =>
         value === undefined || value === null ? null : (
-          <div key={name} className="flex min-w-0 items-baseline gap-2">
+          <div key={name} className="flex min-w-0 items-center gap-2">
             <dt className="w-16 shrink-0 text-dim">{name}</dt>
             <dd className="min-w-0 flex-1">{value}</dd>
           </div>
@@ -211,8 +211,10 @@ function Parts({ version }: { version: AuthoredVersion['version'] }) {
                   show: part === 'resources' ? undefined : part,
                 })}
                 resetScroll={false}
-                aria-current={show === part ? 'true' : undefined}
-                className="flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 font-medium text-dim no-underline hover:text-ink aria-[current=true]:border-accent aria-[current=true]:text-ink"
+                // What is open is told here: the search text is no part of these addresses.
+                activeOptions={{ exact: true }}
+                aria-current={show === part ? 'page' : undefined}
+                className="flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 font-medium text-dim no-underline hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink"
               >
                 {text}
                 {part === 'resources' && isProcessed && (
