@@ -75,12 +75,14 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     await page.getByText('One state is pinned').waitFor()
     await page.getByRole('button', { name: 'Pin serial 2 as B' }).press('Enter')
     await page.getByText('A is the newer one').waitFor()
+    const focused = await page.evaluate<string | null>('document.activeElement.getAttribute("aria-label")')
     const web = page.getByRole('table', { name: 'Changes of terraform_data.web' })
     await web.waitFor()
     const text = (await web.innerText()).replaceAll(/\s+/g, ' ')
     const address = new URL(page.url()).searchParams
     const actions = await page.getByRole('button', { expanded: true }).allInnerTexts()
 
+    expect(focused).toBe('Pin serial 2 as B')
     expect(text).toContain('input − small + large')
     expect(text).toContain('secret − sensitive + sensitive')
     expect(await page.content()).not.toContain('swordfish')
@@ -96,7 +98,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     await page.getByRole('table', { name: 'Changes of terraform_data.web' }).waitFor({ state: 'detached' })
     await page.reload()
     await page.getByRole('table', { name: /terraform_data.cache/ }).waitFor()
-    await page.getByRole('link', { name: 'serial 2' }).click()
+    await page.getByRole('link', { name: 'serial 2', exact: true }).click()
     await page.getByRole('heading', { name: 'Serial 2', level: 2 }).waitFor()
     await page.goBack()
     await page.getByRole('heading', { name: 'What changed' }).waitFor()
@@ -177,6 +179,15 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(forGood).toBe('true')
   })
 
+  test('come to an open page by themselves', async () => {
+    await open('')
+    await page.getByText('Serial 4').waitFor()
+    await page.getByText('Serial 5').waitFor({ state: 'detached' })
+    await storeState(server, shop, rawState({ serial: 5, resources: [] }))
+
+    await page.getByRole('listitem').filter({ hasText: 'Serial 5' }).getByText('current').waitFor()
+  })
+
   test('are shown to nobody who may not read them', async () => {
     await createMember(server, 'eve', { workspaceId: shop, access: 'plan' })
     const team = (await server.api('GET', '/organizations/main/teams')).data.find(
@@ -232,12 +243,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
   test('have nothing that axe finds, and fit a phone', async () => {
     const found: string[] = []
     const wide: number[] = []
-    for (const query of [
-      '',
-      `?version=${version(2)}`,
-      `?version=${version(2)}&show=raw`,
-      `?version=${version(3)}&show=rollback`,
-    ]) {
+    for (const query of ['', `?version=${version(2)}&show=raw`, `?version=${version(3)}&show=rollback`]) {
       await page.setViewportSize(DESK)
       await open(query)
       await page.getByRole('link', { name: 'Serial 1', exact: true }).waitFor()

@@ -4,11 +4,15 @@ import { type ReactNode, useEffect, useRef } from 'react'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
 
-/** The heading of what is open beside the timeline, with the way back to it. It gets the focus when it opens. */
+/** The heading of what is open beside the timeline, with the way back to it. It gets the focus where what was pressed is gone. */
 export function PartHeader({ title, beside, actions }: { title: ReactNode; beside?: ReactNode; actions?: ReactNode }) {
   const params = route.useParams()
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus({ preventScroll: true }), [])
+  useEffect(() => {
+    const focused = document.activeElement
+    // What was pressed may still be there, in the timeline beside.
+    if (focused === document.body || !focused?.checkVisibility()) heading.current?.focus()
+  }, [])
   return (
     <header className="flex flex-wrap items-start gap-x-4 gap-y-2">
       <div className="min-w-0 flex-1 basis-56">

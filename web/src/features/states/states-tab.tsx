@@ -28,13 +28,13 @@ export function StatesTab() {
     ) : from !== undefined && to !== undefined ? (
       <Comparison key={`${from} ${to}`} from={from} to={to} />
     ) : undefined
-  if (!open) return <Timeline />
+  // The timeline stays the same one, so that a pin that was pressed keeps the focus.
   return (
-    <div className="grid gap-4 lg:grid-cols-[23rem_minmax(0,1fr)]">
-      <div className="max-lg:hidden">
-        <Timeline isBeside />
+    <div className={open ? 'grid gap-4 lg:grid-cols-[23rem_minmax(0,1fr)]' : ''}>
+      <div className={open ? 'max-lg:hidden' : ''}>
+        <Timeline isBeside={open !== undefined} />
       </div>
-      <div className="min-w-0">{open}</div>
+      {open && <div className="min-w-0">{open}</div>}
     </div>
   )
 }
