@@ -1,5 +1,6 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowRight } from 'lucide-react'
+import { useEffect } from 'react'
 import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { usePageTitle } from '../../components/page.tsx'
 import { Ago } from '../../components/time.tsx'
@@ -9,15 +10,23 @@ import { PartHeader } from './part-header.tsx'
 import { type AuthoredVersion, useStateDiff, useStateVersion } from './states.ts'
 import { inOrder } from './version-words.ts'
 
+const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
+
 /** What changed between the two pinned versions, the older one first. `from` may be `previous`: the version before. */
 export function Comparison({ from, to }: { from: string; to: string }) {
   const { workspace } = useOpenWorkspace()
   const b = useStateVersion(to)
   const before = useStateDiff(workspace.id, { from: undefined, to: from === 'previous' ? to : undefined })
-  const a = useStateVersion(from === 'previous' ? before.data?.relationships.from.data?.id : from)
-  const isFirst = before.data?.relationships.from.data === null
+  const a = useStateVersion(from === 'previous' ? undefined : from)
+  const previous = before.data?.relationships.from.data
+  const isFirst = previous === null
   const failed = [a, b, before].find(({ error }) => error !== null)
   usePageTitle(`${workspace.attributes.name} · changes of the state`)
+  // The address and the pins name the version before once it is known.
+  const navigate = route.useNavigate()
+  useEffect(() => {
+    if (previous) void navigate({ search: (own) => ({ ...own, from: previous.id }), replace: true, resetScroll: false })
+  }, [navigate, previous])
 
   if (failed?.error)
     return (
@@ -78,8 +87,6 @@ export function DiffBetween({ from, to }: { from: string | undefined; to: string
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
   return <DiffList diff={data.attributes} />
 }
-
-const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
 
 function VersionLink({ own: { id, version } }: { own: AuthoredVersion }) {
   const params = route.useParams()

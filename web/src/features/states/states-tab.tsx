@@ -26,7 +26,7 @@ export function StatesTab() {
     version !== undefined ? (
       <VersionPart key={version} id={version} />
     ) : from !== undefined && to !== undefined ? (
-      <Comparison key={`${from} ${to}`} from={from} to={to} />
+      <Comparison from={from} to={to} />
     ) : undefined
   // The timeline stays the same one, so that a pin that was pressed keeps the focus.
   return (

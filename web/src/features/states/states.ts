@@ -31,9 +31,8 @@ function authored(
       id: version.id,
       version,
       run,
-      author:
-        included.one('users', version.relationships['created-by']) ??
-        included.one('users', run?.relationships['created-by']),
+      // A run stores its states as a user of its own.
+      author: included.one('users', run ? run.relationships['created-by'] : version.relationships['created-by']),
     }
   })
 }
