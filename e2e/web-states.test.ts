@@ -165,6 +165,18 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(await isLocked()).toBe(false)
   })
 
+  test('stay as they are when a roll back fails on its way, and the lock is released', async () => {
+    const before = await current()
+    await open(`?version=${version(3)}&show=rollback`)
+    await page.route('**/api/v2/workspaces/*/state-versions', async (route) => route.abort())
+    await button(page, 'Roll back to serial 3').click()
+    await page.getByRole('alert').waitFor()
+    await page.unrouteAll()
+
+    expect((await current()).id).toBe(before.id)
+    expect(await isLocked()).toBe(false)
+  })
+
   test('whose content was deleted say so, and are restored', async () => {
     await open(`?version=${version(1)}`)
     await button(page, 'Delete its content').click()
