@@ -8,8 +8,7 @@ import { lockHolder, lockReason } from '../workspaces/lock-words.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { DiffBetween } from './comparison.tsx'
 import { PartHeader } from './part-header.tsx'
-import { useRollBack } from './rolling-back.ts'
-import type { StateVersion } from './states.ts'
+import { type StateVersion, useRollBack } from './states.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
 

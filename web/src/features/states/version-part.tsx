@@ -11,8 +11,7 @@ import { Badge } from '../../components/status.tsx'
 import { Ago } from '../../components/time.tsx'
 import { originText, RunAuthorName } from '../runs/run-origin.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { DeleteData } from './delete-data.tsx'
-import { DeletedData } from './deleted-data.tsx'
+import { DeleteContent, MissingContent } from './deleted-content.tsx'
 import { PartHeader } from './part-header.tsx'
 import { RawView } from './raw-view.tsx'
 import { RollBack, RollBackLink, RolledBack } from './roll-back.tsx'
@@ -102,7 +101,7 @@ function Version({ own }: { own: AuthoredVersion }) {
       <RolledBack version={version} />
       <VersionFacts own={own} />
       {url === null ? (
-        <DeletedData version={version} />
+        <MissingContent version={version} />
       ) : (
         <>
           <Parts version={own.version} />
@@ -113,7 +112,7 @@ function Version({ own }: { own: AuthoredVersion }) {
           ) : (
             <VersionResources version={version} />
           )}
-          <DeleteData version={version} />
+          <DeleteContent version={version} />
         </>
       )}
     </div>
