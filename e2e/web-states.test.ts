@@ -197,7 +197,9 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     await page.getByText('Serial 5').waitFor({ state: 'detached' })
     await storeState(server, shop, rawState({ serial: 5, resources: [] }))
 
-    await page.getByRole('listitem').filter({ hasText: 'Serial 5' }).getByText('current').waitFor()
+    const row = page.getByRole('listitem').filter({ hasText: 'Serial 5' })
+    await row.getByText('current').waitFor()
+    expect(await row.count()).toBe(1)
   })
 
   test('are shown to nobody who may not read them', async () => {
