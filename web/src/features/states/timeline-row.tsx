@@ -3,6 +3,7 @@ import { byteSize } from '../../components/numbers.ts'
 import { Badge } from '../../components/status.tsx'
 import { Ago } from '../../components/time.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
+import { runTitle } from '../runs/run-title.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { countChange, countLine, type Counts } from './count-line.ts'
 import type { AuthoredVersion } from './states.ts'
@@ -68,7 +69,7 @@ export function TimelineRow({
                 params={{ organization, workspace: workspace.attributes.name, run: run.id }}
                 className="text-accent underline"
               >
-                {run.attributes.message || run.id}
+                {runTitle({ id: run.id, message: run.attributes.message })}
               </Link>
             </span>
           )}

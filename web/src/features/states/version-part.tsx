@@ -10,6 +10,7 @@ import { usePageTitle } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
 import { Ago } from '../../components/time.tsx'
 import { originText, RunAuthorName } from '../runs/run-origin.tsx'
+import { runTitle } from '../runs/run-title.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { DeleteContent, MissingContent } from './deleted-content.tsx'
 import { PartHeader } from './part-header.tsx'
@@ -140,7 +141,7 @@ function VersionFacts({ own: { version, run, author } }: { own: AuthoredVersion 
           params={{ organization, workspace: workspace.attributes.name, run: run.id }}
           className="text-accent hover:underline"
         >
-          {run.attributes.message || run.id}
+          {runTitle({ id: run.id, message: run.attributes.message })}
         </Link>
       ),
     ],
