@@ -68,7 +68,7 @@ const SCENES: readonly Scene[] = [
   {
     name: 'state of 50 MB as JSON',
     path: 'state',
-    query: '&show=json',
+    query: '&show=raw',
     drawn: { css: 'main', text: 'terraform_version' },
     from: 'opening',
     budget: 3000,

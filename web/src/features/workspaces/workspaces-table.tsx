@@ -54,7 +54,7 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
     {
       id: 'project',
       header: 'Project',
-      className: 'hidden lg:table-cell',
+      className: 'hidden whitespace-nowrap lg:table-cell',
       cell: ({ project }) => project?.attributes.name,
     },
     {
