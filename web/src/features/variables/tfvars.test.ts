@@ -42,6 +42,18 @@ describe('a .tfvars file', () => {
     expect(first).toEqual({ line, fault: expect.stringMatching(fault) as string })
   })
 
+  test.each([
+    { text: 'a = "b"\nnote = "unclosed\nregion = "x"\nkept = 2', line: 2, kept: ['a', 'region', 'kept'] },
+    { text: 'zones = ["a", "b"\nkept = 2\nobject = {\n  a = 1\n}', line: 1, kept: ['kept', 'object'] },
+    { text: 'object = {\n  a = 1\nkept = 2', line: 1, kept: ['kept'] },
+    { text: 'one two\nkept = 2', line: 1, kept: ['kept'] },
+  ])('what is not closed in $text is told in line $line, and the rest is read', ({ text, line, kept }) => {
+    const given = parseTfvars(text)
+
+    expect(given.filter((one) => 'fault' in one).map((one) => one.line)).toEqual([line])
+    expect(given.flatMap((one) => ('key' in one ? [one.key] : []))).toEqual(kept)
+  })
+
   test('a text without variables is none', () => {
     expect(parseTfvars('')).toEqual([])
     expect(parseTfvars('# nothing\n')).toEqual([])

@@ -19,19 +19,72 @@ export function hclFault(value: string): string | undefined {
   return attributes.length === 1 ? undefined : 'this is more than one value: a list stands in [ ], an object in { }'
 }
 
-/** Reads a `.tfvars` file: texts and numbers become plain values, everything else an HCL expression. */
+/** Where a value may begin. What is inside of an object looks the same, and belongs to the value before. */
+const START = /^[ \t]*[\p{L}_][\w-]*[ \t]*=(?!=)/u
+/** A value whose end is further away than so many lines that look like beginnings has none. */
+const MOST_STARTS = 2000
+
+/**
+ * Reads a `.tfvars` file: texts and numbers become plain values, everything else an HCL expression. A value that is not
+ * closed is told where it begins; what follows it is read.
+ */
 export function parseTfvars(text: string): Given[] {
-  // A comment at the very end of a text needs its line end.
-  const source = `${withoutMark(text)}\n`
-  const body = hclLanguage.parser.parse(source).topNode.getChild('Body')
+  const lines = withoutMark(text)
+    // A comment over several lines may look like values.
+    .replaceAll(/^[ \t]*\/\*[\s\S]*?\*\//gm, (comment) => comment.replaceAll(/[^\n]/g, ' '))
+    .split('\n')
+  const starts = lines.flatMap((line, index) => (START.test(line) ? [index] : []))
   const given: Given[] = []
-  for (let node = body?.firstChild ?? null; node; node = node.nextSibling) {
-    if (node.type.name === 'Comment' || node.type.name.endsWith('Comment')) continue
-    given.push(readAttribute(node, source))
+  const head = lines.slice(0, starts[0] ?? lines.length).join('\n')
+  if (!isCommentsOnly(head)) given.push({ line: firstWords(head), fault: 'this is no `name = value`' })
+  for (let at = 0; at < starts.length;) {
+    const { read, next } = readValue(lines, starts, at)
+    given.push(read)
+    at = next
   }
-  if (!body && source.trim() !== '' && !isCommentsOnly(source))
-    given.push({ line: 1, fault: 'this is no `name = value`' })
   return withoutRepeats(given)
+}
+
+/** The value that begins at `starts[at]`: as few lines as make a whole one. */
+function readValue(lines: readonly string[], starts: readonly number[], at: number): { read: Given; next: number } {
+  const first = starts[at] ?? 0
+  for (let end = at + 1; end <= Math.min(starts.length, at + MOST_STARTS); end += 1) {
+    const source = `${lines.slice(first, starts[end] ?? lines.length).join('\n')}\n`
+    const root = hclLanguage.parser.parse(source).topNode
+    const nodes = root.getChild('Body')?.getChildren('Attribute') ?? []
+    if (nodes.length === 1 && nodes[0] && isWhole(root, source)) {
+      const read = readAttribute(nodes[0], source)
+      return { read: { ...read, line: read.line + first }, next: end }
+    }
+  }
+  const name = lines[first]?.split('=', 1)[0]?.trim() ?? ''
+  const fault = `the value of ${name} is no HCL: is a quote or a bracket not closed, or something missing?`
+  // What stands further in belongs to it.
+  const indent = indentOf(lines[first])
+  const next = starts.findIndex((start, index) => index > at && indentOf(lines[start]) <= indent)
+  return { read: { line: first + 1, fault }, next: next === -1 ? starts.length : next }
+}
+
+function indentOf(line = '') {
+  return line.length - line.trimStart().length
+}
+
+/** Nothing in it could not be read, and no text in quotes goes on in the next line. */
+function isWhole(root: SyntaxNode, source: string) {
+  let whole = true
+  root.cursor().iterate(({ type, from, to }) => {
+    if (
+      type.isError ||
+      (type.name === 'TemplateLiteral' && source[from - 1] === '"' && source.slice(from, to).includes('\n'))
+    )
+      whole = false
+    return whole
+  })
+  return whole
+}
+
+function firstWords(text: string) {
+  return text.split('\n').findIndex((line) => !isCommentsOnly(line)) + 1
 }
 
 function readAttribute(node: SyntaxNode, source: string): Given {
