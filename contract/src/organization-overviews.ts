@@ -49,7 +49,7 @@ export const organizationOverviewSchema = resource(
           'concurrent-runs': used('runs that agents work on'),
         })
         .describe('what the plan of the organization limits'),
-      'has-token': z.boolean().describe('whether the caller has an API token of their own'),
+      'has-token': z.boolean().describe('whether an API token of the caller has been used'),
       'has-workspace': z.boolean().describe("whether the caller sees a workspace beside the sample's"),
       'has-run': z.boolean().describe('whether one of these has had a run'),
       'has-run-task': z.boolean().describe("whether there is a run task beside the sample's, for who may read them"),

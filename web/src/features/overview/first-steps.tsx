@@ -28,7 +28,9 @@ export function FirstSteps({ organization, overview, mayCreate, onHide }: FirstS
         <>
           <p>
             A workspace is the place of one configuration, with its variables, its state and its runs. Put this into a
-            file main.tf in an empty folder, and <code>terraform init</code> makes the workspace:
+            file main.tf in an empty folder, and{' '}
+            {host.hasLogin ? <code>terraform init</code> : <code>groundstate exec -- terraform init</code>} makes the
+            workspace:
           </p>
           <CodeBlock
             label="the first configuration"

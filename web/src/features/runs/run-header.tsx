@@ -54,7 +54,7 @@ function DestroyBand({ document: { run, plan } }: { document: RunDocument }) {
         : `${counted(targets.length, 'target')} of ${workspace}`
     return (
       <p className="-mt-1 mb-3 rounded-md bg-bad px-3 py-2 font-medium text-on-bad">
-        {isOver ? `A destroy run: it was to destroy ${what}.` : `This run destroys ${what}.`}
+        {isOver ? `A destroy run, of ${what}.` : `This run destroys ${what}.`}
       </p>
     )
   }
@@ -62,7 +62,7 @@ function DestroyBand({ document: { run, plan } }: { document: RunDocument }) {
   if (count === 0 || isOver) return null
   return (
     <div className="mb-3">
-      <Notice tone="bad">{`The plan destroys ${counted(count, 'resource')}.`}</Notice>
+      <Notice tone="bad">{`The plan destroys or replaces ${counted(count, 'resource')}.`}</Notice>
     </div>
   )
 }
@@ -81,6 +81,10 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
         {triggers.length === 0 &&
           attributes['triggering-source-name'] !== null &&
           ` of ${attributes['triggering-source-name']}`}
+      </span>
+      {/* The way to a page has no room for it on a phone. */}
+      <span className="sm:hidden">
+        in <WorkspaceLink />
       </span>
       <Ago at={attributes['created-at']} />
       <span>
@@ -102,6 +106,15 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
         <CopyButton text={run.id} label="Copy the id of the run" />
       </span>
     </p>
+  )
+}
+
+function WorkspaceLink() {
+  const params = route.useParams()
+  return (
+    <Link to="/app/$organization/workspaces/$workspace" params={params} className="text-accent underline">
+      {params.workspace}
+    </Link>
   )
 }
 

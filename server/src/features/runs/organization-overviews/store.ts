@@ -86,7 +86,7 @@ export async function countOrganization(
              else (select count(distinct a.workspace_id)
                      from workspace_tasks a join tasks t on t.id = a.task_id where t.organization_id = o.id)
            end as task_workspaces,
-           exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user') as has_token
+           exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user' and t.last_used_at is not null) as has_token
       from organizations o,
            -- The condition must stay in the words of the partial index over unfinished runs.
            lateral (select count(*) filter (where r.status in ('plan_queued', 'apply_queued')) as jobs_waiting,
