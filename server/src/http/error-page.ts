@@ -4,9 +4,9 @@ import { htmlPage } from './html-page.ts'
 import { html } from './html.ts'
 
 /** What programs ask for, whatever they accept. */
-const FOR_PROGRAMS = /^\/(?:_\w+|agent|api|assets|avatars|\.well-known|healthz|metrics|oauth\/token|readyz)(?:[/?]|$)/
+const FOR_PROGRAMS = /^\/(?:_\w+|agent|api|assets|avatars|\.well-known|healthz|metrics|oauth\/token|readyz)(?:\/|$)/
 /** Files of pages, such as icons and scripts. */
-const FILE = /\.\w{1,11}(?:\?|$)/
+const FILE = /\.\w{1,11}$/
 
 const TITLES: Record<number, string> = {
   403: 'This is not allowed',
@@ -18,7 +18,8 @@ const TITLES: Record<number, string> = {
 
 /** Whether a person waits for the answer in a browser: only browsers name HTML when they open an address. */
 export function isForPerson({ url, headers }: FastifyRequest) {
-  return /\btext\/html\b/.test(headers.accept ?? '') && !FOR_PROGRAMS.test(url) && !FILE.test(url)
+  const [path = ''] = url.split('?', 1)
+  return /\btext\/html\b/.test(headers.accept ?? '') && !FOR_PROGRAMS.test(path) && !FILE.test(path)
 }
 
 /** An error as a page with a way on. `home` is the path of the application. */

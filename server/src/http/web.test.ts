@@ -163,7 +163,7 @@ test.each([
   expect(response.headers['content-type']).toBe('application/vnd.api+json')
 })
 
-test.each(['/other', '/docs', '/oauth/nothing', '/app/../x'])(
+test.each(['/other', '/docs', '/oauth/nothing', '/app/../x', '/other?file=main.tf'])(
   'who opens %s in a browser gets a page with a way on',
   async (url) => {
     const response = await get(url)
