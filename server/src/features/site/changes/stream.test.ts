@@ -34,6 +34,14 @@ test('what changes again while it waits is sent once', () => {
   expect([stream.pending.size, stream.isReset]).toEqual([10, false])
 })
 
+test('what concerns different teams is kept for all of them', () => {
+  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+
+  for (const other of ['team-2', 'team-3', 'team-2']) addPending(stream, { ...change(1), teams: ['team-1', other] })
+
+  expect([...stream.pending.values()].map(({ teams }) => teams?.[1])).toEqual(['team-2', 'team-3'])
+})
+
 test('a client that reads again is served again', async () => {
   let served = 0
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {

@@ -71,7 +71,7 @@ export function addPending(stream: ChangeStream, change: SignalledChange) {
   if (stream.isReset) return
   if (stream.pending.size >= MOST_PENDING) return beginAnew(stream)
   const { type, id, workspace = '', teams } = change
-  stream.pending.set(`${type} ${id} ${workspace} ${teams?.[0] ?? ''}`, change)
+  stream.pending.set(`${type} ${id} ${workspace} ${teams?.join() ?? ''}`, change)
 }
 
 /** The client will be told to begin anew. */
