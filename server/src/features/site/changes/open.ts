@@ -4,8 +4,10 @@ import { tooManyRequests, unavailable } from '../../../errors.ts'
 import { addPending, beginAnew, type ChangeStream, endStream, newStream, sendSign, type StreamActor } from './stream.ts'
 import { addStream, deskOf, wakeStreams } from './wake-streams.ts'
 
-/** The most streams of one process, and of one session or token. */
+/** The most streams of one process, and in it of one organization, of one user, and of one session or token. */
 const MOST = 500
+const MOST_OF_ORGANIZATION = 250
+const MOST_OF_USER = 40
 const MOST_OF_ONE = 20
 const RETRY_MS = 5000
 
@@ -19,7 +21,7 @@ type OpenInput = { after: string | undefined; closing: AbortSignal }
  */
 export function openChanges(ctx: Ctx, watched: Watched, { after, closing }: OpenInput): Readable {
   const desk = deskOf(ctx)
-  checkLimits([...desk.streams], watched.actor)
+  checkLimits([...desk.streams], watched)
   const stream = newStream(watched, () => wakeStreams(desk))
   // Nothing is awaited here: what changes after the cursor is read reaches the stream.
   // The cursor of a client that resumes moves with what it is told.
@@ -36,21 +38,42 @@ function resume({ changes }: Ctx, stream: ChangeStream, after: string) {
   else beginAnew(stream)
 }
 
-function checkLimits(streams: readonly ChangeStream[], actor: StreamActor) {
-  if (streams.length >= MOST) {
-    throw unavailable(`this server has ${MOST} streams of changes open, which is its limit: try again later`, RETRY_MS)
-  }
+function checkLimits(streams: readonly ChangeStream[], { actor, organizationId }: Watched) {
   const key = keyOf(actor)
-  if (streams.filter((stream) => keyOf(stream.actor) === key).length >= MOST_OF_ONE) {
-    throw tooManyRequests(
-      `this session or token has ${MOST_OF_ONE} streams of changes open, which is the limit: close some first`,
-      RETRY_MS,
-    )
+  if (count(streams, (stream) => keyOf(stream.actor) === key) >= MOST_OF_ONE)
+    throw tooMany('session or token', MOST_OF_ONE)
+  // A user can have any number of tokens.
+  const user = userOf(actor)
+  if (user !== undefined && count(streams, (stream) => userOf(stream.actor) === user) >= MOST_OF_USER) {
+    throw tooMany('user', MOST_OF_USER)
   }
+  if (count(streams, (stream) => stream.organizationId === organizationId) >= MOST_OF_ORGANIZATION) {
+    throw full('organization', MOST_OF_ORGANIZATION)
+  }
+  if (streams.length >= MOST) throw full('server', MOST)
+}
+
+function count(streams: readonly ChangeStream[], isCounted: (stream: ChangeStream) => boolean) {
+  return streams.filter(isCounted).length
+}
+
+function tooMany(whose: string, most: number) {
+  return tooManyRequests(
+    `this ${whose} has ${most} streams of changes open, which is the limit: close some first`,
+    RETRY_MS,
+  )
+}
+
+function full(whose: string, most: number) {
+  return unavailable(`this ${whose} has ${most} streams of changes open, which is its limit: try again later`, RETRY_MS)
 }
 
 function keyOf(actor: StreamActor) {
   return actor.tokenId ?? (actor.kind === 'user' ? actor.sessionId : undefined)
+}
+
+function userOf(actor: StreamActor) {
+  return actor.kind === 'user' ? actor.userId : undefined
 }
 
 /** A server that closes ends its streams; their clients go on at another one, or when it is back. */
