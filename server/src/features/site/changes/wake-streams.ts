@@ -9,6 +9,9 @@ const PACE_MS = 150
 /** A single change is sent this long after it came, in ms, since it seldom comes alone. */
 const GATHER_MS = 10
 const CHECK_MS = 1000
+/** The time between two deliveries while they fail, and at least between two lines that say so, in ms. */
+const RETRY_MS = 1000
+const SAY_MS = 10_000
 const ALIVE_MS = 15_000
 /** A client that has not read for this long, in ms, is gone. */
 const STUCK_MS = 60_000
@@ -22,6 +25,9 @@ export type Desk = {
   next: NodeJS.Timeout | undefined
   isServing: boolean
   servedAt: number
+  /** The last delivery has failed, as all do while the database is away. */
+  isFailing: boolean
+  saidAt: number
 }
 
 const desks = new WeakMap<Ctx['changes'], Desk>()
@@ -37,6 +43,8 @@ export function deskOf(ctx: Ctx): Desk {
     next: undefined,
     isServing: false,
     servedAt: -Infinity,
+    isFailing: false,
+    saidAt: -Infinity,
   }
   desks.set(ctx.changes, desk)
   return desk
@@ -83,7 +91,7 @@ function rest(desk: Desk) {
 /** Makes the loop look at the streams soon. */
 export function wakeStreams(desk: Desk) {
   if (desk.next || desk.isServing || desk.streams.size === 0) return
-  const waitMs = Math.max(GATHER_MS, desk.servedAt + PACE_MS - performance.now())
+  const waitMs = Math.max(GATHER_MS, desk.servedAt + (desk.isFailing ? RETRY_MS : PACE_MS) - performance.now())
   desk.next = setTimeout(() => {
     desk.next = undefined
     void serve(desk)
@@ -102,13 +110,22 @@ async function serve(desk: Desk) {
       streams.filter((stream) => isDue(stream, now)),
     )
     await deliverChanges(ctx, streams)
+    desk.isFailing = false
   } catch (error) {
-    ctx.log.error({ err: loggedError(error) }, 'sending changes')
+    desk.isFailing = true
+    sayFailure(desk, error)
   }
   for (const stream of desk.streams) keepAlive(ctx, stream)
   desk.servedAt = performance.now()
   desk.isServing = false
   if ([...desk.streams].some((stream) => stream.stuckSince === undefined && hasNews(stream))) wakeStreams(desk)
+}
+
+function sayFailure(desk: Desk, error: unknown) {
+  const now = performance.now()
+  if (now - desk.saidAt < SAY_MS) return
+  desk.saidAt = now
+  desk.ctx.log.error({ err: loggedError(error) }, 'sending changes')
 }
 
 function isGone({ stuckSince }: ChangeStream, now: number) {
