@@ -1,6 +1,7 @@
 /**
  * Every change that a page shows is told to the servers, which pass it on to the pages that are open. The database tells it,
- * so that no statement can forget to. Rows that go with what they belong to are not told: the thing itself is.
+ * so that no statement can forget to. Rows that go with what they belong to are not told, the thing itself is; but those that
+ * something else shows, too, are.
  */
 export const up = `
 -- The cursor is the same on every server, and so is the order of the signals. Equal signals of a transaction are sent once.
@@ -54,6 +55,9 @@ begin
   perform announce_to_teams(old.organization_id, 'workspaces', old.id, old.id,
     array(select team_id from team_projects where project_id = old.project_id
           union select team_id from team_workspaces where workspace_id = old.id));
+  perform announce_change(old.organization_id, 'run-triggers', t.id,
+      case old.id when t.source_id then t.workspace_id else t.source_id end)
+     from run_triggers t where t.workspace_id = old.id or t.source_id = old.id;
   return old;
 end $$;
 create trigger workspaces_created_change after insert on workspaces
@@ -357,8 +361,15 @@ create trigger team_members_deleted_change after delete on team_members referenc
   for each statement execute function announce_teams_of_rows();
 create trigger organization_memberships_change after insert or update on organization_memberships
   for each row execute function announce_of_organization('organization-memberships');
+-- Those of a user who is deleted, too: users are not told of.
+create function announce_memberships_of_rows() returns trigger language plpgsql as $$
+begin
+  perform announce_change(o.id, 'organization-memberships', c.id, null)
+     from changed c join organizations o on o.id = c.organization_id;
+  return null;
+end $$;
 create trigger organization_memberships_deleted_change after delete on organization_memberships
-  for each row when (pg_trigger_depth() = 0) execute function announce_of_organization('organization-memberships');
+  referencing old table as changed for each statement execute function announce_memberships_of_rows();
 
 create function announce_retention() returns trigger language plpgsql as $$
 declare r record := coalesce(new, old);

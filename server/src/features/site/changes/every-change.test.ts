@@ -1,11 +1,15 @@
 import type { ChangeType } from '@groundstate/contract/changes'
 import { beforeAll, expect, test } from 'vitest'
 import type { SignalledChange } from '../../../changes/feed.ts'
+import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { addMember } from '../../../testing/teams.ts'
 import { type AuditedChange, requestOf, World } from '../audit-trail/testing/audit-world.ts'
 import { ACCOUNTS } from '../audit-trail/testing/audited-accounts.ts'
 import { SETTING_CHANGES } from '../audit-trail/testing/audited-settings.ts'
 import { WORK } from '../audit-trail/testing/audited-work.ts'
+import { watch } from './testing/watch.ts'
 
 /** What the stream calls the things of the audit trail. It does not tell of the others. */
 const TYPES: Partial<Record<string, ChangeType[]>> = {
@@ -40,10 +44,12 @@ const CHANGES = Object.entries(TABLE).flatMap(([route, entry]) => {
 })
 
 let app: TestApp
+let url: string
 let world: World
 let signalled: SignalledChange[] = []
 beforeAll(async () => {
   app = await createTestApp()
+  url = await app.listen()
   world = await World.create(app)
   app.changes.listen((change) => signalled.push(change))
 })
@@ -60,6 +66,56 @@ test.each(CHANGES)('$route is told of', async ({ route, make, told }) => {
   const types = new Set(signalled.map(({ type }) => type))
   expect(told.filter((names) => !names.some((name) => types.has(name)))).toEqual([])
 })
+
+test('a run trigger that goes with its source is told on the side that stays', async () => {
+  const { owner, organization, add, open } = await place()
+  const [source, target] = await Promise.all([add(), add()])
+  const member = await createUser(app)
+  await addMember(app, organization.id, member)
+  const reads = { organizationId: organization.id, members: [member], workspaces: { [target.id]: 'read' as const } }
+  await createTeamWithAccess(app, reads)
+  const sourceable = { data: { type: 'workspaces', id: source.id } }
+  const made = await app.request({
+    method: 'POST',
+    url: `/api/v2/workspaces/${target.id}/run-triggers`,
+    token: owner.token,
+    body: { data: { type: 'run-triggers', relationships: { sourceable } } },
+  })
+  const { id } = made.json().data
+  const stream = await open(member)
+
+  await app.request({ method: 'DELETE', url: `/api/v2/workspaces/${source.id}`, token: owner.token })
+
+  await expect.poll(() => stream.changes).toContainEqual({ type: 'run-triggers', id, workspace: target.id })
+})
+
+test('the membership of a user who is deleted is told to other members', async () => {
+  const { owner, organization, open } = await place()
+  const member = await createUser(app)
+  await addMember(app, organization.id, member)
+  const admin = await createUser(app, { isSiteAdmin: true })
+  const stream = await open(owner)
+
+  await app.request({ method: 'DELETE', url: `/api/v2/admin/users/${member.id}`, token: admin.token })
+
+  await expect.poll(() => stream.changes.map(({ type }) => type)).toContain('organization-memberships')
+})
+
+/** An organization, to which workspaces are added and whose stream is opened. */
+async function place() {
+  const owner = await createUser(app)
+  const organization = await createOrganization(app, owner)
+  return { owner, organization, add, open }
+
+  async function add() {
+    return createWorkspace(app, { organization: organization.name, actor: owner.actor })
+  }
+  async function open({ token }: { token: string }) {
+    const stream = await watch(url, organization.name, { token })
+    await expect.poll(() => stream.events.map(({ event }) => event)).toEqual(['ready'])
+    return stream
+  }
+}
 
 /** Waits until all signals so far have come. They come in order. */
 async function allSignals() {
