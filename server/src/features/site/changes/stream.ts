@@ -70,8 +70,20 @@ export function newStream(
 export function addPending(stream: ChangeStream, change: SignalledChange) {
   if (stream.isReset) return
   if (stream.pending.size >= MOST_PENDING) return beginAnew(stream)
+  stream.pending.set(keyOf(change), change)
+}
+
+/** The key of a change is the same for everybody, and may be long. */
+const keys = new WeakMap<SignalledChange, string>()
+
+/** Changes with the same key are told once. */
+function keyOf(change: SignalledChange) {
+  const known = keys.get(change)
+  if (known !== undefined) return known
   const { type, id, workspace = '', teams } = change
-  stream.pending.set(`${type} ${id} ${workspace} ${teams?.join() ?? ''}`, change)
+  const key = `${type} ${id} ${workspace} ${teams?.join() ?? ''}`
+  keys.set(change, key)
+  return key
 }
 
 /** The client will be told to begin anew. */
