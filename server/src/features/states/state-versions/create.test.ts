@@ -50,6 +50,12 @@ describe('the answer to a version created with its content', () => {
       status: 'finalized',
       'engine-version': '1.11.4',
       'terraform-version': '1.11.4',
+      // Our own.
+      'resource-count': 2,
+      lineage: expect.any(String),
+      md5: expect.stringMatching(/^[0-9a-f]{32}$/),
+      'restorable-until': null,
+      permissions: { 'can-delete-backing-data': expect.any(Boolean) },
     })
     expect(data.relationships).toEqual({
       run: { data: null },
