@@ -6,6 +6,7 @@ import { fieldError, FormErrors, formValues, TextField } from '../../components/
 import { usePageTitle } from '../../components/page.tsx'
 import { Mark } from '../../frame/sidebar.tsx'
 import { useSignIn, useSignInMethods } from './session.ts'
+import { signInTarget } from './sign-in-target.ts'
 
 const route = getRouteApi('/app/sign-in')
 
@@ -15,7 +16,7 @@ export function SignInPage() {
   const methods = useSignInMethods()
   // Stays true during the next attempt, so that the field does not disappear and lose its text.
   const [needsOtp, setNeedsOtp] = useState(false)
-  const target = targetOf(next)
+  const target = signInTarget(next)
   usePageTitle('Sign in')
 
   function onSubmit(event: FormEvent<HTMLFormElement>) {
@@ -81,9 +82,4 @@ export function SignInPage() {
       </div>
     </main>
   )
-}
-
-/** Only a path of the application, since the parameter comes from outside. */
-function targetOf(next: string | undefined) {
-  return serverPath(next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/app')
 }
