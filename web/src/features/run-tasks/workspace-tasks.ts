@@ -33,6 +33,7 @@ export function useTasks(organization: string) {
 export function useWorkspaceTasks(workspaceId: string) {
   return useQuery({
     queryKey: ['workspace-tasks', workspaceId],
+    meta: { alsoAbout: ['tasks'] },
     queryFn: async () => pages<WorkspaceTask>(`/workspaces/${workspaceId}/tasks`),
   })
 }

@@ -12,6 +12,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { get, request } from '../../api/client.ts'
+import { gathered } from '../../api/gathered.ts'
 import { includedOf } from '../../api/included.ts'
 import { onChange } from '../../api/live.ts'
 
@@ -135,9 +136,11 @@ export function useQueueUpdates({ run }: RunDocument) {
   const waits = run.attributes.status === 'pending' || run.attributes.status === 'confirmed'
   useEffect(() => {
     if (!waits) return undefined
+    const refreshSoon = gathered(async () => latest.current())
     const stop = onChange((change) => {
-      if (change.run !== run.id && change.id !== run.id && [change.id, change.workspace].includes(workspace))
-        void latest.current()
+      // The log of the run ahead grows all the time, and says nothing about the line.
+      if (change.type !== 'runs' && change.type !== 'workspaces') return
+      if (change.id !== run.id && [change.id, change.workspace].includes(workspace)) refreshSoon()
     })
     return () => void stop()
   }, [waits, run.id, workspace])

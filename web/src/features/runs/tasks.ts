@@ -22,6 +22,8 @@ export function useOutcomeBody(outcome: TaskOutcome, isWanted: boolean) {
   return useQuery({
     queryKey: ['task-result-outcomes', outcome.id, 'body'],
     enabled: isWanted && outcome.links.body !== undefined,
+    // No change names an outcome: it is part of its task result.
+    meta: { alsoAbout: ['task-results'] },
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
       const response = await fetch(apiPath(`/task-result-outcomes/${outcome.id}/body`), { signal })
