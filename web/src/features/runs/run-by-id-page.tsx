@@ -17,9 +17,11 @@ export function RunByIdPage() {
     queryFn: async () => get<DocumentOnWire<typeof runSchema, typeof workspaceSchema>>(`/runs/${id}?include=workspace`),
   })
   if (run.isPending) return <Skeleton />
-  if (run.error) return <ErrorPage error={run.error} what="run" onRetry={() => void run.refetch()} />
+  if (!run.data) return <ErrorPage error={run.error} what="run" onRetry={() => void run.refetch()} />
   const workspace = includedOf(run.data).one('workspaces', run.data.data.relationships.workspace)
   if (!workspace) return <ErrorPage error={new Error('its workspace is missing')} what="run" />
-  const params = { organization, workspace: workspace.attributes.name, run: id }
+  // The address may name another organization than that of the run.
+  const owner = workspace.relationships.organization.data?.id ?? organization
+  const params = { organization: owner, workspace: workspace.attributes.name, run: id }
   return <Navigate to="/app/$organization/workspaces/$workspace/runs/$run" params={params} replace />
 }

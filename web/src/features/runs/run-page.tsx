@@ -18,19 +18,19 @@ const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$
 
 /** One run: what it will change, what goes on, and what is to be decided. */
 export function RunPage() {
-  const { workspace, run: id } = route.useParams()
+  const { organization, workspace, run: id } = route.useParams()
   const query = useRun(id)
   if (query.isPending) return <Skeleton />
   // An answer that is there is shown, even if the last attempt to read it again has failed.
   if (!query.data) return <ErrorPage error={query.error} what="run" onRetry={() => void query.refetch()} />
-  // The workspace may have been renamed since the link was made.
+  // The workspace may have been renamed since the link was made; and the address may name another organization.
   const { name } = query.data.workspace?.attributes ?? { name: workspace }
-  const organization = query.data.workspace?.relationships.organization.data?.id
-  if (name !== workspace && organization !== undefined) {
+  const owner = query.data.workspace?.relationships.organization.data?.id ?? organization
+  if (name !== workspace || owner !== organization) {
     return (
       <Navigate
         to="/app/$organization/workspaces/$workspace/runs/$run"
-        params={{ organization, workspace: name, run: id }}
+        params={{ organization: owner, workspace: name, run: id }}
         search={(before) => before}
         replace
       />
