@@ -42,10 +42,12 @@ function Variables({ workspaceId, mayChange }: { workspaceId: string; mayChange:
   const navigate = route.useNavigate()
   const { data, error, isPending, refetch } = useVariables(workspaceId)
   const [isImporting, setIsImporting] = useState(false)
-  const open = (id: string | undefined) => void navigate({ search: (before) => ({ ...before, edit: id }) })
+  // Back does not open again what was closed.
+  const open = (id: string | undefined) =>
+    void navigate({ search: (before) => ({ ...before, edit: id }), replace: id === undefined })
 
   if (isPending) return <Skeleton />
-  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
+  if (!data) return <ErrorNote error={error} onRetry={() => void refetch()} />
   const shown = data.filter((one) => matches(one, q))
   const own = data.filter(({ set }) => set === undefined)
 

@@ -37,8 +37,9 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
   const run = includedOf(document).one('runs', relationships['current-run'])
   const { start } = route.useSearch()
   const navigate = route.useNavigate()
+  // Back does not open again what was closed.
   const setStart = (isOpen: boolean) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, start: isOpen || undefined }) })
+    void navigate({ to: '.', search: (before) => ({ ...before, start: isOpen || undefined }), replace: !isOpen })
   const tabs = TABS.filter(([, , needs]) => needs === undefined || permissions[needs]).map(([text, path]) => ({
     text,
     isExact: path === '',
