@@ -17,6 +17,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the thing is gone, or not for this person: then what was read of it before is not shown any longer. */
+export function isNotFound(error: Error | null) {
+  return error instanceof ApiError && error.status === 404
+}
+
 /** Sends a request to the API with the session's cookie. Throws `ApiError` for error answers. */
 export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const response = await fetch(apiPath(path), {

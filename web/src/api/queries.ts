@@ -10,13 +10,22 @@ export const queries: QueryClient = new QueryClient({
   mutationCache: new MutationCache({ onError: onError }),
   defaultOptions: {
     queries: {
-      // Errors of the API are final; broken connections are retried.
-      retry: (failures, error) => !(error instanceof ApiError) && failures < 3,
+      retry: (failures, error) => isPassing(error) && failures < 3,
       refetchOnWindowFocus: true,
       staleTime: 5000,
     },
+    // What was sent may be secret, such as a password or the value of a variable.
+    mutations: { gcTime: 0 },
   },
 })
+
+/** What a proxy answers while the server restarts. */
+const PASSING = new Set([502, 503, 504])
+
+/** Other errors of the API are final. */
+export function isPassing(error: Error) {
+  return !(error instanceof ApiError) || PASSING.has(error.status)
+}
 
 /** A session that has ended is seen at the first refused request: the frame then leads to sign-in and back. */
 function onError(error: Error) {

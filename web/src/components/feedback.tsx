@@ -1,7 +1,7 @@
 import type { LucideIcon } from 'lucide-react'
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
-import { ApiError } from '../api/client.ts'
+import { ApiError, isNotFound } from '../api/client.ts'
 import { Button } from './button.tsx'
 import { Page } from './page.tsx'
 
@@ -66,7 +66,7 @@ export function ErrorPage({
   onRetry?: () => void
   children?: ReactNode
 }) {
-  if (error instanceof ApiError && error.status === 404) {
+  if (isNotFound(error)) {
     return (
       <NotFoundPage title={`There is no such ${what}`}>
         It may have been deleted or renamed, or you may not see it: an owner of the organization can give you access.

@@ -1,4 +1,5 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
+import { isNotFound } from '../../api/client.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { useOrganization } from './organizations.ts'
 
@@ -9,7 +10,8 @@ export function OrganizationFrame() {
   const { organization: name } = route.useParams()
   const organization = useOrganization(name)
   if (organization.isPending) return <Skeleton />
-  if (organization.error)
+  // A later failed check leaves the page as it is.
+  if (organization.error && (isNotFound(organization.error) || organization.data === undefined))
     return <ErrorPage error={organization.error} what="organization" onRetry={() => void organization.refetch()} />
   return <Outlet />
 }

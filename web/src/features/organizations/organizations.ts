@@ -12,10 +12,11 @@ export function useOrganizations() {
   })
 }
 
-/** An organization with what the person may do in it. */
-export function useOrganization(name: string) {
+/** An organization with what the person may do in it; nothing is asked without a name. */
+export function useOrganization(name: string | undefined) {
   return useQuery({
     queryKey: ['organizations', name],
+    enabled: name !== undefined,
     staleTime: 60_000,
     queryFn: async () => (await get<DocumentOnWire<typeof organizationSchema>>(`/organizations/${name}`)).data,
   })

@@ -17,7 +17,8 @@ export function TasksTab() {
   const { organization, workspace } = useOpenWorkspace()
   const tasks = useTasks(organization)
   const attachments = useWorkspaceTasks(workspace.id)
-  const failed = [tasks, attachments].find(({ error }) => error !== null)
+  // What is there is shown, even if the last attempt to read it again has failed.
+  const failed = [tasks, attachments].find(({ data, error }) => data === undefined && error !== null)
   if (failed?.error) return <ErrorNote error={failed.error} onRetry={() => void failed.refetch()} />
   if (!tasks.data || !attachments.data) return <Skeleton label="Loading the tasks" />
   return <Tasks tasks={tasks.data} attachments={attachments.data} />

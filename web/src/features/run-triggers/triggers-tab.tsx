@@ -26,7 +26,8 @@ export function TriggersTab() {
   const isPossible = (inbound.data?.data.length ?? 0) > 0 && (outbound.data?.data.length ?? 0) > 0
   const circle = useCircle(organization, workspace.id, isPossible)
 
-  const failed = [inbound, outbound].find(({ error }) => error !== null)
+  // What is there is shown, even if the last attempt to read it again has failed.
+  const failed = [inbound, outbound].find(({ data, error }) => data === undefined && error !== null)
   if (failed?.error) return <ErrorNote error={failed.error} onRetry={() => void failed.refetch()} />
   if (!inbound.data || !outbound.data) return <Skeleton label="Loading the triggers" />
   const sources = inbound.data.data

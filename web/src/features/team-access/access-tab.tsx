@@ -28,7 +28,8 @@ export function AccessTab() {
   // Who may not see the project is answered that there is none.
   const inherited = useTeamProjects(project?.id)
   const teams = useTeams(organization)
-  const failed = [own, inherited, teams].find(({ error }) => error !== null)
+  // What is there is shown, even if the last attempt to read it again has failed.
+  const failed = [own, inherited, teams].find(({ data, error }) => data === undefined && error !== null)
   if (failed?.error) return <ErrorNote error={failed.error} onRetry={() => void failed.refetch()} />
   if (!own.data || !teams.data || (project && !inherited.data)) return <Skeleton label="Loading the teams" />
   const names = new Map(teams.data.map(({ id, attributes }) => [id, attributes.name]))

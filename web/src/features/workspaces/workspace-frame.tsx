@@ -1,6 +1,6 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { ApiError } from '../../api/client.ts'
+import { isNotFound } from '../../api/client.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { WorkspaceHeader } from './workspace-header.tsx'
 import { useWorkspace } from './workspace.ts'
@@ -21,8 +21,7 @@ export function WorkspaceFrame() {
 
   if (workspace.isPending) return <Skeleton label="Loading the workspace" rows={8} />
   // A later failed check leaves the page as it is; a workspace that is gone, or hidden by now, is not shown any longer.
-  const isGone = workspace.error instanceof ApiError && workspace.error.status === 404
-  if (workspace.error && (isGone || workspace.data === undefined))
+  if (workspace.error && (isNotFound(workspace.error) || workspace.data === undefined))
     return <ErrorPage error={workspace.error} what="workspace" onRetry={() => void workspace.refetch()} />
   return (
     <WorkspaceHeader>
