@@ -1,10 +1,12 @@
 import { Outlet, useParams, useRouter } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
+import { isNotFound } from '../api/client.ts'
 import { useLiveUpdates } from '../api/live.ts'
 import { Drawer } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/feedback.tsx'
 import { OverlayHosts } from '../components/overlay-hosts.tsx'
 import { useGo } from '../components/target.tsx'
+import { useOrganization } from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
 import { useFocusOnArrival } from './focus.ts'
 import { organizationPages } from './navigation.ts'
@@ -29,7 +31,8 @@ export function Frame() {
     )
   }
   if (!session.data) return <ToSignIn />
-  return <SignedIn account={session.data.attributes} />
+  // Another person, who has signed in in another tab, begins with nothing of this one.
+  return <SignedIn key={session.data.id} account={session.data.attributes} />
 }
 
 function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'] }) {
@@ -38,7 +41,10 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
   // Loaded at the first use, and kept: its way out is animated.
   const [hasPalette, setHasPalette] = useState(false)
   const goTo = useGo()
-  useLiveUpdates(organization)
+  // There is nothing to follow in an organization that is not there for the person.
+  const isGone = isNotFound(useOrganization(organization).error)
+  const followed = isGone ? undefined : organization
+  useLiveUpdates(followed)
   useFocusOnArrival()
   useShortcuts((keys) => {
     if (keys === 'Ctrl K') openPalette()
@@ -79,7 +85,7 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
         </Drawer>
         <TopBar
           account={account}
-          isLive={organization !== undefined}
+          isLive={followed !== undefined}
           onMenu={() => setOpen('menu')}
           onSearch={openPalette}
         />

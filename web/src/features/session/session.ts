@@ -7,14 +7,23 @@ import { ApiError, get, request } from '../../api/client.ts'
 
 export type AccountAttributes = Wire<typeof accountSchema>['attributes']
 
+/** Whose answers the cache holds. */
+let knownAccount: string | undefined
+
 /** The signed-in user; null when there is none. */
 export function useSession() {
+  const queries = useQueryClient()
   return useQuery({
     queryKey: ['session'],
     staleTime: 60_000,
     queryFn: async () => {
       try {
-        return (await get<DocumentOnWire<typeof accountSchema>>('/account/details')).data
+        const account = (await get<DocumentOnWire<typeof accountSchema>>('/account/details')).data
+        // Tabs share the session: somebody else may have signed in in another one.
+        if (knownAccount !== undefined && knownAccount !== account.id)
+          void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
+        knownAccount = account.id
+        return account
       } catch (error) {
         if (error instanceof ApiError && error.status === 401) return null
         throw error
