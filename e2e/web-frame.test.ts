@@ -135,6 +135,56 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(new URL(own.url()).pathname + new URL(own.url()).search).toBe('/app/main/workspaces?q=kafka')
   })
 
+  test('a member whose membership is taken away is told that there is no such organization', async () => {
+    await createPerson(server, 'former')
+    const { data: membership } = await server.api('POST', '/organizations/main/organization-memberships', {
+      data: { type: 'organization-memberships', attributes: { email: 'former@example.com' } },
+    })
+    const own = await openPageOf(server, 'former', '/app/main/workspaces')
+    await own.getByRole('heading', { name: 'Workspaces' }).waitFor()
+
+    await server.api('DELETE', `/organization-memberships/${membership.id}`)
+    await own.getByRole('heading', { name: 'There is no such organization' }).waitFor()
+    const marks = await own.getByText('Connection lost').count()
+
+    expect(marks).toBe(0)
+  })
+
+  test('a tab follows changes over the connection of another, and goes on when that one is closed', async () => {
+    const first = await openAdminPage(server, '/app/main/workspaces')
+    await first.getByRole('link', { name: 'kafka-prod', exact: true }).waitFor()
+    const second = await first.context().newPage()
+    const streams: string[] = []
+    second.on('request', (request) => {
+      if (request.url().includes('/changes')) streams.push(request.url())
+    })
+    await second.goto(`${server.url}/app/main/workspaces`)
+    await second.getByRole('link', { name: 'kafka-prod', exact: true }).waitFor()
+
+    await createWorkspace('two-tabs')
+    for (const tab of [first, second]) await tab.getByRole('link', { name: 'two-tabs', exact: true }).waitFor()
+    const ofFollower = streams.length
+    await first.close()
+    await createWorkspace('one-tab')
+    await second.getByRole('link', { name: 'one-tab', exact: true }).waitFor()
+
+    expect(ofFollower).toBe(0)
+    expect(streams).toHaveLength(1)
+  })
+
+  test('Back does not open a dialog again that was closed', async () => {
+    await page.goto(`${server.url}/app/main/workspaces/shop`)
+    await page.getByRole('banner').waitFor()
+    await page.getByRole('button', { name: 'Start a run' }).first().click()
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.waitForURL('**/app/main/workspaces/shop')
+    await page.goBack()
+    const back = new URL(page.url())
+
+    expect(back.pathname + back.search).toBe('/app/main/workspaces/shop')
+  })
+
   test('what others change appears by itself, also what changed while the connection was cut', async () => {
     const sockets = new Set<Socket>()
     let isCut = false
