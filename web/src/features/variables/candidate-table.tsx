@@ -9,7 +9,7 @@ export function CandidateTable({
   onChange,
 }: {
   candidates: readonly Candidate[]
-  onChange: (key: string, changes: Partial<Candidate>) => void
+  onChange: (candidate: Candidate, changes: Partial<Candidate>) => void
 }) {
   return (
     <div className="overflow-x-auto rounded-lg border border-line">
@@ -36,7 +36,7 @@ export function CandidateTable({
             <Row
               key={`${candidate.category} ${candidate.key}`}
               candidate={candidate}
-              onChange={(changes) => onChange(candidate.key, changes)}
+              onChange={(changes) => onChange(candidate, changes)}
             />
           ))}
         </tbody>

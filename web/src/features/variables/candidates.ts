@@ -66,6 +66,15 @@ function find(existing: readonly Sourced[], category: Category, key: string): Ow
   return found && { id: found.id, ...found.variable.attributes }
 }
 
+/** The candidates with one changed. A name may be given twice, once for the engine and once for its environment. */
+export function changedIn(
+  candidates: readonly Candidate[],
+  { key, category }: Pick<Candidate, 'key' | 'category'>,
+  changes: Partial<Candidate>,
+): Candidate[] {
+  return candidates.map((one) => (one.key === key && one.category === category ? { ...one, ...changes } : one))
+}
+
 /** What saving a candidate does, in words. */
 export function effectOf({ existingId, before, value }: Candidate) {
   if (existingId === undefined) return 'new'

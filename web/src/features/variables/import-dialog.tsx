@@ -13,7 +13,7 @@ import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { CandidateTable } from './candidate-table.tsx'
-import { candidatesOf, type Candidate, copied } from './candidates.ts'
+import { candidatesOf, type Candidate, changedIn, copied } from './candidates.ts'
 import { formatOf, type Given, type GivenFormat } from './given.ts'
 import { readOwnVariables, type Sourced, useSaveVariable } from './variables.ts'
 
@@ -45,21 +45,22 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
     setCandidates(candidatesOf(given, existing, format === 'env' ? 'env' : 'terraform'))
   }
 
-  function change(key: string, changes: Partial<Candidate>) {
-    setCandidates((before) => before?.map((one) => (one.key === key ? { ...one, ...changes } : one)))
+  function change(candidate: Candidate, changes: Partial<Candidate>) {
+    setCandidates((before) => before && changedIn(before, candidate, changes))
   }
 
   /** One after the other, so that what fails is told of itself and what is saved stays saved. */
   async function saveChosen() {
     setIsSaving(true)
     let done = 0
-    for (const { key, value = '', hcl, sensitive, category, existingId } of chosen) {
+    for (const candidate of chosen) {
+      const { key, value = '', hcl, sensitive, category, existingId } = candidate
       try {
         await save.mutateAsync({ id: existingId, key, value, hcl, sensitive, category })
         done += 1
-        change(key, { saved: 'done' })
+        change(candidate, { saved: 'done' })
       } catch (error) {
-        change(key, { saved: error instanceof Error ? error.message : String(error) })
+        change(candidate, { saved: error instanceof Error ? error.message : String(error) })
       }
     }
     setIsSaving(false)
