@@ -1,7 +1,8 @@
 import type { LucideIcon } from 'lucide-react'
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { Button, type ButtonKind } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
+import { focusHeading } from './focus-heading.ts'
 import { TextArea, TextField } from './form.tsx'
 
 /**
@@ -34,13 +35,28 @@ export function Confirm({
     if (isOpen) panel.current?.focus()
   }, [isOpen])
 
+  // What was acted on may go with its button, at once or a moment later: then the focus goes to the heading of the page.
+  useLayoutEffect(
+    () => () => {
+      const focused = document.activeElement
+      if (!focused || !(opener.current === focused || panel.current?.contains(focused))) return
+      requestAnimationFrame(() => {
+        if (document.activeElement === document.body) focusHeading()
+      })
+    },
+    [],
+  )
+
   function close() {
     setIsOpen(false)
     setTyped('')
     setText('')
     setError(undefined)
     // The opener is drawn again by then.
-    requestAnimationFrame(() => opener.current?.focus())
+    requestAnimationFrame(() => {
+      if (opener.current) opener.current.focus()
+      else if (document.activeElement === document.body) focusHeading()
+    })
   }
 
   async function submit(event: FormEvent) {

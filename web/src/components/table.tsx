@@ -1,6 +1,5 @@
 import {
   createColumnHelper,
-  flexRender,
   rowSelectionFeature,
   tableFeatures,
   useTable,
@@ -41,9 +40,7 @@ export function Table<Row extends RowData & { id: string }>({
 }: TableProps<Row>) {
   const definitions = useMemo(() => {
     const helper = createColumnHelper<Features, Row>()
-    return columns.map((column) =>
-      helper.display({ id: column.id, header: column.header, cell: ({ row }) => column.cell(row.original) }),
-    ) as ColumnDef<Features, Row>[]
+    return columns.map(({ id, header }) => helper.display({ id, header })) as ColumnDef<Features, Row>[]
   }, [columns])
   const selected = useMemo(
     () => Object.fromEntries([...(selection?.ids ?? [])].map((id) => [id, true as const])),
@@ -121,7 +118,8 @@ export function Table<Row extends RowData & { id: string }>({
               )}
               {row.getAllCells().map((cell) => (
                 <td key={cell.id} className={`px-3 py-1.5 align-middle ${byId.get(cell.column.id)?.className ?? ''}`}>
-                  {flexRender(cell.column.columnDef.cell, cell.getContext())}
+                  {/* Called, not rendered as a component: a new function would make the cell anew and lose the focus in it. */}
+                  {byId.get(cell.column.id)?.cell(row.original)}
                 </td>
               ))}
             </tr>

@@ -1,5 +1,6 @@
 import { useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
+import { focusHeading } from '../components/focus-heading.ts'
 
 /**
  * Puts the focus on the heading of a page that has been navigated to, so that keys and screen readers begin there. What
@@ -14,10 +15,4 @@ export function useFocusOnArrival() {
       }),
     [router],
   )
-}
-
-/** Puts the focus on the heading of the page, where what had it is gone. */
-export function focusHeading() {
-  const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector<HTMLElement>('main')
-  heading?.focus({ preventScroll: true })
 }
