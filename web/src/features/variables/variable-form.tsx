@@ -1,17 +1,14 @@
-import type { CreateVariable } from '@groundstate/contract/variables'
 import { type FormEvent, lazy, Suspense, useEffect, useId, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
 import { CheckField, fieldError, FormErrors, SelectField, TextArea, TextField } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
+import { changesOf, type Draft, draftOf } from './variable-draft.ts'
 import { type Category, type Sourced, useSaveVariable, type Variable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))
 
 const FIELDS = ['key', 'value', 'description', 'category', 'hcl', 'sensitive'] as const
-
-type Draft = { key: string; value: string; description: string; category: Category; hcl: boolean; sensitive: boolean }
-const EMPTY: Draft = { key: '', value: '', description: '', category: 'terraform', hcl: false, sensitive: false }
 
 /** Changes a variable where it stands, or makes a new one. `others` are the workspace's own, for names that are taken. */
 export function VariableForm({
@@ -32,9 +29,10 @@ export function VariableForm({
   const save = useSaveVariable(workspaceId)
   const form = useRef<HTMLFormElement>(null)
   const wasSensitive = variable?.attributes.sensitive ?? false
-  const isDirty = JSON.stringify(draft) !== JSON.stringify(initial)
-  const change = (changes: Partial<Draft>) => {
-    setDraft({ ...draft, ...changes })
+  const changes = changesOf(draft, initial)
+  const isDirty = Object.keys(changes).length > 0
+  const change = (part: Partial<Draft>) => {
+    setDraft({ ...draft, ...part })
     setFault(undefined)
   }
 
@@ -45,6 +43,10 @@ export function VariableForm({
   async function submit(event: FormEvent) {
     event.preventDefault()
     if (save.isPending) return
+    if (variable && !isDirty) {
+      onClose()
+      return
+    }
     const isValueSent = !wasSensitive || draft.value !== ''
     if (draft.hcl && isValueSent) {
       const { hclFault } = await import('./tfvars.ts')
@@ -52,15 +54,12 @@ export function VariableForm({
       setFault(found)
       if (found !== undefined) return
     }
-    save.mutate(
-      { id: variable?.id, ...changesOf(draft, isValueSent) },
-      {
-        onSuccess: () => {
-          toast({ text: `${draft.key} is saved: the next run gets it` })
-          onClose()
-        },
+    save.mutate(variable ? { id: variable.id, ...changes } : draft, {
+      onSuccess: () => {
+        toast({ text: `${draft.key} is saved: the next run gets it` })
+        onClose()
       },
-    )
+    })
   }
 
   function leave() {
@@ -214,15 +213,4 @@ function ValueField({
       </div>
     </div>
   )
-}
-
-function draftOf(variable: Variable | undefined): Draft {
-  if (!variable) return EMPTY
-  const { key, value, description, category, hcl, sensitive } = variable.attributes
-  return { key, value: value ?? '', description, category, hcl, sensitive }
-}
-
-/** A sensitive value that is left empty is not sent, so that the one that is there stays. */
-function changesOf({ value, ...rest }: Draft, isValueSent: boolean): CreateVariable {
-  return { ...rest, ...(isValueSent && { value }) }
 }
