@@ -27,7 +27,22 @@ function workspace(name: string, { attributes = {}, configuration = 'cv-1', hold
   } as Workspace
 }
 
+const GOES_ON = new AbortController().signal
+
 describe('acting on several workspaces', () => {
+  test('after it is stopped, what is under way ends and no further one is begun', async () => {
+    const outcomes: Outcome[] = []
+    const stop = new AbortController()
+
+    await actOnEach(
+      { obstacle: () => undefined, act: async () => stop.abort() },
+      { workspaces: Array.from({ length: 20 }, (_, n) => workspace(String(n))), value: '', signal: stop.signal },
+      (outcome) => outcomes.push(outcome),
+    )
+
+    expect(outcomes.map(({ name }) => name)).toEqual(['0'])
+  })
+
   test('one that fails holds up no other, and says why', async () => {
     const outcomes: Outcome[] = []
     const act = async ({ attributes }: Workspace) => {
@@ -36,7 +51,7 @@ describe('acting on several workspaces', () => {
 
     await actOnEach(
       { obstacle: () => undefined, act },
-      { workspaces: ['a', 'b', 'c'].map((name) => workspace(name)), value: '' },
+      { workspaces: ['a', 'b', 'c'].map((name) => workspace(name)), value: '', signal: GOES_ON },
       (outcome) => outcomes.push(outcome),
     )
 
@@ -52,7 +67,7 @@ describe('acting on several workspaces', () => {
 
     await actOnEach(
       { obstacle: () => 'it is locked already', act: async ({ id }) => acted.push(id) },
-      { workspaces: [workspace('a')], value: '' },
+      { workspaces: [workspace('a')], value: '', signal: GOES_ON },
       (outcome) => outcomes.push(outcome),
     )
 
@@ -72,7 +87,7 @@ describe('acting on several workspaces', () => {
 
     await actOnEach(
       { obstacle: () => undefined, act },
-      { workspaces: Array.from({ length: 20 }, (_, n) => workspace(String(n))), value: '' },
+      { workspaces: Array.from({ length: 20 }, (_, n) => workspace(String(n))), value: '', signal: GOES_ON },
       () => {},
     )
 

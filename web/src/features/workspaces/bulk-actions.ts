@@ -126,15 +126,18 @@ export type Outcome = { id: string; name: string; failure: string | undefined }
 
 const AT_ONCE = 4
 
-/** Acts on each workspace, a few at a time. An outcome is told as soon as it is known. */
+/**
+ * Acts on each workspace, a few at a time. An outcome is told as soon as it is known. After the signal no further one is
+ * begun; what is under way ends.
+ */
 export async function actOnEach(
   { obstacle, act }: Pick<BulkAction, 'obstacle' | 'act'>,
-  { workspaces, value }: { workspaces: readonly Workspace[]; value: string },
+  { workspaces, value, signal }: { workspaces: readonly Workspace[]; value: string; signal: AbortSignal },
   onOutcome: (outcome: Outcome) => void,
 ) {
   const waiting = [...workspaces]
   async function work() {
-    for (let workspace = waiting.shift(); workspace; workspace = waiting.shift()) {
+    for (let workspace = waiting.shift(); workspace && !signal.aborted; workspace = waiting.shift()) {
       onOutcome({ id: workspace.id, name: workspace.attributes.name, failure: await failureOf(workspace) })
     }
   }

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Check, CircleX } from 'lucide-react'
-import { type FormEvent, useId, useState } from 'react'
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Notice } from '../../components/feedback.tsx'
@@ -25,17 +25,35 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
   const form = useId()
   const [value, setValue] = useState<Choice>({ value: '', text: '' })
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>()
-  const isDone = outcomes?.length === workspaces.length
+  const stop = useRef<AbortController>(undefined)
+  const [isStopped, setIsStopped] = useState(false)
+  const [isDone, setIsDone] = useState(false)
   const left = workspaces.filter((workspace) => action.obstacle(workspace) !== undefined)
   const count = workspaces.length - left.length
+
+  // Nobody could follow what is done after the page is left.
+  useEffect(() => () => stop.current?.abort(), [])
+
+  /** While it acts, the first press holds back the rest, and the dialog stays to say how far it came. */
+  function leave() {
+    if (outcomes === undefined || isDone || isStopped) {
+      onClose()
+      return
+    }
+    stop.current?.abort()
+    setIsStopped(true)
+  }
 
   async function submit(event: FormEvent) {
     event.preventDefault()
     if (outcomes || missing(action, value.value) !== undefined) return
     setOutcomes([])
-    await actOnEach(action, { workspaces, value: value.value.trim() }, (outcome) =>
+    stop.current = new AbortController()
+    const { signal } = stop.current
+    await actOnEach(action, { workspaces, value: value.value.trim(), signal }, (outcome) =>
       setOutcomes((known = []) => [...known, outcome]),
     )
+    setIsDone(true)
     await Promise.all(
       ['workspaces', 'runs', 'overview', 'projects', 'tags'].map(async (kind) =>
         queries.invalidateQueries({ queryKey: [kind, organization] }),
@@ -48,7 +66,7 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
       title={action.title}
       about={action.about}
       isOpen
-      onClose={onClose}
+      onClose={leave}
       footer={
         isDone ? (
           <Button kind="primary" onClick={onClose}>
@@ -56,7 +74,9 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
           </Button>
         ) : (
           <>
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={leave} isPending={isStopped}>
+              {outcomes === undefined ? 'Cancel' : 'Stop'}
+            </Button>
             <Button
               type="submit"
               form={form}
@@ -77,7 +97,7 @@ export default function BulkDialog({ organization, action, workspaces, onClose }
           <WorkspaceNames workspaces={workspaces.filter((workspace) => !left.includes(workspace))} />
         </form>
       ) : (
-        <Outcomes action={action} outcomes={outcomes} total={workspaces.length} />
+        <Outcomes action={action} outcomes={outcomes} total={workspaces.length} isDone={isDone} />
       )}
     </Dialog>
   )
@@ -158,15 +178,26 @@ function WorkspaceNames({ workspaces }: { workspaces: readonly ListedWorkspace[]
   )
 }
 
-function Outcomes({ action, outcomes, total }: { action: BulkAction; outcomes: readonly Outcome[]; total: number }) {
+function Outcomes({
+  action,
+  outcomes,
+  total,
+  isDone,
+}: {
+  action: BulkAction
+  outcomes: readonly Outcome[]
+  total: number
+  isDone: boolean
+}) {
   const failed = outcomes.filter(({ failure }) => failure !== undefined)
   const done = outcomes.length - failed.length
   return (
     <div className="space-y-3">
       <p role="status" className="font-medium">
-        {outcomes.length < total && `${outcomes.length} of ${total} … `}
+        {!isDone && `${outcomes.length} of ${total} … `}
         {done} {action.done}
         {failed.length > 0 && `, ${failed.length} not`}
+        {isDone && outcomes.length < total && `; stopped before the other ${total - outcomes.length}`}
       </p>
       <ul className="space-y-1.5">
         {failed.concat(outcomes.filter(({ failure }) => failure === undefined)).map(({ id, name, failure }) => (
