@@ -11,6 +11,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { ApiError, get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
+import { placeInLine } from '../runs/place-in-line.ts'
 import type { ListedRun } from '../runs/runs-list-query.ts'
 
 export type Overview = Wire<typeof organizationOverviewSchema>['attributes']
@@ -91,16 +92,11 @@ export function useRunsInLine(organization: string) {
         get<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
       ])
       const { running } = capacity.data.attributes
-      const positions = new Map(document.data.map(({ id, attributes }) => [id, attributes['position-in-queue']]))
-      const rows = rowsOf(document).map((row) => ({ ...row, place: placeOf(positions.get(row.id) ?? 0, running) }))
+      const places = new Map(document.data.map(({ id, attributes }) => [id, placeInLine(attributes, running)]))
+      const rows = rowsOf(document).map((row) => ({ ...row, place: places.get(row.id) }))
       return columnOf(document, rows)
     },
   })
-}
-
-/** A position counts the runs at work, too; 0 is that of a run which does not wait. */
-export function placeOf(position: number, running: number) {
-  return position === 0 ? undefined : Math.max(1, position - running)
 }
 
 /** A run that has failed, and where the log of the phase is that failed. */

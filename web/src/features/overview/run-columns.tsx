@@ -143,10 +143,8 @@ function InLine({ organization, overview }: { organization: string; overview: Ov
 }
 
 function RunInLine({ organization, run }: { organization: string; run: LinedRun }) {
-  const { attributes } = run
+  const { attributes, place } = run
   const reason = attributes['waiting-reason']
-  // What waits for the run before it in its workspace is in no line for agents yet; the reason names its place there.
-  const place = attributes.status === 'pending' ? undefined : run.place
   const isRunning = runState(attributes).group === 'running'
   return (
     <RunRow

@@ -8,6 +8,7 @@ import { useQuery } from '@tanstack/react-query'
 import { get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
 import { isOfScope } from '../../api/queries.ts'
+import { placeInLine } from './place-in-line.ts'
 import { type Origin, ORIGINS, type RunAuthor } from './run-origin.tsx'
 
 /** What narrows a list of runs, as it stands in the address. Several values are separated by commas. */
@@ -98,7 +99,7 @@ function sourcesOf(origins: string | undefined) {
     .join(',')
 }
 
-/** The place in line of each waiting run of an organization, counted from 1. Nothing is asked while none waits. */
+/** The place in line of each run of an organization that waits for an agent. Nothing is asked while none waits. */
 export function useQueuePlaces(organization: string, someWait: boolean) {
   return useQuery({
     queryKey: ['runs', organization, 'queue'],
@@ -110,7 +111,7 @@ export function useQueuePlaces(organization: string, someWait: boolean) {
         get<DocumentOnWire<typeof organizationCapacitySchema>>(`/organizations/${organization}/capacity`, signal),
       ])
       const { running } = capacity.data.attributes
-      return new Map(queue.data.map(({ id, attributes }) => [id, attributes['position-in-queue'] - running]))
+      return new Map(queue.data.map(({ id, attributes }) => [id, placeInLine(attributes, running)]))
     },
     placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
   })

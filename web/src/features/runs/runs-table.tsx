@@ -30,7 +30,7 @@ type RunsTableProps = {
   workspace: string | undefined
   rows: readonly ListedRun[]
   /** The places in line of those that wait. */
-  places: ReadonlyMap<string, number> | undefined
+  places: ReadonlyMap<string, number | undefined> | undefined
 }
 
 function columnsOf({ organization, workspace, places }: Omit<RunsTableProps, 'rows'>): readonly Column<ListedRun>[] {
