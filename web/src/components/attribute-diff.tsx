@@ -17,6 +17,8 @@ export type AttributeChange = {
   forcesReplacement?: boolean
   /** The item only stands in another place of its list now: `[2]`. */
   movedTo?: string
+  /** The texts are JSON of the same content, written in another way. */
+  isFormattingOnly?: boolean
   /** A text of several lines, compared line by line. */
   lines?: readonly LineChange[]
 }
@@ -36,12 +38,13 @@ export function AttributeDiff({ label, changes }: { label: string; changes: read
         </tr>
       </thead>
       <tbody>
-        {changes.map(({ path, before, after, forcesReplacement, movedTo, lines }) => (
+        {changes.map(({ path, before, after, forcesReplacement, movedTo, isFormattingOnly, lines }) => (
           // A place of a list may be there twice: one item moves away, another one comes.
           <tr key={`${path} ${movedTo ?? ''}`} className="border-t border-line align-top first:border-0 max-sm:block">
             <th scope="row" className="w-[28%] px-3 py-1 text-left font-normal max-sm:block max-sm:w-auto">
               {path}{' '}
               {movedTo !== undefined && <span className="ml-1 font-sans text-xs text-dim">moves to {movedTo}</span>}
+              {isFormattingOnly && <span className="ml-1 font-sans text-xs text-dim">formatting only</span>}
               {forcesReplacement && (
                 <span className="ml-1 rounded bg-bad-soft px-1 font-sans text-xs whitespace-nowrap text-bad">
                   forces replacement

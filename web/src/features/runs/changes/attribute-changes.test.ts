@@ -101,6 +101,27 @@ describe('the attributes of a change', () => {
     ])
   })
 
+  test.each([
+    ['{"a":1,"b":[]}', '{ "b": [], "a": 1 }', true],
+    ['{"a":{}}', '{"a": {} }', true],
+    // A policy may tell a member that is null from one that is not there.
+    ['{"a":null}', '{}', undefined],
+  ])('that hold the JSON %s and become %s are shown whole', (before, after, isFormattingOnly) => {
+    const { changed } = attributeChanges({ actions: [], before: { policy: before }, after: { policy: after } })
+
+    expect(changed).toHaveLength(1)
+    expect(changed[0]).toMatchObject({ path: 'policy', before: { text: before }, after: { text: after } })
+    expect(changed[0]?.isFormattingOnly).toBe(isFormattingOnly)
+  })
+
+  test('that hold JSON keep the digits of its numbers', () => {
+    const [before, after] = ['{"id":9007199254740992}', '{"id":9007199254740993}']
+
+    expect(lines({ before: { text: before }, after: { text: after } })).toEqual([
+      'text.id: 9007199254740992 -> 9007199254740993',
+    ])
+  })
+
   test('that have several lines are compared line by line', () => {
     const { changed } = attributeChanges({ actions: [], before: { t: 'a\nb\nc' }, after: { t: 'a\nB\nc' } })
 

@@ -1,6 +1,7 @@
-import { isExactNumber } from '../../../api/exact-json.ts'
+import { isExactNumber, parseExactly } from '../../../api/exact-json.ts'
 import type { AttributeChange, Side } from '../../../components/attribute-diff.tsx'
 import { isWithin, pathOf, pathWith } from './change-path.ts'
+import { isSameJson } from './same-json.ts'
 import { alignedPairs } from './sequence-diff.ts'
 
 /** The `change` of a resource or an output in the engine's plan JSON. */
@@ -87,10 +88,15 @@ function collect(found: Found[], place: Place) {
   }
   if (typeof before === 'string' && typeof after === 'string' && before !== after) {
     const inside = bothJson(before, after)
-    if (inside) return collect(found, { ...NOTHING_SAID, path, ...inside })
-    if (before.includes('\n') || after.includes('\n')) {
-      return void found.push({ path, before: sideOf(before), after: sideOf(after), lines: lineChanges(before, after) })
+    if (inside) {
+      const members: Found[] = []
+      collect(members, { ...NOTHING_SAID, path, ...inside })
+      if (members.some(isChange)) return void found.push(...members)
     }
+    const whole: Found = { path, before: sideOf(before), after: sideOf(after) }
+    if (inside && isSameJson(inside.before, inside.after)) whole.isFormattingOnly = true
+    if (before.includes('\n') || after.includes('\n')) whole.lines = lineChanges(before, after)
+    return void found.push(whole)
   }
   const sides = { before: sideOf(before), after: sideOf(after) }
   if (sides.before.kind !== 'absent' || sides.after.kind !== 'absent') found.push({ path, ...sides })
@@ -203,7 +209,7 @@ function bothJson(before: string, after: string) {
 function jsonIn(text: string): object | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
-    const value = JSON.parse(text) as unknown
+    const value = parseExactly(text)
     return typeof value === 'object' && value !== null ? value : undefined
   } catch {
     return undefined
