@@ -13,6 +13,12 @@ test('plain values stay plain, and others become HCL', () => {
   expect(given.map((one) => 'hcl' in one && one.hcl && hclFault(one.value))).toEqual([false, false, undefined])
 })
 
-test.each(['{', '[]', '"a"'])('%s is told to be no file of variables', (source) => {
+test('a number that JavaScript would round keeps its digits, wherever it stands', () => {
+  const given = parseJsonVariables('{"account":9007199254740993,"ids":[123456789012345678]}')
+
+  expect(given.map((one) => 'key' in one && one.value)).toEqual(['9007199254740993', '[\n  123456789012345678,\n]'])
+})
+
+test.each(['{', '[]', '"a"', '9007199254740993'])('%s is told to be no file of variables', (source) => {
   expect(parseJsonVariables(source)).toEqual([{ line: 1, fault: expect.stringMatching(/JSON/) as string }])
 })
