@@ -27,7 +27,7 @@ export function CopyButton({
 }
 
 /** Browsers give the clipboard to secure pages only; on others an invisible field is copied from. */
-async function copyText(text: string) {
+export async function copyText(text: string) {
   if (window.isSecureContext) return navigator.clipboard.writeText(text)
   const field = document.createElement('textarea')
   field.value = text

@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { ClipboardPaste, Plus, Variable as VariableIcon } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
-import { CodeBlock } from '../../components/copy.tsx'
+import { CodeBlock, copyText } from '../../components/copy.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { Menu } from '../../components/menu.tsx'
@@ -136,7 +136,7 @@ function Variables({ workspaceId, mayChange }: { workspaceId: string; mayChange:
 }
 
 async function copy(text: string) {
-  await navigator.clipboard.writeText(text)
+  await copyText(text)
   toast({ text: 'Copied; sensitive values are not part of it' })
 }
 
