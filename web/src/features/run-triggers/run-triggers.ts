@@ -2,6 +2,7 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/ans
 import type { dependencyGraphSchema, runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
+import { isOfScope } from '../../api/queries.ts'
 
 export type RunTrigger = Wire<typeof runTriggerSchema>
 export type TriggerChain = Wire<typeof triggerChainSchema>['attributes']
@@ -10,7 +11,7 @@ export type TriggerChain = Wire<typeof triggerChainSchema>['attributes']
 export function useRunTriggers(workspaceId: string, type: 'inbound' | 'outbound', page = 1) {
   return useQuery({
     queryKey: ['run-triggers', workspaceId, type, page],
-    placeholderData: (before) => before,
+    placeholderData: (before, query) => (isOfScope(query, workspaceId) ? before : undefined),
     queryFn: async () => {
       const query = queryString({ 'filter[run-trigger][type]': type, 'page[size]': 50, 'page[number]': page })
       return get<PageOnWire<typeof runTriggerSchema>>(`/workspaces/${workspaceId}/run-triggers${query}`)

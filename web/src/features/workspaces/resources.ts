@@ -2,6 +2,7 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/ans
 import type { resourceCountsSchema, workspaceResourceSchema } from '@groundstate/contract/workspace-resources'
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString } from '../../api/client.ts'
+import { isOfScope } from '../../api/queries.ts'
 
 export type StateResource = Wire<typeof workspaceResourceSchema>
 export type ResourceQuery = {
@@ -17,7 +18,7 @@ const PAGE_SIZE = 25
 export function useResources(workspaceId: string, { q, module, type, page = 1 }: ResourceQuery) {
   return useQuery({
     queryKey: ['resources', workspaceId, { q, module, type, page }],
-    placeholderData: (before) => before,
+    placeholderData: (before, query) => (isOfScope(query, workspaceId) ? before : undefined),
     queryFn: async () => {
       const search = queryString({
         q,
