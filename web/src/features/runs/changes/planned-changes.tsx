@@ -9,6 +9,7 @@ import { type Chip, FilterChips, SearchField } from '../../../components/filters
 import { counted } from '../../../components/numbers.ts'
 import { Diagnostics } from '../log/diagnostics.tsx'
 import type { RunPartProps } from '../log/log-part.tsx'
+import { isOver } from '../log/log-store.ts'
 import type { PhaseDiagnostic } from '../log/use-diagnostics.ts'
 import { appliedWords } from './applied-words.ts'
 import { DRIFT_LOOK, KIND_LOOKS } from './change-kind.ts'
@@ -73,7 +74,8 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
       <Diagnostics diagnostics={others} />
       <Remark model={model} />
       {apply && applied && (
-        <p role="status" className="font-medium">
+        // Only its end is announced: the count changes with each resource.
+        <p role="status" aria-live={isOver(apply) ? 'polite' : 'off'} className="font-medium">
           {appliedWords(model.resources, applied.progressOf, apply)}
         </p>
       )}
