@@ -11,8 +11,8 @@ type TagGroup = TaskOutcome['attributes']['tags'][number]
 type Level = TagGroup['value'][number]['level']
 
 /** What a receiver has found in detail. */
-export function TaskOutcomes({ resultId, changedAt }: { resultId: string; changedAt: string }) {
-  const { data, error, refetch } = useTaskOutcomes(resultId, changedAt)
+export function TaskOutcomes({ resultId }: { resultId: string }) {
+  const { data, error, refetch } = useTaskOutcomes(resultId)
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
   return data ? (
     <OutcomeList outcomes={data.data} total={data.meta.pagination['total-count']} />

@@ -75,9 +75,7 @@ export function TaskResultItem({
           </a>
         </p>
       )}
-      {attributes['task-result-outcomes-count'] > 0 && (
-        <TaskOutcomes resultId={result.id} changedAt={attributes['updated-at']} />
-      )}
+      {attributes['task-result-outcomes-count'] > 0 && <TaskOutcomes resultId={result.id} />}
       {attributes['delivery-attempts'] > 0 && (
         <TaskDeliveries result={result} runId={runId} mayRedeliver={mayRedeliver} />
       )}

@@ -8,10 +8,10 @@ import { useRefresh } from './run.ts'
 export type TaskOutcome = Pick<Wire<typeof taskResultOutcomeSchema>, 'id' | 'attributes' | 'links'>
 export type TaskDelivery = Wire<typeof taskDeliverySchema>
 
-/** The outcomes of a task result, up to the largest page. `changedAt` is when the result was changed last. */
-export function useTaskOutcomes(resultId: string, changedAt: string) {
+/** The outcomes of a task result, up to the largest page. */
+export function useTaskOutcomes(resultId: string) {
   return useQuery({
-    queryKey: ['task-results', resultId, 'outcomes', changedAt],
+    queryKey: ['task-results', resultId, 'outcomes'],
     queryFn: async () =>
       get<PageOnWire<typeof taskResultOutcomeSchema>>(`/task-results/${resultId}/outcomes?page[size]=100`),
   })
