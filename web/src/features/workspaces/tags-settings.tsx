@@ -54,7 +54,6 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
   const { organization, workspace } = useOpenWorkspace()
   const replace = useReplaceTags(organization, workspace.id)
   const [edited, setEdited] = useState<readonly Row[]>()
-  const [nextId, setNextId] = useState(saved.length)
   const rows = edited ?? saved.map((tag, id) => ({ ...tag, id }))
   const kept = rows
     .filter(({ key }) => key.trim() !== '')
@@ -115,10 +114,9 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
           <Button
             size="small"
             icon={Plus}
-            onClick={() => {
-              setEdited([...rows, { key: '', value: '', id: nextId }])
-              setNextId(nextId + 1)
-            }}
+            onClick={() =>
+              setEdited([...rows, { key: '', value: '', id: Math.max(-1, ...rows.map(({ id }) => id)) + 1 }])
+            }
           >
             Add a tag
           </Button>
