@@ -189,7 +189,6 @@ const run = createRoute({
     phase: 'text',
     line: 'number',
     q: 'text',
-    action: 'text',
     only: 'text',
     find: 'text',
   }),

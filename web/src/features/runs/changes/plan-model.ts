@@ -34,7 +34,6 @@ export type ResourceChange = {
   localAddress: string
   kind: ChangeKind
   isDrift: boolean
-  isCreatedFirst: boolean
   /** What else is to be said, in words: why, from where, under which id. */
   notes: readonly string[]
   isImport: boolean
@@ -101,7 +100,6 @@ function resourceChange(
     localAddress: module !== '' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address,
     kind,
     isDrift,
-    isCreatedFirst: kind === 'replace' && change.actions[0] === 'create',
     isImport: Boolean(change.importing),
     isMove,
     isDeferred: deferredFor !== undefined,

@@ -20,7 +20,6 @@ export function createLogText() {
   let rest = ''
   let heard = 0
   let box: { at: number; lines: string[]; isBare: boolean } | undefined
-  let isStructured = false
   let widest = 0
 
   function push(line: string) {
@@ -35,7 +34,6 @@ export function createLogText() {
   function add(raw: string) {
     const message = messageOf(raw)
     if (message) {
-      isStructured = true
       endBareBox()
       if (message.diagnostic) {
         // The engine leaves a line free before the first of several boxes.
@@ -101,7 +99,6 @@ export function createLogText() {
     plainLines: () => plain as readonly string[],
     diagnostics: () => diagnostics as readonly LoggedDiagnostic[],
     events: () => events as readonly ApplyEvent[],
-    isStructured: () => isStructured,
     /** The characters of the longest line. */
     widest: () => widest,
   }
