@@ -92,11 +92,11 @@ export function RunStatus({ run, isBadge = false }: { run: RunFacts; isBadge?: b
   )
 }
 
-/** A workspace that has had no run. */
-export function NoRun() {
+/** A workspace without a current run: it has had none, or only such as can't be applied. */
+export function NoRun({ hasPlans = false }: { hasPlans?: boolean }) {
   return (
     <StatusText tone="quiet" icon={CircleDashed}>
-      no runs
+      {hasPlans ? 'no applied run' : 'no runs'}
     </StatusText>
   )
 }

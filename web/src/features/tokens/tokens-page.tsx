@@ -13,6 +13,7 @@ import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Ago } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
+import { commandLineHost, firstCommands } from '../workspaces/command-line.ts'
 import { type Token, useCreateToken, useRevokeToken, useTokens } from './tokens.ts'
 
 const route = getRouteApi('/frame/app/settings/tokens')
@@ -27,6 +28,7 @@ function Tokens({ userId }: { userId: string }) {
   const { page = 1 } = route.useSearch()
   const navigate = route.useNavigate()
   const tokens = useTokens(userId, page)
+  const host = commandLineHost(document.baseURI)
   return (
     <Page title="API tokens" about="With one of these, terraform, scripts and other tools act as you.">
       <div className="grid gap-4">
@@ -35,8 +37,12 @@ function Tokens({ userId }: { userId: string }) {
         {tokens.error && <ErrorNote error={tokens.error} onRetry={() => void tokens.refetch()} />}
         {tokens.data?.data.length === 0 && (
           <EmptyState icon={KeyRound} title="No tokens yet">
-            <p>The command line makes one by itself:</p>
-            <CodeBlock label="the command" code={`terraform login ${window.location.host}`} />
+            <p>
+              {host.hasLogin
+                ? 'The command line makes one by itself, at the login:'
+                : 'Make one above. The command line takes it so:'}
+            </p>
+            <CodeBlock label="the commands" code={firstCommands(host)} />
           </EmptyState>
         )}
         {tokens.data && tokens.data.data.length > 0 && (

@@ -12,7 +12,7 @@ function policyPath(owner: Owner, id: string) {
 
 /**
  * The days after which old data of a workspace or an organization is deleted, null for never; undefined while it is not
- * known or nothing is set. `relation` says whether there is a policy.
+ * known. `relation` says whether there is a policy.
  */
 export function useRetention(owner: Owner, id: string, relation: Relation | undefined) {
   const policy = relation?.data
@@ -22,7 +22,7 @@ export function useRetention(owner: Owner, id: string, relation: Relation | unde
     enabled: isDeleting,
     queryFn: async () => (await get<DocumentOnWire<typeof dataRetentionPolicySchema>>(policyPath(owner, id))).data,
   })
-  if (!policy) return undefined
+  if (!relation) return undefined
   if (!isDeleting) return null
   return found.data && 'delete-older-than-n-days' in found.data.attributes
     ? found.data.attributes['delete-older-than-n-days']

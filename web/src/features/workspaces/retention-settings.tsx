@@ -73,5 +73,6 @@ export function RetentionSettings() {
 }
 
 function policyText(days: number | null | undefined) {
-  return days ? `Deleted after ${counted(days, 'day')}` : 'Kept for ever'
+  if (days === undefined) return 'How long it is kept is not known yet'
+  return days === null ? 'Kept for ever' : `Deleted after ${counted(days, 'day')}`
 }

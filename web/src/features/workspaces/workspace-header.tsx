@@ -49,7 +49,7 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
   return (
     <Page
       title={name}
-      documentTitle={`${name} · ${run ? `run ${runState(run.attributes).text}` : 'no runs'}`}
+      documentTitle={run ? `${name} · run ${runState(run.attributes).text}` : name}
       beside={
         run ? (
           <>
@@ -62,7 +62,7 @@ export function WorkspaceHeader({ children }: { children: ReactNode }) {
             <RunMarks run={run.attributes} />
           </>
         ) : (
-          permissions['can-read-run'] && <NoRun />
+          permissions['can-read-run'] && <NoRun hasPlans={relationships['latest-run'].data !== null} />
         )
       }
       about={<WorkspaceDescription />}

@@ -104,10 +104,14 @@ function columnsOf(organization: string, onTag: (tag: string) => void): readonly
   ]
 }
 
-function Status({ row: { currentRun } }: { row: Row }) {
+function Status({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
   return (
     <span className="flex items-start gap-x-2 gap-y-1 max-sm:flex-col">
-      {currentRun ? <RunStatus run={currentRun.attributes} /> : <NoRun />}
+      {currentRun ? (
+        <RunStatus run={currentRun.attributes} />
+      ) : (
+        attributes.permissions['can-read-run'] && <NoRun hasPlans={latestRun !== undefined} />
+      )}
       {currentRun && <RunMarks run={currentRun.attributes} />}
     </span>
   )
@@ -139,7 +143,7 @@ function Name({ organization, row }: { organization: string; row: Row }) {
 }
 
 function LastRun({ organization, row: { attributes, currentRun, latestRun } }: { organization: string; row: Row }) {
-  if (!latestRun) return <span className="text-dim">none</span>
+  if (!latestRun) return attributes.permissions['can-read-run'] && <span className="text-dim">none</span>
   const { run, plan, author } = latestRun
   return (
     <span className="flex flex-wrap items-center gap-x-2.5">
