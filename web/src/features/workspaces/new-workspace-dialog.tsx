@@ -13,6 +13,7 @@ import {
   TextField,
 } from '../../components/form.tsx'
 import { CommandLineSteps } from './command-line-steps.tsx'
+import { MODES } from './execution-modes.ts'
 import {
   nameProblem,
   type NewWorkspace,
@@ -164,12 +165,6 @@ type NewWorkspaceFormProps = {
   onSubmit: (values: NewWorkspace) => void
 }
 
-const MODES = [
-  { value: 'remote', text: 'Remote', about: 'The agents of this server make the runs.' },
-  { value: 'agent', text: 'Agent', about: 'Agents of a pool of your own make them, in your network.' },
-  { value: 'local', text: 'Local', about: 'Your machine makes them. The server keeps the state and the lock.' },
-] as const
-
 function ExecutionFields({
   organization,
   values,
@@ -185,7 +180,7 @@ function ExecutionFields({
 }) {
   const pools = useAgentPools(organization)
   const noPools = pools.data?.length === 0 || pools.error ? 'There is no agent pool that you may use.' : undefined
-  const usual = MODES.find(({ value }) => value === inherited)?.text.toLowerCase()
+  const usual = inherited && MODES[inherited].text.toLowerCase()
   return (
     <>
       <RadioField
@@ -200,7 +195,11 @@ function ExecutionFields({
             about:
               usual === undefined ? 'What the project says now and later.' : `Now ${usual}; it follows the project.`,
           },
-          ...MODES.map((mode) => (mode.value === 'agent' ? { ...mode, reason: noPools } : mode)),
+          ...(Object.keys(MODES) as (keyof typeof MODES)[]).map((value) => ({
+            value,
+            ...MODES[value],
+            ...(value === 'agent' && { reason: noPools }),
+          })),
         ]}
       />
       {fieldError(error, 'execution-mode') !== undefined && (

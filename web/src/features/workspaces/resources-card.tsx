@@ -7,6 +7,7 @@ import { SearchField } from '../../components/filters.tsx'
 import { SelectField } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
+import { engineAddress } from '../runs/resource-address.ts'
 import { byModule, type ResourceQuery, type StateResource, useResourceCounts, useResources } from './resources.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/')
@@ -115,14 +116,4 @@ function Module({ name, resources }: { name: string; resources: readonly StateRe
 
 function withoutModule(address: string, module: string) {
   return module !== 'root' && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address
-}
-
-/** A step of a module's path as the API shows it, `net` or `net["a"]`. A key may have any characters. */
-const STEP = /([^.[]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?)(?:\.|$)/g
-
-/** The address that the command line takes: the API leaves out the word `module`. */
-function engineAddress({ address, module }: StateResource['attributes']) {
-  if (module === 'root') return address
-  const path = [...module.matchAll(STEP)].map(([, step]) => `module.${step}`).join('.')
-  return `${path}.${withoutModule(address, module)}`
 }
