@@ -1,14 +1,16 @@
-import type { Wire } from '@groundstate/contract/answers'
-import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { describe, expect, test } from 'vitest'
 import { actOnEach, BULK_ACTIONS, type Outcome } from './bulk-actions.ts'
+import type { ListedWorkspace } from './workspaces.ts'
 
-type Workspace = Wire<typeof workspaceSchema>
-
-type Facts = { attributes?: object; configuration?: string | null; holder?: { id: string; type: string } | null }
+type Facts = {
+  attributes?: object
+  project?: object
+  configuration?: string | null
+  holder?: { id: string; type: string } | null
+}
 
 /** What the actions read of a workspace. */
-function workspace(name: string, { attributes = {}, configuration = 'cv-1', holder = null }: Facts = {}) {
+function workspace(name: string, { attributes = {}, project, configuration = 'cv-1', holder = null }: Facts = {}) {
   return {
     id: `ws-${name}`,
     attributes: {
@@ -24,7 +26,8 @@ function workspace(name: string, { attributes = {}, configuration = 'cv-1', hold
         data: configuration === null ? null : { id: configuration, type: 'configuration-versions' },
       },
     },
-  } as Workspace
+    project,
+  } as ListedWorkspace
 }
 
 const GOES_ON = new AbortController().signal
@@ -45,7 +48,7 @@ describe('acting on several workspaces', () => {
 
   test('one that fails holds up no other, and says why', async () => {
     const outcomes: Outcome[] = []
-    const act = async ({ attributes }: Workspace) => {
+    const act = async ({ attributes }: ListedWorkspace) => {
       if (attributes.name === 'b') throw new Error('it is locked by ada')
     }
 
@@ -110,6 +113,14 @@ describe('what holds an action back', () => {
   test('a locked workspace is not locked again, and an unlocked one not unlocked', () => {
     expect(BULK_ACTIONS.lock.obstacle(workspace('a', { attributes: { locked: true } }))).toBe('it is locked already')
     expect(BULK_ACTIONS.unlock.obstacle(workspace('a'))).toBe('it is not locked')
+  })
+
+  test('a workspace is moved out of a project only by whom the project lets', () => {
+    const inProject = (mayMove: boolean) =>
+      workspace('a', { project: { attributes: { name: 'network', permissions: { 'can-move-workspace': mayMove } } } })
+
+    expect(BULK_ACTIONS.move.obstacle(inProject(false))).toBe('you may not move workspaces out of network')
+    expect(BULK_ACTIONS.move.obstacle(inProject(true))).toBeUndefined()
   })
 
   test('the lock of a run is not taken from it', () => {

@@ -1,10 +1,8 @@
-import type { PageOnWire, Wire } from '@groundstate/contract/answers'
+import type { PageOnWire } from '@groundstate/contract/answers'
 import type { tagBindingSchema } from '@groundstate/contract/tags'
-import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { get, request } from '../../api/client.ts'
 import { type Tag, readTag } from './tag-filter.ts'
-
-type Workspace = Wire<typeof workspaceSchema>
+import type { ListedWorkspace } from './workspaces.ts'
 
 /** Something that is done to several workspaces, one request for each: one that fails holds up no other. */
 export type BulkAction = {
@@ -17,11 +15,11 @@ export type BulkAction = {
   /** What has been done to each: "locked". */
   done: string
   /** Why it can't be done to a workspace; undefined where it can, as far as the page knows. */
-  obstacle: (workspace: Workspace) => string | undefined
-  act: (workspace: Workspace, value: string) => Promise<unknown>
+  obstacle: (workspace: ListedWorkspace) => string | undefined
+  act: (workspace: ListedWorkspace, value: string) => Promise<unknown>
 }
 
-const tagObstacle = ({ attributes }: Workspace) =>
+const tagObstacle = ({ attributes }: ListedWorkspace) =>
   attributes.permissions['can-manage-tags'] ? undefined : 'you may not change its tags'
 
 export const BULK_ACTIONS = {
@@ -92,14 +90,17 @@ export const BULK_ACTIONS = {
     about: 'Access, variable sets and tags of the new project apply at once, and those of the old one no longer do.',
     asks: 'project',
     done: 'moved',
-    obstacle: () => undefined,
+    obstacle: ({ project }) =>
+      project?.attributes.permissions['can-move-workspace'] === false
+        ? `you may not move workspaces out of ${project.attributes.name}`
+        : undefined,
     act: async ({ id }, project) =>
       request('POST', `/projects/${project}/relationships/workspaces`, { data: [{ type: 'workspaces', id }] }),
   },
 } as const satisfies Record<string, BulkAction>
 export type BulkActionName = keyof typeof BULK_ACTIONS
 
-function planObstacle({ attributes, relationships }: Workspace) {
+function planObstacle({ attributes, relationships }: ListedWorkspace) {
   if (!attributes.permissions['can-queue-run']) return 'you may not start runs in it'
   if (attributes['execution-mode'] === 'local') return 'its runs are made by the command line (execution mode local)'
   return relationships['current-configuration-version'].data === null
@@ -112,7 +113,7 @@ function tagLinkage(attributes: Tag) {
 }
 
 /** Without "=" the key goes, whatever its value. */
-async function removeTag({ id }: Workspace, text: string) {
+async function removeTag({ id }: ListedWorkspace, text: string) {
   const wanted = readTag(text)
   const { data } = await get<PageOnWire<typeof tagBindingSchema>>(`/workspaces/${id}/tag-bindings`)
   const bound = data.map(({ attributes: { key, value } }) => ({ key, value }))
@@ -132,7 +133,7 @@ const AT_ONCE = 4
  */
 export async function actOnEach(
   { obstacle, act }: Pick<BulkAction, 'obstacle' | 'act'>,
-  { workspaces, value, signal }: { workspaces: readonly Workspace[]; value: string; signal: AbortSignal },
+  { workspaces, value, signal }: { workspaces: readonly ListedWorkspace[]; value: string; signal: AbortSignal },
   onOutcome: (outcome: Outcome) => void,
 ) {
   const waiting = [...workspaces]
@@ -141,7 +142,7 @@ export async function actOnEach(
       onOutcome({ id: workspace.id, name: workspace.attributes.name, failure: await failureOf(workspace) })
     }
   }
-  async function failureOf(workspace: Workspace) {
+  async function failureOf(workspace: ListedWorkspace) {
     const known = obstacle(workspace)
     if (known !== undefined) return known
     try {
