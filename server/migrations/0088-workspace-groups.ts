@@ -17,8 +17,6 @@ alter table workspaces
   add column run_group text check (run_group in ('needs_approval', 'errored', 'running', 'waiting', 'finished', 'stopped')),
   add column has_drift boolean;
 
-update workspaces w set run_group = run_group(r.status), current_run_created_at = r.created_at from runs r where r.id = w.current_run_id;
-
 -- Kept by the database, so that counts, filters and the order of workspaces read no run. No index has the columns: a change of them is cheap.
 create function keep_run_group() returns trigger language plpgsql as $$
 begin
@@ -39,11 +37,12 @@ create trigger workspaces_run_group after update of current_run_id on workspaces
   for each row when (new.current_run_id is distinct from old.current_run_id)
   execute function keep_group_of_current_run();
 
--- A plan that only refreshes says whether there is drift, and so does an apply: after it there is none.
+-- A plan that only refreshes says whether there is drift, and so does an apply: after it there is none. A plan with targets that finds
+-- nothing has not looked everywhere.
 create function keep_drift() returns trigger language plpgsql as $$
 begin
   update workspaces set has_drift = new.status <> 'applied' and new.has_changes
-   where id = new.workspace_id and (has_drift is not null or new.refresh_only);
+   where id = new.workspace_id and (has_drift is not null or new.refresh_only) and (new.has_changes or new.target_addrs = '{}');
   return null;
 end $$;
 create trigger runs_drift after update of status on runs
@@ -51,9 +50,6 @@ create trigger runs_drift after update of status on runs
     (new.refresh_only and old.status = 'planning' and new.status not in ('plan_queued', 'errored', 'canceled', 'force_canceled'))
     or (new.status = 'applied' and old.status <> 'applied' and new.refresh and new.target_addrs = '{}'))
   execute function keep_drift();
-
--- What has failed lately.
-create index runs_failed_idx on runs (organization_id, updated_at desc) where status = 'errored';
 
 -- Filled when somebody asks: a path of null says that there is no README in the folder and in the root.
 create table configuration_readmes (

@@ -37,6 +37,8 @@ import * as signInPlaces from './0086-sign-in-places.ts'
 import * as changes from './0087-changes.ts'
 import * as workspaceGroups from './0088-workspace-groups.ts'
 import * as samples from './0089-samples.ts'
+import * as currentRunGroups from './0090-current-run-groups.ts'
+import * as failedRuns from './0091-failed-runs.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -85,4 +87,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0087-changes', up: changes.up },
   { name: '0088-workspace-groups', up: workspaceGroups.up },
   { name: '0089-samples', up: samples.up },
+  { name: '0090-current-run-groups', up: currentRunGroups.up, isBatched: true },
+  { name: '0091-failed-runs', up: failedRuns.up },
 ]

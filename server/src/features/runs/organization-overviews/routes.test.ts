@@ -1,8 +1,10 @@
 import { RUN_GROUP_NAMES, RUN_GROUPS, RUN_STATUS } from '@groundstate/contract/runs'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
+import { migrate } from '../../../db/migrate.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { databaseUrl } from '../../../testing/database.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { startReceiver } from '../../../testing/receiver.ts'
@@ -50,6 +52,28 @@ test('a workspace is counted in the group of its current run, and listed by it',
   expect(groups).toEqual(['without-runs', 'waiting', 'running', 'needs-approval', 'waiting', 'running', 'finished'])
 })
 
+test('the groups of runs from earlier versions are worked out', async () => {
+  const setting = await createRunSetting(app)
+  await createRun(app, setting)
+  const read = () =>
+    app.db
+      .selectFrom('workspaces')
+      .select(['run_group', 'current_run_created_at'])
+      .where('id', '=', setting.workspaceId)
+      .executeTakeFirstOrThrow()
+  const before = await read()
+  await app.db.updateTable('workspaces').set({ run_group: null, current_run_created_at: null }).execute()
+  await sql`delete from schema_migrations where name = '0090-current-run-groups'`.execute(app.db)
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
+
+  const { applied } = await migrate(databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? ''))
+
+  expect(applied).toEqual(['0090-current-run-groups'])
+  expect(before.run_group).toBe('waiting')
+  expect(await read()).toEqual(before)
+  await (await agent.take()).finish({ hasChanges: false })
+})
+
 test('the database groups the statuses as the contract does', async () => {
   const { rows } = await sql<{ status: string; run_group: string }>`
     select status, run_group(status) from unnest(${[...RUN_STATUS]}::text[]) status`.execute(app.db)
@@ -59,6 +83,21 @@ test('the database groups the statuses as the contract does', async () => {
   expect(Object.fromEntries(found)).toEqual(
     Object.fromEntries(Object.entries(RUN_GROUPS).map(([name, statuses]) => [name, [...statuses].toSorted()])),
   )
+})
+
+test('a refresh of one target says nothing of the drift elsewhere', async () => {
+  const setting = await createRunSetting(app)
+  const check = async (hasChanges: boolean, targets?: string[]) => {
+    await createRun(app, setting, { 'refresh-only': true, 'plan-only': true, 'target-addrs': targets })
+    await (await agent.take()).finish({ hasChanges })
+    const url = `/api/v2/workspaces/${setting.workspaceId}`
+    return (await app.request({ url, token: setting.user.token })).json().data.attributes['has-drift']
+  }
+  const one = ['terraform_data.one']
+
+  const found = [await check(false, one), await check(true), await check(false, one), await check(false)]
+
+  expect([...found, await check(true, one)]).toEqual([null, true, true, false, true])
 })
 
 test('a plan that only refreshes finds drift, and the next apply ends it', async () => {
