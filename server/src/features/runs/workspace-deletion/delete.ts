@@ -12,11 +12,11 @@ import { abandonJobs } from '../agent-jobs/abandon.ts'
 
 /**
  * Deletes a workspace with everything in it. Throws `forbidden` when it still manages resources and the caller may not
- * force the deletion.
+ * force the deletion, unless the deletion `isForced` because the caller may remove what the workspace is a part of.
  */
-export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
+export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey, options: { isForced?: true } = {}) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
-  const mayForce = mayForceDelete(workspace)
+  const mayForce = options.isForced || mayForceDelete(workspace)
   const managed = mayForce ? 0 : await managedBy(ctx, workspace)
   await transact(ctx, async (ctx) => {
     const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)

@@ -13,8 +13,8 @@ import { keptBecause } from './sample.ts'
 import * as store from './store.ts'
 
 /**
- * Removes the sample of an organization with everything in its workspaces, runs that are under way included, by the verbs that people
- * use, which check permissions. What others have put into its project stays, and the project with it.
+ * Removes the sample of an organization with everything in its workspaces, runs that are under way and resources included, by the verbs
+ * that people use, which check permissions. What others have put into its project stays, and the project with it.
  */
 export async function deleteSample(ctx: Ctx, organizationName: string) {
   const { organization } = await requireSample(ctx, organizationName)
@@ -25,7 +25,7 @@ export async function deleteSample(ctx: Ctx, organizationName: string) {
     const { network, app, task, set, project, attachments } = await store.findContents(ctx.db, sample)
     // Downstream first: no run of the app is started while its source goes.
     const workspaces = [app, network].flatMap((workspace) => workspace ?? [])
-    for (const { id } of workspaces) await deleteWorkspace(ctx, { id })
+    for (const { id } of workspaces) await deleteWorkspace(ctx, { id }, { isForced: true })
     for (const { id, workspace_id: workspaceId } of attachments) {
       if (!workspaces.some((workspace) => workspace.id === workspaceId))
         await deleteWorkspaceTask(ctx, { workspaceId, id })

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { createWorkspace } from '../../../testing/factories.ts'
+import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { rawState, stateClient } from '../../../testing/state-versions.ts'
+import { addMember } from '../../../testing/teams.ts'
 import {
   BARE,
   createOwner,
@@ -47,6 +50,25 @@ describe('the removal of a sample', () => {
     expect(removed.status).toBe(204)
     expect(await listAll(owner)).toEqual(BARE)
     expect((await job.heartbeat()).status).toBe(401)
+  })
+
+  test('takes workspaces that manage resources, by who may not force the deletion of a workspace', async () => {
+    const owner = await createOwner(app)
+    const maker = await createUser(app)
+    await addMember(app, owner.organizationId, maker)
+    const organization = { manage_projects: true, manage_workspaces: true, manage_run_tasks: true }
+    await createTeamWithAccess(app, { organizationId: owner.organizationId, members: [maker], organization })
+    const made = await makeSample({ ...owner, user: maker })
+    const network = stateClient(app, { id: idOf(made.json().data, 'network'), name: 'sample-network' }, maker.token)
+    await network.lock()
+    await network.create(rawState({ resources: ['a', 'b'] }))
+    await network.unlock()
+    const single = await network.request('DELETE', `/workspaces/${network.id}`)
+
+    const removed = await removeSample({ ...owner, user: maker })
+
+    expect([made.status, single.status, removed.status]).toEqual([201, 403, 204])
+    expect(await listAll(owner)).toEqual(BARE)
   })
 
   test('is announced: what goes, and what stays because others use it', async () => {
