@@ -66,6 +66,11 @@ export function listAll(resources: readonly Resource[], included?: readonly Reso
   }
 }
 
+/** An answer with a secret in it: nobody may keep a copy, and it is not compressed, since its size would tell what is in it. */
+export function unstored(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
+}
+
 export function noContent(): Answer {
   return { status: 204 }
 }

@@ -1,6 +1,6 @@
 import type { Identifier, Resource } from '@groundstate/contract/json-api'
 import type { Ctx } from '../app.ts'
-import type { Answer } from './answers.ts'
+import { type Answer, unstored } from './answers.ts'
 
 /**
  * Loads resources of one or several types by their ids, in one query. Resources that the caller may not read are left
@@ -19,6 +19,8 @@ export type TypeLoader = {
 export type RelationLoader = {
   of: string
   relation: string
+  /** Whether the resources show secrets: an answer with them is not to be stored. */
+  isSecret?: true
   load: (ctx: Ctx, parents: readonly Resource[]) => Promise<ReadonlyMap<string, Resource | readonly Resource[]>>
 }
 
@@ -53,8 +55,9 @@ export async function addIncluded(ctx: Ctx, loaders: Loaders, answer: Answer, pa
   if (paths.size === 0 || !isIncomplete(document)) return answer
   const { data, ...rest } = document
   const primary = [data ?? []].flat()
-  const included = await loadIncluded(ctx, loaders, primary, [...paths].map(relationsOf))
-  return { ...answer, document: { data, included, ...rest } }
+  const { included, isSecret } = await loadIncluded(ctx, loaders, primary, [...paths].map(relationsOf))
+  const whole = { ...answer, document: { data, included, ...rest } }
+  return isSecret ? unstored(whole) : whole
 }
 
 type Incomplete = { data: Resource | readonly Resource[] | null }
@@ -78,15 +81,17 @@ async function loadIncluded(
   paths: readonly (readonly string[])[],
 ) {
   const known: Known = new Map(primary.map((resource) => [keyOf(resource), resource]))
+  let isSecret = false
   const depth = Math.max(...paths.map((path) => path.length))
   for (let level = 0; level < depth; level += 1) {
     const ends = paths.filter((path) => path.length > level)
-    await loadLevel(
+    const used = await loadLevel(
       ctx,
       loaders,
       known,
       ends.map((path) => ({ parents: follow(known, primary, path.slice(0, level)), relation: path[level] ?? '' })),
     )
+    isSecret ||= used.some((loader) => loader.isSecret)
   }
   const included = new Map<string, Resource>()
   for (const path of paths) {
@@ -95,7 +100,7 @@ async function loadIncluded(
     }
   }
   for (const resource of primary) included.delete(keyOf(resource))
-  return [...included.values()]
+  return { included: [...included.values()], isSecret }
 }
 
 /** The loaded resources at the end of a path of relations, each once. */
@@ -108,6 +113,7 @@ function follow(known: Known, from: readonly Resource[], relations: readonly str
 
 type Step = { parents: readonly Resource[]; relation: string }
 
+/** Returns the loaders of relations that it used. */
 async function loadLevel(ctx: Ctx, { byType, byRelation }: Loaders, known: Known, steps: readonly Step[]) {
   const parentsOf = new Map<RelationLoader, Map<string, Resource>>()
   const wanted = new Map<TypeLoader, Map<string, Identifier>>()
@@ -129,6 +135,7 @@ async function loadLevel(ctx: Ctx, { byType, byRelation }: Loaders, known: Known
     ...[...parentsOf].map(async ([loader, parents]) => loadRelation(ctx, loader, parents, known)),
     ...[...wanted].map(async ([loader, named]) => loadType(ctx, loader, named, known)),
   ])
+  return [...parentsOf.keys()]
 }
 
 async function loadType(ctx: Ctx, { load }: TypeLoader, named: ReadonlyMap<string, Identifier>, known: Known) {

@@ -1,7 +1,7 @@
 import { createAgentTokenBody } from '@groundstate/contract/agent-pools'
 import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { tokenSchema } from '@groundstate/contract/tokens'
-import { created, listPage } from '../../../http/answers.ts'
+import { created, listPage, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { requireTokenPool } from './access.ts'
@@ -29,7 +29,7 @@ export const agentTokenRoutes: Routes = (http) => {
     async (req) => {
       const { description } = req.body.data.attributes
       const { token, text } = await createAgentToken(req.ctx, req.subject, description)
-      return created(tokenResource(token, text))
+      return unstored(created(tokenResource(token, text)))
     },
   )
 }

@@ -6,11 +6,9 @@ import {
 } from '@groundstate/contract/account'
 import { documentOf } from '@groundstate/contract/answers'
 import { confirmPasswordBody, confirmTwoFactorBody, verifyTwoFactorBody } from '@groundstate/contract/users'
-import { noContent, ok } from '../../../http/answers.ts'
+import { noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { disableTwoFactor, enrollTwoFactor, renewRecoveryCodes, verifyTwoFactor } from './manage-two-factor.ts'
-
-const NO_STORE = { 'cache-control': 'no-store' }
 
 const ENROLL = {
   summary: 'Start to set up a second factor',
@@ -30,7 +28,7 @@ export const twoFactorRoutes: Routes = (http) => {
       type: 'two-factor',
       attributes: { secret, uri },
     } satisfies TwoFactorEnrollmentResource
-    return { ...ok(resource), headers: NO_STORE }
+    return unstored(ok(resource))
   })
 
   http.post('/account/two-factor/actions/verify', VERIFY, async (req) =>
@@ -50,5 +48,5 @@ export const twoFactorRoutes: Routes = (http) => {
 function recoveryCodes(codes: string[]) {
   const attributes = { 'recovery-codes': codes }
   const resource = { id: 'recovery-codes', type: 'two-factor', attributes } satisfies RecoveryCodesResource
-  return { ...ok(resource), headers: NO_STORE }
+  return unstored(ok(resource))
 }

@@ -1,6 +1,6 @@
 import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
-import { created, listPage } from '../../../http/answers.ts'
+import { created, listPage, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { createUserToken } from './create.ts'
 import { listUserTokens } from './list.ts'
@@ -22,6 +22,6 @@ export const userTokenRoutes: Routes = (http) => {
 
   http.post('/users/:userId/authentication-tokens', CREATE, async (req) => {
     const { token, text } = await createUserToken(req.ctx, req.params.userId, req.body)
-    return created(tokenResource(token, text))
+    return unstored(created(tokenResource(token, text)))
   })
 }

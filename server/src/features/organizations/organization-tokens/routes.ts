@@ -2,7 +2,7 @@ import { documentOf } from '@groundstate/contract/answers'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
-import { created, noContent, ok } from '../../../http/answers.ts'
+import { created, noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { createOrganizationToken, deleteOrganizationToken, showOrganizationToken } from './manage.ts'
@@ -31,7 +31,7 @@ export const organizationTokenRoutes: Routes = (http) => {
   http.post(PATH, CREATE, async (req) => {
     const input = { ...req.body, kind: readKind(req.query) }
     const { token, text } = await createOrganizationToken(req.ctx, req.params.organizationName, input)
-    return created(tokenResource(token, text))
+    return unstored(created(tokenResource(token, text)))
   })
 
   http.delete(PATH, DELETE, async (req) => {

@@ -3,7 +3,7 @@ import { createTokenBody, deleteTokensBody, tokenSchema } from '@groundstate/con
 import { z } from 'zod'
 import type { Page } from '../../../db/page.ts'
 import { invalidParameter } from '../../../errors.ts'
-import { created, listPage, noContent, ok } from '../../../http/answers.ts'
+import { created, listPage, noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { createTeamToken } from './create.ts'
@@ -61,7 +61,7 @@ export const teamTokenRoutes: Routes = (http) => {
 
   http.post(LEGACY, CREATE_LEGACY, async (req) => {
     const { token, text } = await createLegacyTeamToken(req.ctx, req.params.teamId, req.body)
-    return created(tokenResource(token, text))
+    return unstored(created(tokenResource(token, text)))
   })
 
   http.delete(LEGACY, DELETE_LEGACY, async (req) => {
@@ -77,7 +77,7 @@ export const teamTokenRoutes: Routes = (http) => {
 
   http.post(NAMED, CREATE, async (req) => {
     const { token, text } = await createTeamToken(req.ctx, req.params.teamId, req.body)
-    return created(tokenResource(token, text))
+    return unstored(created(tokenResource(token, text)))
   })
 
   http.get(OF_ORGANIZATION, LIST, async (req) => {

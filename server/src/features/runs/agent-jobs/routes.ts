@@ -1,7 +1,7 @@
 import { agentJob, AGENT_API, claimBody } from '@groundstate/contract/agent'
 import { finishBody, heartbeatAnswer, type HeartbeatAnswer, heartbeatBody } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../auth/authenticate.ts'
-import { binary, bytes, json, noContent } from '../../../http/answers.ts'
+import { binary, bytes, json, noContent, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
@@ -34,7 +34,7 @@ export const agentJobRoutes: Routes = (http) => {
       const job = await waitUnlessRevoked(req.ctx, { waitMs, client }, async (signal) =>
         waitForJob(req.ctx, { agent: req.subject, ...wish }, { waitMs, signal }),
       )
-      return job ? json(job) : noContent()
+      return job ? unstored(json(job)) : noContent()
     },
   )
   http.post(

@@ -1,6 +1,6 @@
 import { documentOf } from '@groundstate/contract/answers'
 import { applySchema, erroredStateAnswer } from '@groundstate/contract/applies'
-import { bytes, ok } from '../../../http/answers.ts'
+import { bytes, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireRunPhase, requirePhase } from '../plans/access.ts'
 import { openErroredState } from '../plans/open-artifacts.ts'
@@ -23,6 +23,6 @@ export const applyRoutes: Routes = (http) => {
     return ok(applyResource(req.ctx, await requireRunPhase(req.ctx, run.apply_id)))
   })
   http.get('/applies/:applyId/errored-state', ERRORED_STATE, async (req) => {
-    return bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json')
+    return unstored(bytes(await openErroredState(req.ctx, req.params.applyId), 'application/json'))
   })
 }

@@ -4,7 +4,7 @@ import { planJsonAnswer, planSchema, redactedPlanJsonAnswer } from '@groundstate
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { binary, bytes, noContent, ok } from '../../../http/answers.ts'
+import { binary, bytes, noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireRun } from '../runs/access.ts'
 import { requireRunPhase, requirePhase } from './access.ts'
@@ -48,11 +48,11 @@ export const planRoutes: Routes = (http) => {
   })
 
   http.get('/plans/:planId/json-output', PLAN_JSON, async (req) =>
-    jsonAnswer(await openPlanJson(req.ctx, req.params.planId)),
+    unstored(jsonAnswer(await openPlanJson(req.ctx, req.params.planId))),
   )
   http.get('/runs/:runId/plan/json-output', PLAN_JSON, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read', { forTask: true })
-    return jsonAnswer(await openPlanJson(req.ctx, run.plan_id))
+    return unstored(jsonAnswer(await openPlanJson(req.ctx, run.plan_id)))
   })
   http.get('/plans/:planId/json-output-redacted', REDACTED, async (req) => {
     return jsonAnswer(await openRedactedPlan(req.ctx, req.params.planId))

@@ -9,6 +9,7 @@ export const stateVersionOutputLoaders: readonly Loader[] = [
     // Sensitive outputs show their values: a caller who sees a version may read the state itself.
     of: 'state-versions',
     relation: 'outputs',
+    isSecret: true,
     load: async (ctx, versions) => {
       // A soft-deleted version still has its outputs, but they can't be read, like the rest of its content.
       const ids = versions.flatMap(({ id, attributes }) => (attributes?.['status'] === 'finalized' ? id : []))

@@ -1,7 +1,7 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import { z } from 'zod'
-import { listAll, listPage, ok } from '../../../http/answers.ts'
+import { listAll, listPage, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { readBoolean } from '../../../http/query.ts'
 import { listCurrentOutputs, listStateVersionOutputs } from './list.ts'
@@ -23,7 +23,7 @@ const listCurrent = {
 
 export const stateVersionOutputRoutes: Routes = (http) => {
   http.get('/state-version-outputs/:id', show, async (req) => {
-    return ok(stateVersionOutputResource(await showStateVersionOutput(req.ctx, req.params.id)))
+    return unstored(ok(stateVersionOutputResource(await showStateVersionOutput(req.ctx, req.params.id))))
   })
 
   http.get('/state-versions/:id/outputs', list, async (req) => {
@@ -31,7 +31,8 @@ export const stateVersionOutputRoutes: Routes = (http) => {
     const withheld = readBoolean(req.query, 'withhold-sensitive') ?? false
     const { rows, total } = await listStateVersionOutputs(req.ctx, req.params.id, page)
     const resources = rows.map((output) => stateVersionOutputResource(output, { withheld }))
-    return listPage({ url: req.url, page }, { rows: resources, total })
+    const answer = listPage({ url: req.url, page }, { rows: resources, total })
+    return withheld ? answer : unstored(answer)
   })
 
   http.get('/workspaces/:workspaceId/current-state-version-outputs', listCurrent, async (req) => {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { binary, bytes } from '../../../http/answers.ts'
+import { binary, bytes, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { OBJECT_PATH } from './content-urls.ts'
 import { downloadContent } from './download.ts'
@@ -37,6 +37,6 @@ export const stateContentRoutes: Routes = (http) => {
   http.get(`${OBJECT_PATH}/:objectId`, download, async (req) => {
     const { content, size } = await downloadContent(req.ctx, req.params.objectId)
     // A state holds secrets, and no cached copy may be readable after a soft delete.
-    return { ...bytes(content, OCTETS, size), headers: { 'cache-control': 'no-store' } }
+    return unstored(bytes(content, OCTETS, size))
   })
 }

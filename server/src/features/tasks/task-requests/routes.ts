@@ -1,6 +1,6 @@
 import { AGENT_API, answerTaskRequestBody, claimTaskBody, taskRequest } from '@groundstate/contract/agent'
 import { bearerToken } from '../../../auth/authenticate.ts'
-import { json, noContent } from '../../../http/answers.ts'
+import { json, noContent, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
@@ -28,7 +28,7 @@ export const taskRequestRoutes: Routes = (http) => {
       const request = await waitUnlessRevoked(req.ctx, { waitMs, client }, async (signal) =>
         waitForTaskRequest(req.ctx, { agent: req.subject }, { waitMs, signal }),
       )
-      return request ? json(request) : noContent()
+      return request ? unstored(json(request)) : noContent()
     },
   )
   // A request's own token finds the request. To the HTTP layer this route is public.
