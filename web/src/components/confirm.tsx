@@ -32,7 +32,7 @@ export function Confirm({
   const id = useId()
 
   useEffect(() => {
-    if (isOpen) panel.current?.focus()
+    if (isOpen) (panel.current?.querySelector<HTMLElement>('textarea, input') ?? panel.current)?.focus()
   }, [isOpen])
 
   // What was acted on may go with its button, at once or a moment later: then the focus goes to the heading of the page.

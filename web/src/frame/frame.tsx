@@ -37,6 +37,7 @@ export function Frame() {
 
 function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'] }) {
   const { organization } = useParams({ strict: false })
+  const lastOrganization = useLast(organization)
   const [open, setOpen] = useState<'menu' | 'palette' | 'shortcuts'>()
   // Loaded at the first use, and kept: its way out is animated.
   const [hasPalette, setHasPalette] = useState(false)
@@ -78,10 +79,10 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
           className="fixed inset-y-0 left-0 w-56 overflow-y-auto border-r border-line bg-paper max-md:hidden"
           aria-label="Navigation"
         >
-          <Sidebar organization={organization} />
+          <Sidebar organization={organization ?? lastOrganization} />
         </aside>
         <Drawer label="Navigation" side="left" isOpen={open === 'menu'} onClose={close}>
-          <Sidebar organization={organization} onNavigate={close} />
+          <Sidebar organization={organization ?? lastOrganization} onNavigate={close} />
         </Drawer>
         <TopBar
           account={account}
@@ -102,6 +103,13 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
       <OverlayHosts />
     </>
   )
+}
+
+/** The last value that was not undefined: pages of the person keep the way back to the organization. */
+function useLast(value: string | undefined) {
+  const [last, setLast] = useState(value)
+  if (value !== undefined && value !== last) setLast(value)
+  return value ?? last
 }
 
 /**
