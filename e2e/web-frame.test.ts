@@ -145,9 +145,10 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
 
     await server.api('DELETE', `/organization-memberships/${membership.id}`)
     await own.getByRole('heading', { name: 'There is no such organization' }).waitFor()
-    const marks = await own.getByText('Connection lost').count()
+    await own.getByText('Connection lost').waitFor({ state: 'detached' })
+    const { searchParams, pathname } = new URL(own.url())
 
-    expect(marks).toBe(0)
+    expect(pathname + searchParams.toString()).toBe('/app/main/workspaces')
   })
 
   test('a tab follows changes over the connection of another, and goes on when that one is closed', async () => {

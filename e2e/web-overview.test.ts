@@ -55,7 +55,11 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     await page.setViewportSize(DESK)
 
     const tokens = `/users/${userId}/authentication-tokens`
-    await server.api('POST', tokens, { data: { type: 'authentication-tokens', attributes: {} } })
+    const { data: token } = await server.api('POST', tokens, {
+      data: { type: 'authentication-tokens', attributes: {} },
+    })
+    // What the command line does with it first.
+    await server.api('GET', '/account/details', undefined, { token: token.attributes.token })
     // As who comes back from the terminal.
     await page.evaluate("window.dispatchEvent(new Event('focus'))")
     await steps.getByText('1 of 3 done').waitFor()
