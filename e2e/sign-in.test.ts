@@ -45,8 +45,9 @@ test('a group makes a member, who sees the organization', async () => {
   await page.goto('/app')
   await page.getByRole('link', { name: /Example ID/ }).click()
 
-  await page.getByText('analytical').waitFor()
-  expect(new URL(page.url()).pathname).toBe('/app')
+  await page.getByRole('heading', { name: 'analytical' }).waitFor()
+  // The only organization that they see.
+  expect(new URL(page.url()).pathname).toBe('/app/analytical')
 })
 
 test('who refuses at the provider is told so, and may try again', async () => {

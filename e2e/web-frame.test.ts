@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     const path = new URL(page.url()).pathname
     const focused = await focusOf(page)
     await page.goBack()
-    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
 
     expect(access).toEqual([])
     expect(path).toBe('/app/main/workspaces/kafka-test')
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
 
   test('keys move and explain, and none is taken from a field', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
-    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     await page.keyboard.press('Escape')
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
 
   test('the first Tab offers to skip to the content, and the theme that was chosen stays', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
-    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
     await page.keyboard.press('Tab')
     const first = await focusOf(page)
     await page.keyboard.press('Enter')
@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
     const access = await accessFaults(page)
     await page.getByRole('link', { name: 'Workspaces' }).first().click()
-    await page.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
 
     expect(ofOutsider).toBe('There is no such organization')
     expect(title).toContain('Not found')
@@ -125,12 +125,12 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
       data: { type: 'organization-memberships', attributes: { email: 'late@example.com' } },
     })
     const own = await openPageOf(server, 'late', '/app/main/workspaces?q=kafka')
-    await own.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await own.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
 
     await server.api('DELETE', '/account/sessions', undefined, person)
     await own.getByLabel('Username or email').waitFor()
     await signIn(own, 'late')
-    await own.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await own.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
 
     expect(new URL(own.url()).pathname + new URL(own.url()).search).toBe('/app/main/workspaces?q=kafka')
   })
@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
       data: { type: 'organization-memberships', attributes: { email: 'former@example.com' } },
     })
     const own = await openPageOf(server, 'former', '/app/main/workspaces')
-    await own.getByRole('heading', { name: 'Workspaces' }).waitFor()
+    await own.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
 
     await server.api('DELETE', `/organization-memberships/${membership.id}`)
     await own.getByRole('heading', { name: 'There is no such organization' }).waitFor()
