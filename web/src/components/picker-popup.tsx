@@ -1,10 +1,10 @@
 import { Popover } from '@base-ui/react/popover'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
-import { type RefObject, useEffect, useState } from 'react'
+import { type RefObject, useState } from 'react'
+import { isOfScope } from '../api/queries.ts'
 import type { Choice, PickerProps } from './picker.tsx'
-
-const PAUSE_MS = 150
+import { useSettled } from './settled.ts'
 
 /** The popup of a picker; see `picker.tsx`. */
 export default function PickerPopup({
@@ -45,15 +45,11 @@ export default function PickerPopup({
 /** What the server has found contains the text, so nothing is filtered here. */
 function Choices({ label, placeholder, about, load, freeText, onChoose }: Omit<PickerProps, 'icon' | 'size'>) {
   const [text, setText] = useState('')
-  const [settled, setSettled] = useState('')
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text.trim()), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
+  const settled = useSettled(text.trim())
   const found = useQuery({
     queryKey: [...about, 'choices', settled],
-    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => load(settled, signal),
+    placeholderData: (before, previous) => (isOfScope(previous, String(about[1])) ? before : undefined),
   })
   const free = text.trim() === '' ? undefined : freeText?.(text.trim())
   const choices = found.data ?? []

@@ -5,15 +5,14 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
 import { Boxes, Building2, type LucideIcon, Play, Plus } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { get, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
+import { useSettled } from '../components/settled.ts'
 import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
 import { runTitle } from '../features/runs/run-title.ts'
 import { organizationPages, OWN_PAGES } from './navigation.ts'
-
-const PAUSE_MS = 150
 
 /** Goes to any workspace, run, page or action by a few letters. Load this file lazily. */
 export default function Palette({
@@ -168,15 +167,6 @@ function Item({
       {about !== undefined && <span className="min-w-0 truncate text-dim">{about}</span>}
     </Command.Item>
   )
-}
-
-function useSettled(text: string) {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
 }
 
 function useFound(organization: string | undefined, text: string, isOpen: boolean) {

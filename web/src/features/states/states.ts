@@ -4,9 +4,10 @@ import type { stateVersionDiffSchema } from '@groundstate/contract/state-version
 import type { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
 import type { stateVersionSchema } from '@groundstate/contract/state-versions'
 import type { userSchema } from '@groundstate/contract/users'
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
+import { isOfScope } from '../../api/queries.ts'
 import type { RunAuthor } from '../runs/run-origin.tsx'
 
 export type StateVersion = Wire<typeof stateVersionSchema>
@@ -49,11 +50,11 @@ export function useStateVersions(workspace: { id: string; organization: string; 
   })
   return useQuery({
     queryKey: ['state-versions', workspace.id, 'list', query],
-    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const document = await get<PageOnWire<typeof stateVersionSchema, Included>>(`/state-versions${query}`, signal)
       return { rows: authored(document.data, document), pagination: document.meta.pagination }
     },
+    placeholderData: (before, previous) => (isOfScope(previous, workspace.id) ? before : undefined),
   })
 }
 

@@ -1,9 +1,10 @@
 import type { PageOnWire } from '@groundstate/contract/answers'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { FileUp } from 'lucide-react'
 import { type ChangeEvent, useId, useState } from 'react'
 import { get, queryString } from '../../api/client.ts'
+import { isOfScope } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
@@ -217,11 +218,11 @@ function OtherWorkspace({
   const [error, setError] = useState<Error>()
   const workspaces = useQuery({
     queryKey: ['workspaces', organization, 'to copy from', q],
-    placeholderData: keepPreviousData,
     queryFn: async () =>
       get<PageOnWire<typeof workspaceSchema>>(
         `/organizations/${organization}/workspaces${queryString({ 'search[name]': q, 'page[size]': 10 })}`,
       ),
+    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
   })
   const others =
     workspaces.data?.data.filter(
