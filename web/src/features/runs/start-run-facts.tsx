@@ -3,7 +3,8 @@ import type { configurationVersionSchema } from '@groundstate/contract/configura
 import { Link } from '@tanstack/react-router'
 import { Notice } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
-import { Ago, exactTime } from '../../components/time.tsx'
+import { Ago } from '../../components/time.tsx'
+import { lockReason } from '../workspaces/lock-words.ts'
 import { isFinal } from './run-status.tsx'
 import { runTitle } from './run-title.ts'
 import { type StartableWorkspace, useRunOfConfiguration, type useStartFacts } from './start-run-queries.ts'
@@ -91,17 +92,8 @@ export function WaitNotice({
 }) {
   if (kind === 'plan') return null
   const { attributes, relationships } = workspace
-  const type = relationships['locked-by'].data?.type
-  if (attributes.locked && type !== 'runs') {
-    const since = attributes['locked-at'] === null ? '' : ` since ${exactTime(attributes['locked-at'])}`
-    const reason = attributes['locked-reason'] === null ? '' : `: ${attributes['locked-reason']}`
-    return (
-      <Notice tone="warn">
-        The run will wait: the workspace is locked by {holder ?? 'somebody else'}
-        {since}
-        {reason}
-      </Notice>
-    )
+  if (holder && holder.kind !== 'run') {
+    return <Notice tone="warn">The run will wait: the workspace is {lockReason(holder, attributes)}</Notice>
   }
   if (!currentRun || isFinal(currentRun.attributes.status) || currentRun.attributes.status === 'planned_and_saved')
     return null

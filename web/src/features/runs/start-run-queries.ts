@@ -8,6 +8,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
+import { holderOf } from '../workspaces/lock-words.ts'
 import { engineAddress } from './resource-address.ts'
 import { type NewRun, newRunBody } from './start-run.ts'
 
@@ -26,13 +27,14 @@ export function useStartFacts(workspaceId: string) {
       >(`/workspaces/${workspaceId}?include=current_configuration_version,current_run,locked_by`)
       const included = includedOf(document)
       const { relationships } = document.data
-      const user = included.one('users', relationships['locked-by'])
-      const team = included.one('teams', relationships['locked-by'])
       return {
         workspace: document.data,
         configuration: included.one('configuration-versions', relationships['current-configuration-version']),
         currentRun: included.one('runs', relationships['current-run']),
-        holder: team ? `the team ${team.attributes.name}` : user?.attributes.username,
+        holder: holderOf(
+          document.data,
+          included.one('users', relationships['locked-by']) ?? included.one('teams', relationships['locked-by']),
+        ),
       }
     },
   })

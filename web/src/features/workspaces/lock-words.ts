@@ -1,3 +1,7 @@
+import type { Wire } from '@groundstate/contract/answers'
+import type { teamSchema } from '@groundstate/contract/teams'
+import type { userSchema } from '@groundstate/contract/users'
+import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { includedOf } from '../../api/included.ts'
 import type { WorkspaceDocument } from './workspace.ts'
 
@@ -6,21 +10,23 @@ export type LockHolder = { kind: 'user' | 'team' | 'run'; id: string; name: stri
 
 const KINDS = { users: 'user', teams: 'team', runs: 'run' } as const
 
-/** Who holds the lock of the workspace; undefined when nobody does. */
-export function lockHolder(document: WorkspaceDocument): LockHolder | undefined {
-  const holder = document.data.relationships['locked-by'].data
-  if (!document.data.attributes.locked || !holder) return undefined
-  const kind = KINDS[holder.type]
-  return { kind, id: holder.id, name: nameOf(document, kind) ?? (kind === 'run' ? holder.id : `another ${kind}`) }
+type Locked = Pick<Wire<typeof workspaceSchema>, 'attributes' | 'relationships'>
+/** Who holds the lock of the workspace of a document; undefined when nobody does. */
+export function lockHolder(document: WorkspaceDocument) {
+  const { 'locked-by': holder } = document.data.relationships
+  const included = includedOf(document)
+  return holderOf(document.data, included.one('users', holder) ?? included.one('teams', holder))
 }
 
-function nameOf(document: WorkspaceDocument, kind: LockHolder['kind']) {
-  const included = includedOf(document)
-  const holder = document.data.relationships['locked-by']
-  if (kind === 'user') return included.one('users', holder)?.attributes.username
-  if (kind === 'team') return included.one('teams', holder)?.attributes.name
-  return undefined
+/** As `lockHolder`, for a workspace whose holder was found already, unless it is a run. */
+export function holderOf({ attributes, relationships }: Locked, named: Named | undefined): LockHolder | undefined {
+  const holder = relationships['locked-by'].data
+  if (!attributes.locked || !holder) return undefined
+  const kind = KINDS[holder.type]
+  const name = named?.type === 'users' ? named.attributes.username : named?.attributes.name
+  return { kind, id: holder.id, name: name ?? (kind === 'run' ? holder.id : `another ${kind}`) }
 }
+type Named = Wire<typeof userSchema> | Wire<typeof teamSchema>
 
 /** "locked by ada since 12:04: maintenance", for buttons that do not apply because of it. */
 export function lockReason(

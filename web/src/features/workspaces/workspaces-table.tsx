@@ -4,12 +4,13 @@ import { useMemo } from 'react'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { Ago, exactTime } from '../../components/time.tsx'
+import { Ago } from '../../components/time.tsx'
 import { Tooltip } from '../../components/tooltip.tsx'
 import { RunMarks } from '../runs/run-marks.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { NoRun, RunStatus } from '../runs/run-status.tsx'
 import { countsOf } from '../runs/runs-table.tsx'
+import { lockReason } from './lock-words.ts'
 import { tagText } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
 
@@ -163,13 +164,11 @@ function LastRun({ organization, row: { attributes, currentRun, latestRun } }: {
   )
 }
 
-function LockMark({ row: { attributes, relationships, holder } }: { row: Row }) {
+function LockMark({ row: { attributes, holder } }: { row: Row }) {
   if (holder === undefined) return null
   // A run holds the lock while it is at work, which its state says already.
-  const isOfRun = relationships['locked-by'].data?.type === 'runs'
-  const since = attributes['locked-at'] === null ? '' : ` since ${exactTime(attributes['locked-at'])}`
-  const reason = attributes['locked-reason'] === null ? '' : `: ${attributes['locked-reason']}`
-  const text = `locked by ${holder}${since}${reason}`
+  const isOfRun = holder.kind === 'run'
+  const text = lockReason(holder, attributes)
   return (
     <Tooltip text={text}>
       <span

@@ -12,6 +12,7 @@ import { get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
 import { isOfScope } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
+import { holderOf, type LockHolder } from './lock-words.ts'
 import { readTags, type Tag, taggedParams } from './tag-filter.ts'
 
 /** What narrows and sorts the list of workspaces, as it stands in the address. */
@@ -38,8 +39,8 @@ export type ListedWorkspace = Wire<typeof workspaceSchema> & {
   /** Its state is the state of the workspace. Plan-only runs are never current. */
   currentRun: Wire<typeof runSchema> | undefined
   latestRun: { run: Wire<typeof runSchema>; plan?: Wire<typeof planSchema> | undefined; author?: Author } | undefined
-  /** Who holds its lock, in words; undefined while it is unlocked. */
-  holder: string | undefined
+  /** Who holds its lock; undefined while it is unlocked. */
+  holder: LockHolder | undefined
 }
 type Author = Wire<typeof userSchema> | undefined
 
@@ -105,21 +106,12 @@ function rowsOf(document: PageOnWire<typeof workspaceSchema, Included>): ListedW
         plan: included.one('plans', latest.relationships.plan),
         author: included.one('users', latest.relationships['created-by']),
       },
-      holder: holderOf(workspace, included),
+      holder: holderOf(
+        workspace,
+        included.one('users', relationships['locked-by']) ?? included.one('teams', relationships['locked-by']),
+      ),
     }
   })
-}
-
-function holderOf(
-  { attributes, relationships }: Wire<typeof workspaceSchema>,
-  included: ReturnType<typeof includedOf<Wire<Included>>>,
-) {
-  if (!attributes.locked) return undefined
-  const { data } = relationships['locked-by']
-  if (data?.type === 'runs') return `the run ${data.id}`
-  const team = included.one('teams', relationships['locked-by'])
-  if (team) return `the team ${team.attributes.name}`
-  return included.one('users', relationships['locked-by'])?.attributes.username ?? 'somebody else'
 }
 
 /** How many workspaces of an organization there are in each state. */
