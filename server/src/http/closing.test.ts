@@ -1,9 +1,15 @@
+import { once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
+import { connect as connectByTls } from 'node:tls'
 import { AGENT_API } from '@groundstate/contract/agent'
 import { Agent, fetch } from 'undici'
 import { expect, test } from 'vitest'
+import { LOADERS, ROUTES } from '../features/list.ts'
 import { createTestApp } from '../testing/app.ts'
 import { createFakeAgent } from '../testing/fake-agent.ts'
 import { createRun, createRunSetting } from '../testing/runs.ts'
+import { localCertificate } from '../tls/authority.ts'
+import { createServer } from './server.ts'
 
 test('a server that closes answers those who wait, and ends their connections', async () => {
   const app = await createTestApp()
@@ -28,4 +34,25 @@ test('a server that closes answers those who wait, and ends their connections', 
   expect(claim?.headers.get('connection')).toBe('close')
   await closed
   await dispatcher.close()
+})
+
+test('connections on which nothing is asked do not hold up the end', async () => {
+  const app = await createTestApp()
+  const https = await localCertificate(`${app.config.dataDir}/tls`, [])
+  const secure = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { https })
+  await Promise.all([app.listen(), secure.fastify.listen({ host: '127.0.0.1', port: 0 })])
+  const [plain, tls] = [app.server, secure].map(({ fastify }) => fastify.server.address() as AddressInfo)
+  const clients = [
+    connect(plain?.port ?? 0, '127.0.0.1'),
+    connect(tls?.port ?? 0, '127.0.0.1'),
+    connectByTls({ port: tls?.port ?? 0, host: '127.0.0.1', rejectUnauthorized: false }),
+  ]
+  await Promise.all(clients.map(async (client, index) => once(client, index === 2 ? 'secureConnect' : 'connect')))
+  const ends = clients.map(async (client) => once(client.on('error', () => {}).resume(), 'close'))
+  const startedAt = performance.now()
+
+  await Promise.all([app.server.fastify.close(), secure.fastify.close()])
+
+  await Promise.all(ends)
+  expect(performance.now() - startedAt).toBeLessThan(5000)
 })

@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** How long open requests may take once the server closes, in ms. */
 const GRACE_MS = 10_000
+/** How long connections may stay open on which nothing was asked yet, in ms. */
+const SILENCE_MS = 1000
 const SWEEP_MS = 200
 
 const signals = new WeakMap<object, AbortSignal>()
@@ -9,18 +12,24 @@ const signals = new WeakMap<object, AbortSignal>()
 /**
  * Ends open requests and connections when the server closes. Requests that wait are told to answer (`closingSignal`),
  * each connection closes after its answer, and the rest is cut off after `GRACE_MS`. Without this, an agent's long poll
- * and kept-alive connections would delay the end.
+ * and kept-alive connections would delay the end, and so would those that browsers and pools open before they ask.
  */
 export function endWhenClosing(server: FastifyInstance) {
   const closing = new AbortController()
   signals.set(server.server, closing.signal)
+  const silent = silentConnections(server)
   let sweep: NodeJS.Timeout | undefined
   let limit: NodeJS.Timeout | undefined
+  let silence: NodeJS.Timeout | undefined
 
   server.addHook('preClose', async () => {
     closing.abort()
     // Answers that had begun before could not send `Connection: close`.
     sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
+    // Node counts a connection as busy until its first request has ended, even if none has begun.
+    silence = setTimeout(() => {
+      for (const socket of silent.values()) socket.destroy()
+    }, SILENCE_MS)
     limit = setTimeout(() => server.server.closeAllConnections(), GRACE_MS)
   })
   server.addHook('onSend', async (_, reply) => {
@@ -28,8 +37,33 @@ export function endWhenClosing(server: FastifyInstance) {
   })
   server.addHook('onClose', async () => {
     clearInterval(sweep)
+    clearTimeout(silence)
     clearTimeout(limit)
   })
+}
+
+/**
+ * The open connections on which nothing was asked yet, by the port and address of the client: under TLS the requests name
+ * another socket than the connection.
+ */
+function silentConnections(server: FastifyInstance) {
+  const silent = new Map<string, Socket>()
+  const heard = new WeakSet<Socket>()
+  server.server.on('connection', (socket: Socket) => {
+    const key = clientOf(socket)
+    silent.set(key, socket)
+    socket.once('close', () => silent.get(key) === socket && silent.delete(key))
+  })
+  server.server.on('request', ({ socket }) => {
+    if (heard.has(socket)) return
+    heard.add(socket)
+    silent.delete(clientOf(socket))
+  })
+  return silent
+}
+
+function clientOf({ remoteAddress, remotePort }: Socket) {
+  return `${remotePort} ${remoteAddress}`
 }
 
 /** Aborts when the server of a request starts to close. */
