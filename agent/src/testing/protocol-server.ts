@@ -102,6 +102,8 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   )
   const registered: RegisterAgent[] = []
   const deregistered: string[] = []
+  /** Agents that have said goodbye and were not back since. */
+  const gone = new Set<string>()
   let refusal: number | undefined
   let refusalDetail: string | undefined
   let refusedBy: Parameters<ProtocolServer['refuse']>[0] | undefined
@@ -139,18 +141,23 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       if (refusal !== undefined) return refuseAs(response, refusal, refusalDetail)
       const agent = registerAgentBody.parse(JSON.parse(body.toString()))
       registered.push(agent)
+      const agentId = agent.agentId ?? `agent-${registered.length}`
+      gone.delete(agentId)
       return sendJson(response, {
-        agentId: agent.agentId ?? `agent-${registered.length}`,
+        agentId,
         poolId: 'apool-1',
         poolName: 'rack',
       })
     }
     if (noun === 'agents' && verb === 'deregister') {
       deregistered.push(id ?? '')
+      gone.add(id ?? '')
       for (const wake of waiting.splice(0)) wake(undefined)
       tasks.endClaims()
       return void response.writeHead(204).end()
     }
+    // A claim that was on its way as the agent said goodbye comes to nothing at once.
+    if (verb?.startsWith('claim') && gone.has(id ?? '')) return void response.writeHead(204).end()
     if (verb === 'claim-task' && refusal !== undefined) return refuseAs(response, refusal)
     if (verb === 'claim-task' || noun === 'task-requests')
       return tasks.answer(request, response, { id: id ?? '', token, body })
