@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { access, constants, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -11,6 +11,10 @@ import { readPostmaster, stopPostmaster } from '../postgres/postmaster.ts'
 import { databaseUrl, execute } from './database.ts'
 
 const PREFIX = 'groundstate-tests-'
+/** A folder in memory, which Linux has. Databases are cloned there several times as fast as on a disk. */
+const MEMORY = '/dev/shm'
+/** What all databases of a test run and their log may take, in bytes, with room to spare. */
+const NEEDED_BYTES = 2 * 1024 ** 3
 
 /**
  * Runs once per test run. It starts an embedded PostgreSQL, or uses the one in GROUNDSTATE_DATABASE_URL, and migrates
@@ -36,7 +40,7 @@ async function openServer(): Promise<AsyncDisposable & { url: string }> {
   if (external) return { url: external, async [Symbol.asyncDispose]() {} }
 
   await removeLeftOver()
-  const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  const dataDir = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), `${PREFIX}${process.pid}-`))
   // Only warnings belong among the test results.
   const log = { info: () => undefined, warn: (message: string) => console.warn(message) }
   const postgres = await startPostgres({ dataDir, log, fsync: false })
@@ -46,6 +50,16 @@ async function openServer(): Promise<AsyncDisposable & { url: string }> {
       await postgres[Symbol.asyncDispose]()
       await rm(dataDir, { recursive: true, force: true })
     },
+  }
+}
+
+async function hasRoom(folder: string) {
+  try {
+    await access(folder, constants.W_OK)
+    const { bavail, bsize } = await statfs(folder)
+    return bavail * bsize >= NEEDED_BYTES
+  } catch {
+    return false
   }
 }
 
@@ -63,10 +77,12 @@ async function createTemplate(adminUrl: string) {
 
 /** A killed test run leaves its PostgreSQL running. */
 async function removeLeftOver() {
-  for (const name of await readdir(tmpdir())) {
+  const places = [tmpdir(), MEMORY].map(async (folder) =>
+    (await readdir(folder).catch(() => [])).map((name) => ({ name, dataDir: join(folder, name) })),
+  )
+  for (const { name, dataDir } of (await Promise.all(places)).flat()) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1])
     if (Number.isNaN(pid) || isAlive(pid)) continue
-    const dataDir = join(tmpdir(), name)
     const home = join(dataDir, 'postgres')
     const folders = { home, cluster: join(home, 'cluster'), log: join(dataDir, 'postgres.log') }
     const running = await readPostmaster(folders.cluster)
