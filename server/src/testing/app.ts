@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
+import { inject } from 'vitest'
 import { type App, createApp, type Ctx } from '../app.ts'
 import { type Actor, SYSTEM } from '../auth/actor.ts'
 import { readConfig } from '../config.ts'
@@ -66,7 +66,7 @@ export async function createTestApp(
 ): Promise<TestApp> {
   const database = await createTestDatabase()
   whenFileEnds(() => database[Symbol.asyncDispose]())
-  const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-test-'))
+  const dataDir = await mkdtemp(join(inject('folder'), 'app-'))
   whenFileEnds(() => rm(dataDir, { recursive: true, force: true }))
   const config = readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: '11'.repeat(32), ...settings })
   let offset = 0

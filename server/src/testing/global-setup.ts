@@ -11,9 +11,9 @@ import { readPostmaster, stopPostmaster } from '../postgres/postmaster.ts'
 import { databaseUrl, execute } from './database.ts'
 
 const PREFIX = 'groundstate-tests-'
-/** A folder in memory, which Linux has. Databases are cloned there several times as fast as on a disk. */
+/** A folder in memory, which Linux has. There databases are cloned several times as fast as on a disk, and nothing waits for it. */
 const MEMORY = '/dev/shm'
-/** What all databases of a test run and their log may take, in bytes, with room to spare. */
+/** What a test run may keep there, in bytes: some 200 MB, with room to spare. */
 const NEEDED_BYTES = 2 * 1024 ** 3
 
 /**
@@ -21,36 +21,28 @@ const NEEDED_BYTES = 2 * 1024 ** 3
  * the template from which the databases of test files are cloned.
  */
 export default async function setup(project: TestProject) {
-  const server = await openServer()
-  try {
-    const template = await createTemplate(server.url)
-    project.provide('postgres', { adminUrl: server.url, template })
-    return async () => {
-      await execute(server.url, `drop database if exists ${template} with (force)`)
-      await server[Symbol.asyncDispose]()
-    }
-  } catch (error) {
-    await server[Symbol.asyncDispose]()
-    throw error
-  }
+  await using stack = new AsyncDisposableStack()
+  await removeLeftOver()
+  const folder = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), `${PREFIX}${process.pid}-`))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  const { url } = stack.use(await openServer(folder))
+  const template = await createTemplate(url)
+  stack.defer(async () => {
+    await execute(url, `drop database if exists ${template} with (force)`)
+  })
+  project.provide('postgres', { adminUrl: url, template })
+  project.provide('folder', folder)
+  const disposables = stack.move()
+  return () => disposables.disposeAsync()
 }
 
-async function openServer(): Promise<AsyncDisposable & { url: string }> {
+async function openServer(dataDir: string): Promise<AsyncDisposable & { url: string }> {
   const external = process.env.GROUNDSTATE_DATABASE_URL
   if (external) return { url: external, async [Symbol.asyncDispose]() {} }
 
-  await removeLeftOver()
-  const dataDir = await mkdtemp(join((await hasRoom(MEMORY)) ? MEMORY : tmpdir(), `${PREFIX}${process.pid}-`))
   // Only warnings belong among the test results.
   const log = { info: () => undefined, warn: (message: string) => console.warn(message) }
-  const postgres = await startPostgres({ dataDir, log, fsync: false })
-  return {
-    url: postgres.url,
-    async [Symbol.asyncDispose]() {
-      await postgres[Symbol.asyncDispose]()
-      await rm(dataDir, { recursive: true, force: true })
-    },
-  }
+  return startPostgres({ dataDir, log, fsync: false })
 }
 
 async function hasRoom(folder: string) {
