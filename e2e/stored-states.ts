@@ -10,6 +10,7 @@ type StoredResource = {
   module?: string
   /** Names of attributes. */
   sensitive?: readonly string[]
+  isTainted?: boolean
 }
 
 /** A state in the engine's format. */
@@ -28,7 +29,7 @@ export function rawState({
     serial,
     lineage: LINEAGE,
     outputs,
-    resources: resources.map(({ name, attributes, module, sensitive = [] }) => ({
+    resources: resources.map(({ name, attributes, module, sensitive = [], isTainted = false }) => ({
       ...(module !== undefined && { module }),
       mode: 'managed',
       type: 'terraform_data',
@@ -37,6 +38,7 @@ export function rawState({
       instances: [
         {
           schema_version: 0,
+          ...(isTainted && { status: 'tainted' }),
           attributes: { id: name, ...attributes },
           sensitive_attributes: sensitive.map((value) => [{ type: 'get_attr', value }]),
         },

@@ -123,6 +123,30 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(reads).toHaveLength(1)
   })
 
+  test('mark a tainted resource, and so does the overview of the workspace', async () => {
+    const frail = await localWorkspace(server, 'frail')
+    const resources = [
+      { name: 'half', attributes: { input: 'a' }, isTainted: true },
+      { name: 'whole', attributes: { input: 'b' } },
+    ]
+    const id = await storeState(server, frail, rawState({ serial: 1, resources }))
+    await open(`?version=${id}`, 'frail')
+    await page.getByText('terraform_data.whole').waitFor()
+    const inVersion = await page.getByText('tainted', { exact: true }).count()
+    const axeOfVersion = await accessFaults(page)
+    await page.goto(`${server.url}/app/main/workspaces/frail`)
+    const card = region(page, 'Resources')
+    await card.getByText('terraform_data.whole').waitFor()
+    const marked = await card.getByRole('listitem').filter({ hasText: 'tainted' }).allInnerTexts()
+    const axe = await accessFaults(page)
+
+    expect(inVersion).toBe(1)
+    expect(marked).toHaveLength(1)
+    expect(marked[0]).toContain('terraform_data.half')
+    expect([...axeOfVersion, ...axe]).toEqual([])
+    expect(faults).toEqual([])
+  })
+
   test('are downloaded under a name that says which they are', async () => {
     await open(`?version=${version(2)}`)
     const [download] = await Promise.all([

@@ -123,6 +123,7 @@ export const stateVersionSchema = resource(
             name: z.string(),
             type: z.string(),
             count: z.int().describe('its instances'),
+            tainted: z.int().optional().describe('our own: its tainted instances; absent when none is known'),
             module: z.string().describe('`root`, or the address of the module'),
             provider: z.string(),
           }),

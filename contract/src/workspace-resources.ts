@@ -15,6 +15,10 @@ export const workspaceResourceSchema = resource(
       'provider-type': z.string().describe('type of the resource, such as `random_pet`'),
       'modified-by-state-version-id': z.string().describe('the current state version'),
       'name-index': z.string().nullable().describe('the key or number of the instance; null without count or for_each'),
+      tainted: z
+        .boolean()
+        .nullable()
+        .describe('our own: whether the next apply makes it anew; null when the state was read before this was kept'),
     },
   },
   'WorkspaceResource',

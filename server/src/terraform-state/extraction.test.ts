@@ -54,7 +54,23 @@ describe('extractState of format 4', () => {
       module: 'root',
       provider: 'terraform.io/builtin/terraform',
       nameIndex: 't"wo',
+      tainted: false,
     })
+  })
+
+  test('tainted instances are told, and counted for their resource', () => {
+    const state = testdata('state-1')
+    const { instances } = state.resources.find(({ name }: any) => name === 'counted')
+    instances[1].status = 'tainted'
+
+    const extraction = extractState(state)
+
+    expect(extraction.instances.filter(({ tainted }) => tainted).map(({ address }) => address)).toEqual([
+      'terraform_data.counted[1]',
+    ])
+    expect(extraction.resources.filter(({ tainted }) => tainted !== undefined)).toMatchObject([
+      { name: 'counted', count: 2, tainted: 1 },
+    ])
   })
 
   test('outputs have the types of the interface and of the engine', () => {

@@ -11,7 +11,15 @@ import { readShowJson } from './show-json.ts'
 export type TypeCounts = Record<string, number>
 
 /** A resource with its count of instances, as the state version's `resources` lists it. */
-export type ExtractedResource = { name: string; type: string; count: number; module: string; provider: string }
+export type ExtractedResource = {
+  name: string
+  type: string
+  count: number
+  /** How many of its instances are tainted; absent when there are none, which keeps long lists short. */
+  tainted?: number
+  module: string
+  provider: string
+}
 
 /** One instance, as `GET /workspaces/:id/resources` lists it. */
 export type ExtractedInstance = {
@@ -23,6 +31,8 @@ export type ExtractedInstance = {
   /** Short where the registry is a default one: `hashicorp/random`. */
   provider: string
   nameIndex: string | null
+  /** Absent where the state was read before the server kept it. */
+  tainted?: boolean
 }
 
 export type ExtractedOutput = {
@@ -80,9 +90,10 @@ function extraction(content: ParsedState): Extraction {
     const module = moduleName(object)
     const type = typeAddress(object)
     const key = JSON.stringify([module, type, object.name])
-    const resource = resources.get(key)
-    if (resource) resource.count++
-    else resources.set(key, { name: object.name, type, count: 1, module, provider: object.provider })
+    const resource = resources.get(key) ?? { name: object.name, type, count: 0, module, provider: object.provider }
+    resources.set(key, resource)
+    resource.count++
+    if (object.tainted) resource.tainted = (resource.tainted ?? 0) + 1
     const hyphenated = type.replaceAll('_', '-')
     increment(modules, module, hyphenated)
     increment(providers, object.provider, hyphenated)
@@ -145,6 +156,7 @@ function extractedInstance(object: StateObject): ExtractedInstance {
     module: moduleName(object),
     provider: shortProvider(object.provider),
     nameIndex: object.key === undefined ? null : String(object.key),
+    tainted: object.tainted,
   }
 }
 

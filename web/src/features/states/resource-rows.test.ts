@@ -3,7 +3,7 @@ import { resourceRows } from './resource-rows.ts'
 
 const provider = 'provider["registry.terraform.io/hashicorp/aws"]'
 const RESOURCES = [
-  { name: 'b', type: 'aws_subnet', count: 2, module: 'module.net', provider },
+  { name: 'b', type: 'aws_subnet', count: 2, tainted: 1, module: 'module.net', provider },
   { name: 'z', type: 'aws_vpc', count: 1, module: 'root', provider },
   { name: 'a', type: 'aws_subnet', count: 1, module: 'root', provider },
 ]
@@ -23,4 +23,10 @@ test('a search takes the whole address, with its module', () => {
 
 test('a provider has the name that configurations give it', () => {
   expect(resourceRows(RESOURCES, 'vpc')[1]).toMatchObject({ provider: 'registry.terraform.io/hashicorp/aws' })
+})
+
+test('a resource has its count of tainted instances; a list without it marks nothing', () => {
+  const rows = resourceRows(RESOURCES, 'subnet').filter((row) => row.kind === 'resource')
+
+  expect(rows.map(({ tainted }) => tainted)).toEqual([0, 1])
 })

@@ -5,7 +5,7 @@ type Resource = StateVersion['attributes']['resources'][number]
 /** A heading, or a resource below it. */
 export type ResourceRow =
   | { kind: 'module'; key: string; name: string }
-  | { kind: 'resource'; key: string; address: string; provider: string; count: number }
+  | { kind: 'resource'; key: string; address: string; provider: string; count: number; tainted: number }
 
 /** The resources that match, by type below their modules; the root module comes first. */
 export function resourceRows(resources: readonly Resource[], q: string): ResourceRow[] {
@@ -22,12 +22,13 @@ export function resourceRows(resources: readonly Resource[], q: string): Resourc
   return modules.flatMap(([name, own]): ResourceRow[] => [
     { kind: 'module', key: `module ${name}`, name },
     ...own
-      .map(({ type, name: resource, provider, count }) => ({
+      .map(({ type, name: resource, provider, count, tainted = 0 }) => ({
         kind: 'resource' as const,
         key: `${name} ${type}.${resource}`,
         address: `${type}.${resource}`,
         provider: shortProvider(provider),
         count,
+        tainted,
       }))
       .sort((a, b) => a.address.localeCompare(b.address)),
   ])

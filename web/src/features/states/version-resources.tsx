@@ -4,6 +4,7 @@ import { SearchField } from '../../components/filters.tsx'
 import { VirtualRows } from '../../components/virtual-rows.tsx'
 import { type ResourceRow, resourceRows } from './resource-rows.ts'
 import { type StateVersion, useVersionResources } from './states.ts'
+import { TaintedBadge } from './tainted-badge.tsx'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
 
@@ -66,10 +67,11 @@ function ResourceLine({ row }: { row: ResourceRow }) {
         {row.name === 'root' ? 'Root module' : <code>{row.name}</code>}
       </h3>
     )
-  const { address, provider, count } = row
+  const { address, provider, count, tainted } = row
   return (
     <div className="flex items-baseline gap-3 border-b border-line px-3 py-1">
       <code className="min-w-0 flex-1">{address}</code>
+      <TaintedBadge tainted={tainted} count={count} />
       <span className="truncate text-dim max-md:hidden">{provider}</span>
       <span className="numeric w-12 shrink-0 text-right text-dim">
         {count > 1 ? `× ${count.toLocaleString('en')}` : ''}

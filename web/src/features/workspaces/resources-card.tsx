@@ -8,6 +8,7 @@ import { SelectField } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Pager } from '../../components/pager.tsx'
 import { engineAddress } from '../runs/resource-address.ts'
+import { TaintedBadge } from '../states/tainted-badge.tsx'
 import { byModule, type ResourceQuery, type StateResource, useResourceCounts, useResources } from './resources.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/')
@@ -105,6 +106,7 @@ function Module({ name, resources }: { name: string; resources: readonly StateRe
         {resources.map(({ id, attributes }) => (
           <li key={id} className="group flex items-center gap-2 px-3 py-1">
             <code className="min-w-0 flex-1">{withoutModule(attributes.address, name)}</code>
+            <TaintedBadge tainted={attributes.tainted === true ? 1 : 0} />
             <span className="text-dim max-md:hidden">{attributes.provider}</span>
             <CopyButton text={engineAddress(attributes)} label={`Copy the address of ${attributes.address}`} />
           </li>

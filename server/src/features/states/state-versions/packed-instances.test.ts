@@ -10,6 +10,7 @@ function instances(count: number) {
     module: 'root',
     provider: 'hashicorp/null',
     nameIndex: String(index),
+    tainted: index === 0,
   }))
 }
 

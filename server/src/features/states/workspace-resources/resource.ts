@@ -19,6 +19,7 @@ export function workspaceResourceResource(instance: ListedResource): WorkspaceRe
       'provider-type': instance.type,
       'modified-by-state-version-id': instance.stateVersionId,
       'name-index': instance.nameIndex,
+      tainted: instance.tainted ?? null,
     },
   }
 }

@@ -59,6 +59,45 @@ describe('the resources of a workspace', () => {
     expect(await names('filter[module]=net&filter[type]=random_pet&q=PET')).toEqual(['b'])
   })
 
+  test('say whether they are tainted; of states that were read before that was kept, it is not known', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const instance = { schema_version: 0, attributes: {} }
+    const { id } = await workspace.create(
+      stateWith({
+        mode: 'managed',
+        type: 'random_pet',
+        name: 'a',
+        provider: 'provider["registry.terraform.io/hashicorp/random"]',
+        instances: [
+          { index_key: 0, ...instance },
+          { index_key: 1, ...instance, status: 'tainted' },
+        ],
+      }),
+    )
+    const tainted = async () => {
+      const { data } = (await workspace.request('GET', `/workspaces/${workspace.id}/resources`)).json()
+      return data.map(({ attributes }: any) => attributes.tainted)
+    }
+
+    const version = (await workspace.request('GET', `/state-versions/${id}`)).json()
+    const now = await tainted()
+    const { instances } = await app.db
+      .selectFrom('state_versions')
+      .select('instances')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    const before = instances?.toString('utf8').replaceAll(/,"tainted":(true|false)/g, '') ?? ''
+    await app.db
+      .updateTable('state_versions')
+      .set({ instances: Buffer.from(before) })
+      .where('id', '=', id)
+      .execute()
+
+    expect(version.data.attributes.resources).toMatchObject([{ name: 'a', count: 2, tainted: 1 }])
+    expect(now).toEqual([false, true])
+    expect(await tainted()).toEqual([null, null])
+  })
+
   test.each([
     ['module.media_bucket', 0, 'media_bucket', 'media_bucket.aws_s3_bucket.this[0]', '0'],
     ['module.net.module.deep', undefined, 'net.deep', 'net.deep.aws_s3_bucket.this', null],
