@@ -124,6 +124,43 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
     await page.getByRole('button', { name: 'terraform_data.changed' }).waitFor()
   })
 
+  test('an applied run shows what its plan did not know, and leads to the state', async () => {
+    const workspace = await remoteWorkspace(server, {
+      name: 'known',
+      configuration: `
+resource "terraform_data" "one" {}
+output "id" {
+  value = terraform_data.one.id
+}
+output "hidden" {
+  value     = terraform_data.one.id
+  sensitive = true
+}
+`,
+    })
+    const run = await startRun(server, workspace, { 'auto-apply': false })
+    await until(async () => (await readRun(server, run)).attributes.actions['is-confirmable'])
+
+    await open('known', run, '?part=changes')
+    const planned = await cells('Changes of outputs')
+    await server.api('POST', `/runs/${run}/actions/apply`, {})
+    const outputs = page.getByRole('table', { name: 'Changes of outputs' })
+    await outputs.getByText(/^[0-9a-f]{8}-[0-9a-f-]{27}$/).waitFor()
+    const applied = await cells('Changes of outputs')
+    await page.getByRole('button', { name: 'Open all' }).click()
+    const resource = await cells('Changes of terraform_data.one')
+    const text = await page.getByRole('main').innerText()
+    const found = await accessFaults(page)
+    await page.getByRole('link', { name: 'See the state' }).click()
+    await page.getByRole('heading', { name: /^Serial \d+$/, level: 2 }).waitFor()
+
+    expect(planned).toEqual({ id: ['', '+ known after apply'], hidden: ['', '+ known after apply'] })
+    expect(applied['hidden']).toEqual(['', '+ sensitive'])
+    expect(resource['id']).toEqual(['', '+ set by the apply'])
+    expect(text).not.toContain('known after apply')
+    expect(found).toEqual([])
+  })
+
   test.each(['text', 'structured'])(
     'an error shows its place, its excerpt and its detail, from %s output',
     async (kind) => {

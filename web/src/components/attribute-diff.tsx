@@ -26,7 +26,16 @@ export type AttributeChange = {
 export type LineChange = { sign: '+' | '−' | ' '; text: string }
 
 /** The attributes of a resource that change, old and new; narrow screens have them below each other. */
-export function AttributeDiff({ label, changes }: { label: string; changes: readonly AttributeChange[] }) {
+export function AttributeDiff({
+  label,
+  changes,
+  unknownText = 'known after apply',
+}: {
+  label: string
+  changes: readonly AttributeChange[]
+  /** What stands for a value that is unknown. */
+  unknownText?: string
+}) {
   return (
     <table className="w-full table-fixed border-collapse font-mono text-[0.9285rem]">
       <caption className="sr-only">{label}</caption>
@@ -57,12 +66,14 @@ export function AttributeDiff({ label, changes }: { label: string; changes: read
               </td>
             ) : movedTo !== undefined ? (
               <td colSpan={2} className="px-3 py-1 max-sm:block">
-                {after.kind !== 'absent' && <span className="ml-[2ch] whitespace-pre-wrap">{textOf(after)}</span>}
+                {after.kind !== 'absent' && (
+                  <span className="ml-[2ch] whitespace-pre-wrap">{textOf(after, unknownText)}</span>
+                )}
               </td>
             ) : (
               <>
-                <Value side={before} is="before" isSame={isSame(before, after)} />
-                <Value side={after} is="after" isSame={isSame(before, after)} />
+                <Value side={before} is="before" isSame={isSame(before, after)} unknownText={unknownText} />
+                <Value side={after} is="after" isSame={isSame(before, after)} unknownText={unknownText} />
               </>
             )}
           </tr>
@@ -81,7 +92,9 @@ const LOOKS = {
   after: { sign: '+', look: 'bg-good-soft' },
 } as const
 
-function Value({ side, is, isSame: same }: { side: Side; is: 'before' | 'after'; isSame: boolean }) {
+type ValueProps = { side: Side; is: 'before' | 'after'; isSame: boolean; unknownText: string }
+
+function Value({ side, is, isSame: same, unknownText }: ValueProps) {
   const { sign, look } = LOOKS[is]
   const isShown = side.kind !== 'absent'
   return (
@@ -91,7 +104,7 @@ function Value({ side, is, isSame: same }: { side: Side; is: 'before' | 'after';
           <span aria-hidden="true" className="text-dim select-none">
             {same ? ' ' : sign}
           </span>
-          <span className="min-w-0 whitespace-pre-wrap">{textOf(side)}</span>
+          <span className="min-w-0 whitespace-pre-wrap">{textOf(side, unknownText)}</span>
         </div>
       )}
     </td>
@@ -101,8 +114,8 @@ function Value({ side, is, isSame: same }: { side: Side; is: 'before' | 'after';
 /** Longer values are cut, with a way to see the rest. */
 const LONGEST = 4000
 
-function textOf(side: Exclude<Side, { kind: 'absent' }>): ReactNode {
-  if (side.kind === 'unknown') return <em className="font-sans text-dim">known after apply</em>
+function textOf(side: Exclude<Side, { kind: 'absent' }>, unknownText: string): ReactNode {
+  if (side.kind === 'unknown') return <em className="font-sans text-dim">{unknownText}</em>
   if (side.kind === 'sensitive') return <em className="font-sans text-dim">sensitive</em>
   if (side.isText && side.text === '') return '""'
   return side.text.length > LONGEST ? <LongText text={side.text} /> : side.text

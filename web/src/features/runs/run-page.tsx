@@ -40,7 +40,7 @@ export function RunPage() {
 }
 
 function LoadedRun({ document }: { document: RunDocument }) {
-  const { run, plan, apply, stages } = document
+  const { run, plan, apply, stages, workspace } = document
   useQueueUpdates(document)
   const { part } = route.useSearch()
   const chosen = chosenPart(part)
@@ -63,7 +63,7 @@ function LoadedRun({ document }: { document: RunDocument }) {
             <div className="mt-4 space-y-6" onPointerDown={hold} onKeyDown={hold} onWheel={hold}>
               {shown.map((name) => (
                 <section key={name} aria-label={PART_TITLES[name]}>
-                  {name === 'changes' && <ChangesPart run={run} plan={plan} apply={apply} />}
+                  {name === 'changes' && <ChangesPart run={run} plan={plan} apply={apply} workspace={workspace} />}
                   {name === 'log' && (
                     // Changes have them too.
                     <LogPart run={run} plan={plan} apply={apply} hasDiagnostics={!shown.includes('changes')} />

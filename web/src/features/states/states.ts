@@ -83,11 +83,12 @@ export function useVersionResources(id: string) {
   })
 }
 
-/** The outputs of a version. Values that are sensitive are withheld. */
-export function useVersionOutputs(id: string, page: number) {
+/** The outputs of a version. Values that are sensitive are withheld. Nothing is asked while `id` is undefined. */
+export function useVersionOutputs(id: string | undefined, page: number) {
   const query = queryString({ 'withhold-sensitive': 'true', 'page[number]': page, 'page[size]': 100 })
   return useQuery({
     queryKey: ['outputs', id, query],
+    enabled: id !== undefined,
     queryFn: async () => get<PageOnWire<typeof stateVersionOutputSchema>>(`/state-versions/${id}/outputs${query}`),
   })
 }

@@ -249,7 +249,7 @@ function lengthOf(value: unknown) {
 }
 
 /** Whether something in a structure of marks is marked. */
-function hasMark(marks: unknown): boolean {
+export function hasMark(marks: unknown): boolean {
   return marks === true || (typeof marks === 'object' && marks !== null && Object.values(marks).some(hasMark))
 }
 

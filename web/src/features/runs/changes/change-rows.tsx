@@ -10,6 +10,7 @@ import { Diagnostics } from '../log/diagnostics.tsx'
 import { KIND_LOOKS } from './change-kind.ts'
 import type { ResourceChange } from './plan-model.ts'
 import type { RowProgress } from './row-progress.ts'
+import { unknownWords } from './unknown-words.ts'
 
 /** Longer lists get a pane of their own, in which only the rows in sight are drawn. */
 const IN_PAGE = 100
@@ -137,7 +138,7 @@ const ChangeRow = memo(function ChangeRow({ change, isOpen, onToggle, progress, 
               <Diagnostics diagnostics={diagnostics} />
             </div>
           )}
-          {isOpen && <Details change={change} />}
+          {isOpen && <Details change={change} unknownText={unknownWords(progress?.state)} />}
         </div>
       )}
     </div>
@@ -186,7 +187,7 @@ function ProgressText({ progress, change }: { progress: RowProgress; change: Res
   )
 }
 
-function Details({ change }: { change: ResourceChange }) {
+function Details({ change, unknownText }: { change: ResourceChange; unknownText: string }) {
   const { changed, unchanged } = change.attributes()
   return (
     <>
@@ -198,7 +199,7 @@ function Details({ change }: { change: ResourceChange }) {
         </ul>
       )}
       {changed.length > 0 ? (
-        <AttributeDiff label={`Changes of ${change.address}`} changes={changed} />
+        <AttributeDiff label={`Changes of ${change.address}`} changes={changed} unknownText={unknownText} />
       ) : (
         <p className="px-3 text-dim">No attribute changes.</p>
       )}

@@ -6,11 +6,12 @@ import { Diagnostics } from '../log/diagnostics.tsx'
 import { whyNone, type RunPartProps } from '../log/log-part.tsx'
 import { hasBegun, isOver } from '../log/log-store.ts'
 import { useDiagnostics } from '../log/use-diagnostics.ts'
+import type { RunDocument } from '../run.ts'
 import { usePlanModel } from './plan-json.ts'
 import { PlannedChanges } from './planned-changes.tsx'
 
 /** What a run changes, or has changed: the plan as a diff, with the progress of its apply. */
-export function ChangesPart({ run, plan, apply }: RunPartProps) {
+export function ChangesPart({ run, plan, apply, workspace }: RunPartProps & Pick<RunDocument, 'workspace'>) {
   const model = usePlanModel(plan?.id, plan !== undefined && isOver(plan))
   const diagnostics = useDiagnostics(plan, apply)
   if (!plan) return <Skeleton />
@@ -28,7 +29,7 @@ export function ChangesPart({ run, plan, apply }: RunPartProps) {
   if (model.isPending) return <Skeleton rows={6} label="Loading the changes" />
   if (model.error) return <ErrorNote error={model.error} onRetry={() => void model.refetch()} />
   if (model.data) {
-    return <PlannedChanges model={model.data} apply={apply} diagnostics={diagnostics} />
+    return <PlannedChanges model={model.data} apply={apply} workspace={workspace} diagnostics={diagnostics} />
   }
   return (
     <div className="space-y-3">

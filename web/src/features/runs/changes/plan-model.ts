@@ -1,5 +1,5 @@
 import type { AttributeChange } from '../../../components/attribute-diff.tsx'
-import { attributeChanges, type PlannedChange } from './attribute-changes.ts'
+import { attributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
 
 /** The engine's plan JSON, as far as it is shown; see `redacted-plan.ts` of the contract. */
 export type PlanJson = {
@@ -49,7 +49,11 @@ export type ResourceChange = {
 export type OutputChange = {
   name: string
   kind: ChangeKind
+  /** Whether the plan does not know the value, or a part of it. */
+  isUnknown: boolean
   attributes: () => { changed: AttributeChange[]; unchanged: AttributeChange[] }
+  /** As `attributes`, with a value that is known since. */
+  attributesWith: (value: unknown) => { changed: AttributeChange[]; unchanged: AttributeChange[] }
   has: (text: string) => boolean
 }
 
@@ -114,7 +118,9 @@ function outputChange(name: string, change: PlannedChange): OutputChange {
   return {
     name,
     kind: kindOf(change.actions),
+    isUnknown: hasMark(change.after_unknown),
     attributes: once(() => attributeChanges(change, name)),
+    attributesWith: (value) => attributeChanges({ ...change, after: value, after_unknown: false }, name),
     has: finder(name, change),
   }
 }

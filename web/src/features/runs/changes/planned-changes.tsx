@@ -1,4 +1,4 @@
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { ChevronsDownUp, ChevronsUpDown, CircleCheck } from 'lucide-react'
 import { useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { AttributeDiff } from '../../../components/attribute-diff.tsx'
@@ -7,25 +7,30 @@ import { Card } from '../../../components/card.tsx'
 import { EmptyState, Notice } from '../../../components/feedback.tsx'
 import { type Chip, FilterChips, SearchField } from '../../../components/filters.tsx'
 import { counted } from '../../../components/numbers.ts'
+import { useVersionOutputs } from '../../states/states.ts'
 import { Diagnostics } from '../log/diagnostics.tsx'
 import type { RunPartProps } from '../log/log-part.tsx'
 import { isOver } from '../log/log-store.ts'
 import type { PhaseDiagnostic } from '../log/use-diagnostics.ts'
+import type { RunDocument } from '../run.ts'
+import { outputChanges } from './applied-outputs.ts'
 import { appliedWords } from './applied-words.ts'
 import { DRIFT_LOOK, KIND_LOOKS } from './change-kind.ts'
 import { ChangeRows } from './change-rows.tsx'
 import { CHANGE_KINDS, type PlanModel, type ResourceChange } from './plan-model.ts'
+import { unknownWords } from './unknown-words.ts'
 import { useApplyRows } from './use-apply-rows.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
 
 type PlannedChangesProps = Pick<RunPartProps, 'apply'> & {
+  workspace: RunDocument['workspace']
   model: PlanModel
   diagnostics: readonly PhaseDiagnostic[]
 }
 
 /** The changes of a plan: those of resources, those of outputs, and what has changed outside. */
-export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProps) {
+export function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChangesProps) {
   const { q = '', only = '' } = route.useSearch()
   const navigate = route.useNavigate()
   const chosen = useMemo(() => new Set(only === '' ? [] : only.split(',')), [only])
@@ -34,6 +39,8 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
   const toggle = useCallback((key: string) => setOpened((before) => before.symmetricDifference(new Set([key]))), [])
   const byAddress = useMemo(() => Map.groupBy(diagnostics, ({ address }) => address ?? ''), [diagnostics])
   const applied = useApplyRows(apply, byAddress)
+  const isApplied = apply?.attributes.status === 'finished'
+  const stored = useStored({ model, apply, workspace })
   const resources = useMemo(
     () =>
       model.resources.filter(
@@ -72,11 +79,19 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
   return (
     <div className="space-y-3">
       <Diagnostics diagnostics={others} />
-      <Remark model={model} />
+      <Remark model={model} isApplied={isApplied} />
       {apply && applied && (
         // Only its end is announced: the count changes with each resource.
         <p role="status" aria-live={isOver(apply) ? 'polite' : 'off'} className="font-medium">
           {appliedWords(model.resources, applied.progressOf, apply)}
+          {stored.link && (
+            <>
+              {'. '}
+              <Link {...stored.link} className="text-accent hover:underline">
+                See the state
+              </Link>
+            </>
+          )}
         </p>
       )}
       {isEmpty ? (
@@ -147,14 +162,19 @@ export function PlannedChanges({ model, apply, diagnostics }: PlannedChangesProp
         <Card title="Outputs" isFlush>
           <AttributeDiff
             label="Changes of outputs"
-            changes={outputs.flatMap((output) => output.attributes().changed)}
+            changes={outputChanges(outputs, stored.outputs)}
+            unknownText={unknownWords(apply && progressOfOutputs(apply))}
           />
         </Card>
       )}
       {drift.length > 0 && (
         <Card
           title="Drift"
-          about="What was changed outside since the last run. An apply puts it back where the plan says so."
+          about={
+            isApplied
+              ? 'What had been changed outside since the run before. The apply has put it back where the plan said so.'
+              : 'What was changed outside since the last run. An apply puts it back where the plan says so.'
+          }
           isFlush
         >
           <ChangeRows label="Drift" changes={drift} opened={opened} onToggle={toggle} />
@@ -171,12 +191,55 @@ function ofAll(shown: readonly ResourceChange[], all: readonly ResourceChange[])
   return shown.length === all.length ? text : `${shown.length.toLocaleString('en')} of ${text}`
 }
 
+/**
+ * The state that the apply of a run has stored, for those who may read it: a link, and its outputs where the plan left values
+ * open. Outputs beyond the first hundred are in the state alone; a failed apply may have left them as they were.
+ */
+function useStored({ model, apply, workspace }: Pick<PlannedChangesProps, 'model' | 'apply' | 'workspace'>) {
+  const version = apply && isOver(apply) ? apply.relationships['state-versions'].data.at(-1)?.id : undefined
+  const { permissions, name } = workspace?.attributes ?? {}
+  const hasOpenValues =
+    apply?.attributes.status === 'finished' &&
+    permissions?.['can-read-state-outputs'] === true &&
+    model.outputs.some(({ isUnknown }) => isUnknown)
+  const { data } = useVersionOutputs(hasOpenValues ? version : undefined, 1)
+  const { organization } = route.useParams()
+  const hasLink = permissions?.['can-read-state-versions'] === true && version !== undefined && name !== undefined
+  return {
+    outputs: data?.data,
+    link: hasLink
+      ? {
+          to: '/app/$organization/workspaces/$workspace/states' as const,
+          params: { organization, workspace: name },
+          search: { version },
+        }
+      : undefined,
+  }
+}
+
+/** How far an apply is with the outputs, which it makes at its end. */
+function progressOfOutputs(apply: NonNullable<RunPartProps['apply']>) {
+  if (!isOver(apply)) return undefined
+  return apply.attributes.status === 'finished' ? 'done' : 'left'
+}
+
 /** What is unusual about a plan as a whole. */
-function Remark({ model: { resources, outputs, drift } }: { model: PlanModel }) {
+function Remark({ model: { resources, outputs, drift }, isApplied }: { model: PlanModel; isApplied: boolean }) {
   if (resources.length > 0) return null
-  if (outputs.length > 0) return <Notice>Only outputs change. No resource is touched.</Notice>
+  if (outputs.length > 0)
+    return (
+      <Notice>
+        {isApplied ? 'Only outputs changed. No resource was touched.' : 'Only outputs change. No resource is touched.'}
+      </Notice>
+    )
   if (drift.length > 0) {
-    return <Notice>Nothing is to be changed, but something was changed outside: the state takes that in.</Notice>
+    return (
+      <Notice>
+        {isApplied
+          ? 'Nothing was to be changed, but something had been changed outside: the state has taken that in.'
+          : 'Nothing is to be changed, but something was changed outside: the state takes that in.'}
+      </Notice>
+    )
   }
   return null
 }
