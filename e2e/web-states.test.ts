@@ -147,6 +147,36 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(faults).toEqual([])
   })
 
+  test('stay on the overview when a later read of their parts fails', async () => {
+    const kept = await localWorkspace(server, 'kept')
+    const state = (serial: number) =>
+      rawState({
+        serial,
+        resources: [{ name: `r${serial}`, attributes: {} }],
+        outputs: { size: { value: `size ${serial}`, type: 'string' } },
+      })
+    await storeState(server, kept, state(1))
+    const own = await openAdminPage(server, '/app/main/workspaces/kept')
+    const parts = [region(own, 'Resources').getByText('terraform_data.r1'), region(own, 'Outputs').getByText('size 1')]
+    for (const part of parts) await part.waitFor()
+    const paths = [/\/resources\?/, /\/current-state-version-outputs$/]
+    for (const path of paths) await own.route(path, async (route) => route.fulfill({ status: 500, body: '{}' }))
+    const reads = Promise.all(
+      paths.map(async (path) => own.waitForResponse((answer) => path.test(answer.url()) && answer.status() === 500)),
+    )
+    const second = await storeState(server, kept, state(2))
+    await reads
+    await own.getByRole('link', { name: second }).waitFor()
+    const shown = await Promise.all(parts.map(async (part) => part.count()))
+    const alerts = await own.getByRole('alert').count()
+    await own.unrouteAll()
+    await storeState(server, kept, state(3))
+    await region(own, 'Resources').getByText('terraform_data.r3').waitFor()
+
+    expect(shown).toEqual([1, 1])
+    expect(alerts).toBe(0)
+  })
+
   test('are downloaded under a name that says which they are', async () => {
     await open(`?version=${version(2)}`)
     const [download] = await Promise.all([

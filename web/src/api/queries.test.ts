@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiError } from './client.ts'
-import { isPassing } from './queries.ts'
+import { failureOf, isPassing } from './queries.ts'
 
 test('a broken connection is tried again, and what a proxy answers during a restart', () => {
   const errors = [new TypeError('Failed to fetch'), ...[502, 503, 504].map((status) => new ApiError(status, []))]
@@ -10,4 +10,32 @@ test('a broken connection is tried again, and what a proxy answers during a rest
 
 test('an error of the API is final', () => {
   expect([401, 404, 409, 422, 500].map((status) => isPassing(new ApiError(status, [])))).not.toContain(true)
+})
+
+const refetch = async () => {}
+const broken = new TypeError('Failed to fetch')
+
+test('what was read stays when a later read of it fails', () => {
+  expect(failureOf({ data: ['kept'], error: broken, refetch })).toBeUndefined()
+  expect(failureOf({ data: null, error: broken, refetch })).toBeUndefined()
+})
+
+test('what was never read, or is not there any more, is a failure', () => {
+  const gone = new ApiError(404, [])
+
+  expect(failureOf({ data: undefined, error: broken, refetch })?.error).toBe(broken)
+  expect(failureOf({ data: ['old'], error: gone, refetch })?.error).toBe(gone)
+})
+
+test('of several reads, the first that failed is told and read again', () => {
+  const again: string[] = []
+  const read = (name: string, error: Error | null) => ({
+    data: error ? undefined : name,
+    error,
+    refetch: async () => again.push(name),
+  })
+
+  failureOf(read('one', null), read('two', broken), read('three', broken))?.onRetry()
+
+  expect(again).toEqual(['two'])
 })

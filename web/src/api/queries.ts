@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
-import { ApiError } from './client.ts'
+import { ApiError, isNotFound } from './client.ts'
 
 /**
  * The first member of every query key is what the answer is about, the second its scope: the id of a resource or the name
@@ -25,6 +25,19 @@ const PASSING = new Set([502, 503, 504])
 /** Other errors of the API are final. */
 export function isPassing(error: Error) {
   return !(error instanceof ApiError) || PASSING.has(error.status)
+}
+
+type Read = { data: unknown; error: Error | null; refetch: () => Promise<unknown> }
+
+/**
+ * Why what is read can't be shown, of the first that failed, and the way to read it again. What is on the screen stays when a
+ * later read of it fails, until the answer is that it is not there: undefined then, and while nothing has failed.
+ */
+export function failureOf(...reads: readonly Read[]): { error: Error; onRetry: () => void } | undefined {
+  for (const { data, error, refetch } of reads) {
+    if (error && (data === undefined || isNotFound(error))) return { error, onRetry: () => void refetch() }
+  }
+  return undefined
 }
 
 /** A session that has ended is seen at the first refused request: the frame then leads to sign-in and back. */

@@ -2,6 +2,7 @@ import { Outlet, useParams, useRouter } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { isNotFound } from '../api/client.ts'
 import { useLiveUpdates } from '../api/live.ts'
+import { failureOf } from '../api/queries.ts'
 import { Drawer } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/feedback.tsx'
 import { OverlayHosts } from '../components/overlay-hosts.tsx'
@@ -20,13 +21,14 @@ const Palette = lazy(async () => import('./palette.tsx'))
 /** What stands around every page of a person who is signed in. */
 export function Frame() {
   const session = useSession()
+  const failure = failureOf(session)
   if (session.isPending) return null
   // A later failed check leaves the page as it is, since it may show values that are shown only once.
-  if (session.error && session.data === undefined) {
+  if (failure) {
     return (
       <main className="mx-auto max-w-xl p-8">
         <h1 className="mb-4 text-xl font-semibold">Groundstate</h1>
-        <ErrorNote error={session.error} onRetry={() => void session.refetch()} />
+        <ErrorNote {...failure} />
       </main>
     )
   }

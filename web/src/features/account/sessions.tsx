@@ -1,3 +1,4 @@
+import { failureOf } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -7,12 +8,13 @@ import { useAccountSessions, useEndSession, useSignOutEverywhere } from './accou
 
 export function Sessions() {
   const sessions = useAccountSessions()
+  const failure = failureOf(sessions)
   const end = useEndSession()
   const endAll = useSignOutEverywhere()
   return (
     <Card title="Sessions" about="The browsers that you are signed in with. API tokens are none of them.">
       {sessions.isPending && <Skeleton rows={2} />}
-      {sessions.error && <ErrorNote error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {failure && <ErrorNote {...failure} />}
       <ul className="divide-y divide-line">
         {sessions.data?.map(({ id, attributes }) => (
           <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-2 py-3">

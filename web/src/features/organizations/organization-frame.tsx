@@ -1,5 +1,5 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
-import { isNotFound } from '../../api/client.ts'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { useOrganization } from './organizations.ts'
 
@@ -10,8 +10,7 @@ export function OrganizationFrame() {
   const { organization: name } = route.useParams()
   const organization = useOrganization(name)
   if (organization.isPending) return <Skeleton />
-  // A later failed check leaves the page as it is.
-  if (organization.error && (isNotFound(organization.error) || organization.data === undefined))
-    return <ErrorPage error={organization.error} what="organization" onRetry={() => void organization.refetch()} />
+  const failure = failureOf(organization)
+  if (failure) return <ErrorPage {...failure} what="organization" />
   return <Outlet />
 }

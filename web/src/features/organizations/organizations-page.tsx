@@ -3,6 +3,7 @@ import type { organizationSchema } from '@groundstate/contract/organizations'
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
 import { Building2, CircleX, Hand, Plus } from 'lucide-react'
 import { lazy, Suspense } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
@@ -24,7 +25,9 @@ const MOST_COUNTED = 12
 export function OrganizationsPage() {
   const { all, new: isNew = false } = route.useSearch()
   const navigate = route.useNavigate()
-  const { data, error, isPending, refetch } = useOrganizations()
+  const organizations = useOrganizations()
+  const failure = failureOf(organizations)
+  const { data, isPending } = organizations
   const mayCreate = useSession().data?.attributes.permissions['can-create-organizations'] ?? false
   const only = data?.data.length === 1 ? data.data[0] : undefined
   if (only && !all && !isNew)
@@ -38,7 +41,7 @@ export function OrganizationsPage() {
   return (
     <Page title="Organizations" actions={data?.data.length !== 0 && create}>
       {isPending && <Skeleton />}
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {failure && <ErrorNote {...failure} />}
       {data?.data.length === 0 && (
         <EmptyState icon={Building2} title="You are in no organization yet" actions={create}>
           <p>An owner of an organization can invite you: give them your username or your e-mail address.</p>

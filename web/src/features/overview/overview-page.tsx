@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
@@ -19,8 +20,10 @@ const route = getRouteApi('/frame/app/$organization')
 /** What needs the person in an organization; on a new server, the first steps. */
 export function OverviewPage() {
   const { organization } = route.useParams()
-  const { data, error, refetch } = useOverview(organization)
-  if (error && !data) return <ErrorPage error={error} what="organization" onRetry={() => void refetch()} />
+  const read = useOverview(organization)
+  const failure = failureOf(read)
+  if (failure) return <ErrorPage {...failure} what="organization" />
+  const { data } = read
   return (
     <Page title={organization} documentTitle={data ? titleOf(organization, data.overview) : organization}>
       {data ? <Content key={organization} organization={organization} {...data} /> : <Skeleton rows={8} />}

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { LucideIcon } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
@@ -24,7 +25,8 @@ export function RunColumn<Row extends ListedRun>({
   renderRow,
 }: RunColumnProps<Row>) {
   const id = useId()
-  const { data, error } = query
+  const failure = failureOf(query)
+  const data = failure ? undefined : query.data
   return (
     <section aria-labelledby={id} className="flex min-w-0 flex-col rounded-lg border border-line bg-paper">
       <header className="px-4 pt-3 pb-2">
@@ -39,12 +41,12 @@ export function RunColumn<Row extends ListedRun>({
         </div>
         {about !== undefined && <div className="mt-0.5 text-dim">{about}</div>}
       </header>
-      {error && (
+      {failure && (
         <div className="px-4 pb-4">
-          <ErrorNote error={error} onRetry={query.onRetry} />
+          <ErrorNote {...failure} />
         </div>
       )}
-      {data === undefined && !error && (
+      {data === undefined && !failure && (
         <div className="px-4 pb-3">
           <Skeleton rows={3} label={`Loading: ${title}`} />
         </div>
@@ -80,7 +82,7 @@ type RunColumnProps<Row extends ListedRun> = {
   tone: Tone
   /** The filter of the page Runs that shows all. */
   status: string
-  query: { data: ColumnRuns<Row> | undefined; error: Error | null; onRetry: () => void }
+  query: { data: ColumnRuns<Row> | undefined; error: Error | null; refetch: () => Promise<unknown> }
   /** A sentence below the title. */
   about?: ReactNode
   /** What to say when there are none. */

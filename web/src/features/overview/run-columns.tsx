@@ -31,7 +31,7 @@ export function RunColumns({ organization, overview }: { organization: string; o
 }
 
 function ToDecide({ organization }: { organization: string }) {
-  const { data, error, refetch } = useRunsToDecide(organization)
+  const query = useRunsToDecide(organization)
   return (
     <RunColumn
       organization={organization}
@@ -39,8 +39,8 @@ function ToDecide({ organization }: { organization: string }) {
       icon={Hand}
       tone="accent"
       status="needs_approval"
-      query={{ data, error, onRetry: () => void refetch() }}
-      about={data !== undefined && data.rows.length > 0 ? 'The oldest first.' : undefined}
+      query={query}
+      about={query.data && query.data.rows.length > 0 ? 'The oldest first.' : undefined}
       empty="Nothing needs you."
       renderRow={(run) => <RunToDecide organization={organization} run={run} />}
     />
@@ -91,7 +91,7 @@ function mayDecide({ attributes: { actions, permissions, status } }: ListedRun) 
 }
 
 function Failed({ organization }: { organization: string }) {
-  const { data, error, refetch } = useFailedRuns(organization)
+  const query = useFailedRuns(organization)
   return (
     <RunColumn
       organization={organization}
@@ -99,7 +99,7 @@ function Failed({ organization }: { organization: string }) {
       icon={CircleX}
       tone="bad"
       status="errored"
-      query={{ data, error, onRetry: () => void refetch() }}
+      query={query}
       empty="Nothing has failed."
       renderRow={(run) => <Failure organization={organization} run={run} />}
     />
@@ -125,7 +125,7 @@ function Failure({ organization, run }: { organization: string; run: FailedRun }
 }
 
 function InLine({ organization, overview }: { organization: string; overview: Overview }) {
-  const { data, error, refetch } = useRunsInLine(organization)
+  const query = useRunsInLine(organization)
   const load = agentLoad(overview)
   return (
     <RunColumn
@@ -134,7 +134,7 @@ function InLine({ organization, overview }: { organization: string; overview: Ov
       icon={Hourglass}
       tone="busy"
       status="running,waiting"
-      query={{ data, error, onRetry: () => void refetch() }}
+      query={query}
       about={<span className={load.isLacking ? 'text-warn' : ''}>{load.text}</span>}
       empty="Nothing runs, and nothing waits."
       renderRow={(run) => <RunInLine organization={organization} run={run} />}

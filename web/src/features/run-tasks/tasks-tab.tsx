@@ -1,5 +1,6 @@
 import { ListChecks, Plus } from 'lucide-react'
 import { useRef, useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -17,9 +18,8 @@ export function TasksTab() {
   const { organization, workspace } = useOpenWorkspace()
   const tasks = useTasks(organization)
   const attachments = useWorkspaceTasks(workspace.id)
-  // What is there is shown, even if the last attempt to read it again has failed.
-  const failed = [tasks, attachments].find(({ data, error }) => data === undefined && error !== null)
-  if (failed?.error) return <ErrorNote error={failed.error} onRetry={() => void failed.refetch()} />
+  const failure = failureOf(tasks, attachments)
+  if (failure) return <ErrorNote {...failure} />
   if (!tasks.data || !attachments.data) return <Skeleton label="Loading the tasks" />
   return <Tasks tasks={tasks.data} attachments={attachments.data} />
 }

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { CircleSlash, Clock, Zap } from 'lucide-react'
+import { failureOf } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { ErrorNote } from '../../components/feedback.tsx'
 import { StatusText } from '../../components/status.tsx'
@@ -17,10 +18,11 @@ const STATES = {
 export function ChainCard() {
   const { workspace } = useOpenWorkspace()
   const chain = useTriggerChain(workspace.relationships['current-run'].data?.id)
-  if (chain.error)
+  const failure = failureOf(chain)
+  if (failure)
     return (
       <Card title="What fired last">
-        <ErrorNote error={chain.error} onRetry={() => void chain.refetch()} />
+        <ErrorNote {...failure} />
       </Card>
     )
   if (!chain.data || chain.data.firings.length === 0) return null

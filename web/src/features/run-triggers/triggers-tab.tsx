@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Plus, Unplug, Zap } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -26,9 +27,8 @@ export function TriggersTab() {
   const isPossible = (inbound.data?.data.length ?? 0) > 0 && (outbound.data?.data.length ?? 0) > 0
   const circle = useCircle(organization, workspace.id, isPossible)
 
-  // What is there is shown, even if the last attempt to read it again has failed.
-  const failed = [inbound, outbound].find(({ data, error }) => data === undefined && error !== null)
-  if (failed?.error) return <ErrorNote error={failed.error} onRetry={() => void failed.refetch()} />
+  const failure = failureOf(inbound, outbound)
+  if (failure) return <ErrorNote {...failure} />
   if (!inbound.data || !outbound.data) return <Skeleton label="Loading the triggers" />
   const sources = inbound.data.data
   const destinations = outbound.data.data

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Navigate } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 
 const route = getRouteApi('/frame/app/$organization/runs/$run')
@@ -16,8 +17,9 @@ export function RunByIdPage() {
     queryKey: ['runs', id, 'workspace'],
     queryFn: async () => get<DocumentOnWire<typeof runSchema, typeof workspaceSchema>>(`/runs/${id}?include=workspace`),
   })
-  if (run.isPending) return <Skeleton />
-  if (!run.data) return <ErrorPage error={run.error} what="run" onRetry={() => void run.refetch()} />
+  const failure = failureOf(run)
+  if (failure) return <ErrorPage {...failure} what="run" />
+  if (!run.data) return <Skeleton />
   const workspace = includedOf(run.data).one('workspaces', run.data.data.relationships.workspace)
   if (!workspace) return <ErrorPage error={new Error('its workspace is missing')} what="run" />
   // The address may name another organization than that of the run.

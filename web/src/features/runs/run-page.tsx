@@ -1,5 +1,6 @@
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { ChangesPart } from './changes/changes-part.tsx'
 import { Decision } from './decision.tsx'
@@ -20,9 +21,9 @@ const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$
 export function RunPage() {
   const { organization, workspace, run: id } = route.useParams()
   const query = useRun(id)
-  if (query.isPending) return <Skeleton />
-  // An answer that is there is shown, even if the last attempt to read it again has failed.
-  if (!query.data) return <ErrorPage error={query.error} what="run" onRetry={() => void query.refetch()} />
+  const failure = failureOf(query)
+  if (failure) return <ErrorPage {...failure} what="run" />
+  if (!query.data) return <Skeleton />
   // The workspace may have been renamed since the link was made; and the address may name another organization.
   const { name } = query.data.workspace?.attributes ?? { name: workspace }
   const owner = query.data.workspace?.relationships.organization.data?.id ?? organization

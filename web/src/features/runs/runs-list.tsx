@@ -1,5 +1,6 @@
 import { Play, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Pager } from '../../components/pager.tsx'
@@ -11,14 +12,15 @@ import { RunsTable } from './runs-table.tsx'
 export function RunsList({ scope, workspace, search, onSearch, children }: RunsListProps) {
   const { organization } = scope
   const list = useRunsList(scope, search)
-  const rows = list.data?.rows ?? []
+  const failure = failureOf(list)
+  const rows = failure ? [] : (list.data?.rows ?? [])
   const places = useQueuePlaces(
     organization,
     rows.some(({ attributes }) => attributes['waiting-reason'] !== null),
   )
   const isFiltered = Object.keys(NO_FILTER).some((name) => search[name as keyof RunSearch] !== undefined)
   const isBeyond = rows.length === 0 && (search.page ?? 1) > 1
-  const isEmpty = list.data !== undefined && rows.length === 0
+  const isEmpty = list.data !== undefined && !failure && rows.length === 0
 
   if (isEmpty && !isFiltered && !isBeyond)
     return (
@@ -35,7 +37,7 @@ export function RunsList({ scope, workspace, search, onSearch, children }: RunsL
         onChange={(change, options) => onSearch({ ...change, page: undefined }, options)}
       />
       {list.isPending && <Skeleton rows={8} />}
-      {list.error && <ErrorNote error={list.error} onRetry={() => void list.refetch()} />}
+      {failure && <ErrorNote {...failure} />}
       {isEmpty && (
         <EmptyState
           icon={SearchX}

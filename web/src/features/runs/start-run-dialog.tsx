@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -22,6 +23,7 @@ export function StartRunDialog({ workspace, isOpen, onClose }: StartRunDialogPro
 
 function OpenDialog({ workspace, onClose }: Omit<StartRunDialogProps, 'isOpen'>) {
   const facts = useStartFacts(workspace.id)
+  const failure = failureOf(facts)
   const form = useId()
   const start = useStartRun(workspace)
   const navigate = useNavigate()
@@ -61,8 +63,9 @@ function OpenDialog({ workspace, onClose }: Omit<StartRunDialogProps, 'isOpen'>)
       }
     >
       {facts.isPending && <Skeleton rows={5} />}
-      {facts.error && <ErrorNote error={facts.error} onRetry={() => void facts.refetch()} />}
+      {failure && <ErrorNote {...failure} />}
       {facts.data &&
+        !failure &&
         (canStart ? (
           <StartRunForm
             id={form}

@@ -1,6 +1,7 @@
 import { Send } from 'lucide-react'
 import { useState } from 'react'
 import { parseExactly } from '../../api/exact-json.ts'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -22,7 +23,9 @@ export function TaskDeliveries({
   mayRedeliver: boolean
 }) {
   const [isOpen, setIsOpen] = useState(false)
-  const { data, error, refetch } = useTaskDeliveries(result.id, isOpen)
+  const deliveries = useTaskDeliveries(result.id, isOpen)
+  const failure = failureOf(deliveries)
+  const data = failure ? undefined : deliveries.data
   return (
     <details className="mt-2" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
       <summary className="text-dim">
@@ -30,8 +33,8 @@ export function TaskDeliveries({
         <span className="sr-only"> to {result.attributes['task-name']}</span>
       </summary>
       <div className="mt-2 space-y-2">
-        {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-        {isOpen && !data && !error && <Skeleton rows={1} label="Loading the requests" />}
+        {failure && <ErrorNote {...failure} />}
+        {isOpen && !data && !failure && <Skeleton rows={1} label="Loading the requests" />}
         <ol className="space-y-2">
           {data?.data.map((delivery) => (
             <Delivery key={delivery.id} delivery={delivery} />

@@ -1,5 +1,6 @@
 import { CircleX, ExternalLink, Info, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Badge, type Tone } from '../../components/status.tsx'
 import { isWebAddress } from '../../components/web-address.ts'
@@ -12,8 +13,10 @@ type Level = TagGroup['value'][number]['level']
 
 /** What a receiver has found in detail. */
 export function TaskOutcomes({ resultId }: { resultId: string }) {
-  const { data, error, refetch } = useTaskOutcomes(resultId)
-  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
+  const outcomes = useTaskOutcomes(resultId)
+  const failure = failureOf(outcomes)
+  const { data } = outcomes
+  if (failure) return <ErrorNote {...failure} />
   return data ? (
     <OutcomeList outcomes={data.data} total={data.meta.pagination['total-count']} />
   ) : (
@@ -79,8 +82,10 @@ function Outcome({ outcome }: { outcome: TaskOutcome }) {
 }
 
 function Body({ outcome, isOpen }: { outcome: TaskOutcome; isOpen: boolean }) {
-  const { data, error, refetch } = useOutcomeBody(outcome, isOpen)
-  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
+  const body = useOutcomeBody(outcome, isOpen)
+  const failure = failureOf(body)
+  const { data } = body
+  if (failure) return <ErrorNote {...failure} />
   if (data === undefined) return isOpen ? <Skeleton rows={2} label="Loading the text" /> : null
   return (
     <Suspense fallback={<Skeleton rows={2} label="Loading the text" />}>

@@ -1,6 +1,7 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowRight } from 'lucide-react'
 import { useEffect } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { usePageTitle } from '../../components/page.tsx'
 import { Ago } from '../../components/time.tsx'
@@ -20,7 +21,7 @@ export function Comparison({ from, to }: { from: string; to: string }) {
   const a = useStateVersion(from === 'previous' ? undefined : from)
   const previous = before.data?.relationships.from.data
   const isFirst = previous === null
-  const failed = [a, b, before].find(({ error }) => error !== null)
+  const failure = failureOf(a, b, before)
   usePageTitle(`${workspace.attributes.name} · changes of the state`)
   // The address and the pins name the version before once it is known.
   const navigate = route.useNavigate()
@@ -28,11 +29,11 @@ export function Comparison({ from, to }: { from: string; to: string }) {
     if (previous) void navigate({ search: (own) => ({ ...own, from: previous.id }), replace: true, resetScroll: false })
   }, [navigate, previous])
 
-  if (failed?.error)
+  if (failure)
     return (
       <div className="space-y-4">
         <PartHeader title="What changed" />
-        <ErrorNote error={failed.error} onRetry={() => void failed.refetch()} />
+        <ErrorNote {...failure} />
       </div>
     )
   if (isFirst && b.data) return <FirstVersion only={b.data} />
@@ -82,10 +83,11 @@ function FirstVersion({ only }: { only: AuthoredVersion }) {
 /** The changes between two versions, with what is shown while they are computed. */
 export function DiffBetween({ from, to }: { from: string | undefined; to: string }) {
   const { workspace } = useOpenWorkspace()
-  const { data, error, isPending, refetch } = useStateDiff(workspace.id, { from, to })
-  if (isPending) return <Skeleton rows={6} label="Comparing the states" />
-  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
-  return <DiffList diff={data.attributes} />
+  const diff = useStateDiff(workspace.id, { from, to })
+  const failure = failureOf(diff)
+  if (failure) return <ErrorNote {...failure} />
+  if (!diff.data) return <Skeleton rows={6} label="Comparing the states" />
+  return <DiffList diff={diff.data.attributes} />
 }
 
 function VersionLink({ own: { id, version } }: { own: AuthoredVersion }) {

@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
@@ -14,13 +15,11 @@ export function Timeline({ isBeside }: { isBeside: boolean }) {
   const { organization, workspace } = useOpenWorkspace()
   const { page = 1, from, to } = route.useSearch()
   const navigate = route.useNavigate()
-  const { data, error, isPending, refetch } = useStateVersions(
-    { id: workspace.id, organization, name: workspace.attributes.name },
-    page,
-  )
-  if (isPending) return <Skeleton rows={8} label="Loading the states" />
-  if (error && !data) return <ErrorNote error={error} onRetry={() => void refetch()} />
-  const { rows, pagination } = data
+  const versions = useStateVersions({ id: workspace.id, organization, name: workspace.attributes.name }, page)
+  const failure = failureOf(versions)
+  if (failure) return <ErrorNote {...failure} />
+  if (!versions.data) return <Skeleton rows={8} label="Loading the states" />
+  const { rows, pagination } = versions.data
   if (rows.length === 0 && page === 1) return <NoStates />
   const counts = rows.map(({ version }) => resourceCount(version))
   const most = Math.max(0, ...counts.map((count) => count ?? 0))

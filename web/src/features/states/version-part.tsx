@@ -1,7 +1,8 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Download, GitCompare } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { ApiError, ownPath } from '../../api/client.ts'
+import { isNotFound, ownPath } from '../../api/client.ts'
+import { failureOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -26,11 +27,12 @@ const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/states
 /** One version: what is known of it, and what it holds. */
 export function VersionPart({ id }: { id: string }) {
   const { workspace } = useOpenWorkspace()
-  const { data, error, isPending, refetch } = useStateVersion(id)
+  const read = useStateVersion(id)
+  const failure = failureOf(read)
+  const { data, isPending } = read
   if (isPending) return <Skeleton rows={8} label="Loading the state" />
-  const isMissing = error instanceof ApiError && error.status === 404
-  if (error && !isMissing && !data) return <ErrorNote error={error} onRetry={() => void refetch()} />
-  if (isMissing || !data || data.version.relationships.workspace.data?.id !== workspace.id)
+  if (failure && !isNotFound(failure.error)) return <ErrorNote {...failure} />
+  if (failure || !data || data.version.relationships.workspace.data?.id !== workspace.id)
     return <NoSuchVersion id={id} />
   return <Version own={data} />
 }

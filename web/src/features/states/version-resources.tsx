@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { VirtualRows } from '../../components/virtual-rows.tsx'
@@ -15,9 +16,11 @@ const MOST_PLAIN = 80
 export function VersionResources({ version }: { version: StateVersion }) {
   const { q = '' } = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: resources, error, isPending, refetch } = useVersionResources(version.id)
-  if (isPending) return <Skeleton rows={8} label="Loading the resources" />
-  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
+  const read = useVersionResources(version.id)
+  const failure = failureOf(read)
+  const { data: resources } = read
+  if (failure) return <ErrorNote {...failure} />
+  if (!resources) return <Skeleton rows={8} label="Loading the resources" />
   if (resources.length === 0)
     return version.attributes['resources-processed'] ? <p className="text-dim">This state has no resources.</p> : null
   const rows = resourceRows(resources, q)

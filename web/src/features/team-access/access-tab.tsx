@@ -1,6 +1,7 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { includedOf } from '../../api/included.ts'
+import { failureOf } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -28,9 +29,8 @@ export function AccessTab() {
   // Who may not see the project is answered that there is none.
   const inherited = useTeamProjects(project?.id)
   const teams = useTeams(organization)
-  // What is there is shown, even if the last attempt to read it again has failed.
-  const failed = [own, inherited, teams].find(({ data, error }) => data === undefined && error !== null)
-  if (failed?.error) return <ErrorNote error={failed.error} onRetry={() => void failed.refetch()} />
+  const failure = failureOf(own, inherited, teams)
+  if (failure) return <ErrorNote {...failure} />
   if (!own.data || !teams.data || (project && !inherited.data)) return <Skeleton label="Loading the teams" />
   const names = new Map(teams.data.map(({ id, attributes }) => [id, attributes.name]))
   const nameOf = (id: string | undefined) => names.get(id ?? '') ?? 'another team'

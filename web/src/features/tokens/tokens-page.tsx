@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { KeyRound } from 'lucide-react'
 import { type FormEvent, useMemo, useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -28,13 +29,14 @@ function Tokens({ userId }: { userId: string }) {
   const { page = 1 } = route.useSearch()
   const navigate = route.useNavigate()
   const tokens = useTokens(userId, page)
+  const failure = failureOf(tokens)
   const host = commandLineHost(document.baseURI)
   return (
     <Page title="API tokens" about="With one of these, terraform, scripts and other tools act as you.">
       <div className="grid gap-4">
         <NewToken userId={userId} />
         {tokens.isPending && <Skeleton />}
-        {tokens.error && <ErrorNote error={tokens.error} onRetry={() => void tokens.refetch()} />}
+        {failure && <ErrorNote {...failure} />}
         {tokens.data?.data.length === 0 && (
           <EmptyState icon={KeyRound} title="No tokens yet">
             <p>

@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ClipboardPaste, Plus, Variable as VariableIcon } from 'lucide-react'
 import { useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CodeBlock, copyText } from '../../components/copy.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -40,14 +41,16 @@ export function VariablesTab() {
 function Variables({ workspaceId, mayChange }: { workspaceId: string; mayChange: boolean }) {
   const { q = '', edit } = route.useSearch()
   const navigate = route.useNavigate()
-  const { data, error, isPending, refetch } = useVariables(workspaceId)
+  const read = useVariables(workspaceId)
+  const failure = failureOf(read)
+  const { data } = read
   const [isImporting, setIsImporting] = useState(false)
   // Back does not open again what was closed.
   const open = (id: string | undefined) =>
     void navigate({ search: (before) => ({ ...before, edit: id }), replace: id === undefined })
 
-  if (isPending) return <Skeleton />
-  if (!data) return <ErrorNote error={error} onRetry={() => void refetch()} />
+  if (failure) return <ErrorNote {...failure} />
+  if (!data) return <Skeleton />
   const shown = data.filter((one) => matches(one, q))
   const own = data.filter(({ set }) => set === undefined)
 

@@ -1,6 +1,7 @@
 import { Eye, EyeOff } from 'lucide-react'
 import { useState } from 'react'
 import { ApiError } from '../../api/client.ts'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
@@ -32,7 +33,9 @@ export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
 /** The outputs of the current state: what other configurations read, and what people copy. */
 export function OutputsCard({ workspaceId }: { workspaceId: string }) {
   const outputs = useCurrentOutputs(workspaceId)
-  if (outputs.data?.length === 0)
+  const failure = failureOf(outputs)
+  const found = failure ? undefined : outputs.data
+  if (found?.length === 0)
     return (
       <Card title="Outputs">
         <p className="text-dim">
@@ -41,12 +44,12 @@ export function OutputsCard({ workspaceId }: { workspaceId: string }) {
       </Card>
     )
   return (
-    <Card title="Outputs" isFlush={outputs.isSuccess}>
+    <Card title="Outputs" isFlush={found !== undefined}>
       {outputs.isPending && <Skeleton rows={3} label="Loading the outputs" />}
-      {outputs.error && <OutputsError error={outputs.error} onRetry={() => void outputs.refetch()} />}
-      {outputs.data && (
+      {failure && <OutputsError {...failure} />}
+      {found && (
         <div className="[&>div]:rounded-none [&>div]:border-x-0 [&>div]:border-b-0">
-          <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={outputs.data} />
+          <Table label="Outputs" columns={OUTPUT_COLUMNS} rows={found} />
         </div>
       )}
     </Card>

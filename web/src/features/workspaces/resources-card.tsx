@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
@@ -19,6 +20,8 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
   const navigate = route.useNavigate()
   const counts = useResourceCounts(workspaceId)
   const resources = useResources(workspaceId, query)
+  const failure = failureOf(resources)
+  const found = failure ? undefined : resources.data
   const set = (change: ResourceQuery, replace = false) =>
     void navigate({ search: (before) => ({ ...before, page: undefined, ...change }), replace, resetScroll: false })
 
@@ -47,8 +50,8 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
       </div>
       <div className="mt-3">
         {resources.isPending && <Skeleton rows={6} label="Loading the resources" />}
-        {resources.error && <ErrorNote error={resources.error} onRetry={() => void resources.refetch()} />}
-        {resources.data?.data.length === 0 && (
+        {failure && <ErrorNote {...failure} />}
+        {found?.data.length === 0 && (
           <div className="flex flex-wrap items-center gap-3 text-dim">
             No resource matches.
             <Button size="small" onClick={() => set({ q: undefined, module: undefined, type: undefined })}>
@@ -56,9 +59,8 @@ export function ResourcesCard({ workspaceId }: { workspaceId: string }) {
             </Button>
           </div>
         )}
-        {resources.data &&
-          byModule(resources.data.data).map(([module, own]) => <Module key={module} name={module} resources={own} />)}
-        <Pager pagination={resources.data?.meta.pagination} onPage={(page) => set({ page })} />
+        {found && byModule(found.data).map(([module, own]) => <Module key={module} name={module} resources={own} />)}
+        <Pager pagination={found?.meta.pagination} onPage={(page) => set({ page })} />
       </div>
     </Card>
   )

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { includedOf } from '../../api/included.ts'
+import { failureOf } from '../../api/queries.ts'
 import { IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -86,13 +87,14 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
   const { organization, workspace } = useOpenWorkspace()
   const [page, setPage] = useState(1)
   const consumers = useConsumers(workspace.id, page)
+  const failure = failureOf(consumers)
   const change = useChangeConsumers(workspace.id)
   const act = (method: 'POST' | 'DELETE', id: string, done: string) =>
     change.mutate({ method, id }, { onSuccess: () => toast({ text: done }) })
   return (
     <div className="space-y-2">
       {consumers.isPending && <Skeleton rows={1} />}
-      {consumers.error && <ErrorNote error={consumers.error} onRetry={() => void consumers.refetch()} />}
+      {failure && <ErrorNote {...failure} />}
       {consumers.data?.data.length === 0 && <p className="text-dim">No workspace is chosen.</p>}
       <ul aria-label="Chosen workspaces" className="divide-y divide-line rounded-md border border-line empty:hidden">
         {consumers.data?.data.map(({ id, attributes: { name } }) => (

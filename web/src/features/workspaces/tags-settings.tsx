@@ -2,6 +2,7 @@ import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
+import { failureOf } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -20,12 +21,9 @@ export function TagsSettings() {
     .many('effective-tag-bindings', workspace.relationships['effective-tag-bindings'])
     .filter(({ relationships }) => relationships?.['inherited-from'] !== undefined)
     .map(({ attributes }) => attributes)
-  if (!tags.data)
-    return (
-      <Card title="Tags">
-        {tags.error ? <ErrorNote error={tags.error} onRetry={() => void tags.refetch()} /> : <Skeleton rows={2} />}
-      </Card>
-    )
+  const failure = failureOf(tags)
+  if (failure || !tags.data)
+    return <Card title="Tags">{failure ? <ErrorNote {...failure} /> : <Skeleton rows={2} />}</Card>
   if (!workspace.attributes.permissions['can-manage-tags'])
     return (
       <Card title="Tags">

@@ -1,6 +1,6 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { isNotFound } from '../../api/client.ts'
+import { failureOf } from '../../api/queries.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { WorkspaceHeader } from './workspace-header.tsx'
 import { useWorkspace } from './workspace.ts'
@@ -20,9 +20,8 @@ export function WorkspaceFrame() {
   }, [navigate, name, now])
 
   if (workspace.isPending) return <Skeleton label="Loading the workspace" rows={8} />
-  // A later failed check leaves the page as it is; a workspace that is gone, or hidden by now, is not shown any longer.
-  if (workspace.error && (isNotFound(workspace.error) || workspace.data === undefined))
-    return <ErrorPage error={workspace.error} what="workspace" onRetry={() => void workspace.refetch()} />
+  const failure = failureOf(workspace)
+  if (failure) return <ErrorPage {...failure} what="workspace" />
   return (
     <WorkspaceHeader>
       <Outlet />

@@ -1,6 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Boxes, Plus, SearchX } from 'lucide-react'
 import { lazy, Suspense, useCallback, useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
@@ -60,12 +61,13 @@ function WorkspaceList({
 }) {
   const list = useWorkspaces(organization, search)
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
-  const rows = list.data?.rows ?? []
+  const failure = failureOf(list)
+  const rows = failure ? [] : (list.data?.rows ?? [])
   // What has left the page is not acted on by something that nobody sees.
   const selected = rows.filter(({ id }) => ids.has(id))
   const isFiltered = Object.keys(NO_FILTER).some((name) => search[name as keyof WorkspaceSearch] !== undefined)
   const isBeyond = rows.length === 0 && (search.page ?? 1) > 1
-  const isEmpty = list.data !== undefined && rows.length === 0
+  const isEmpty = list.data !== undefined && !failure && rows.length === 0
   const addTag = useCallback(
     (tag: string) => onChange({ tag: [...new Set([...readTags(search.tag).map(tagText), tag])].join(',') }),
     [onChange, search.tag],
@@ -76,7 +78,7 @@ function WorkspaceList({
     <>
       <WorkspacesFilters organization={organization} search={search} rows={rows} onChange={onChange} />
       {list.isPending && <Skeleton rows={12} />}
-      {list.error && <ErrorNote error={list.error} onRetry={() => void list.refetch()} />}
+      {failure && <ErrorNote {...failure} />}
       {isEmpty && <NoMatch isBeyond={isBeyond} onChange={onChange} />}
       <BulkBar organization={organization} workspaces={selected} onClear={() => setIds(new Set())} />
       {list.data && rows.length > 0 && (

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Hourglass, ScrollText } from 'lucide-react'
+import { failureOf } from '../../../api/queries.ts'
 import { buttonClass } from '../../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../../components/feedback.tsx'
 import { Diagnostics } from '../log/diagnostics.tsx'
@@ -27,7 +28,8 @@ export function ChangesPart({ run, plan, apply, workspace }: RunPartProps & Pick
     )
   }
   if (model.isPending) return <Skeleton rows={6} label="Loading the changes" />
-  if (model.error) return <ErrorNote error={model.error} onRetry={() => void model.refetch()} />
+  const failure = failureOf(model)
+  if (failure) return <ErrorNote {...failure} />
   if (model.data) {
     return <PlannedChanges model={model.data} apply={apply} workspace={workspace} diagnostics={diagnostics} />
   }

@@ -87,7 +87,7 @@ export function PlannedChanges({ model, apply, workspace, diagnostics }: Planned
           {stored.link && (
             <>
               {'. '}
-              <Link {...stored.link} className="text-accent hover:underline">
+              <Link {...stored.link} className="text-accent underline">
                 See the state
               </Link>
             </>
