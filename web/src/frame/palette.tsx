@@ -4,13 +4,14 @@ import type { runSchema } from '@groundstate/contract/runs'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
-import { Boxes, Building2, type LucideIcon, Play, Plus } from 'lucide-react'
+import { Boxes, Building2, ListChecks, type LucideIcon, Play, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { get, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
 import { useSettled } from '../components/settled.ts'
 import { type Target, useGo } from '../components/target.tsx'
 import { useOrganizations } from '../features/organizations/organizations.ts'
+import { chooseGuide } from '../features/overview/guide-choice.ts'
 import { runTitle } from '../features/runs/run-title.ts'
 import { organizationPages, OWN_PAGES } from './navigation.ts'
 
@@ -98,6 +99,17 @@ export default function Palette({
                     onSelect={() => go(page.link)}
                   />
                 ))}
+                {organization !== undefined && (
+                  <Item
+                    id="Show the first steps guide help"
+                    icon={ListChecks}
+                    text="Show the first steps"
+                    onSelect={() => {
+                      chooseGuide(organization, 'shown')
+                      go({ to: '/app/$organization', params: { organization } })
+                    }}
+                  />
+                )}
                 {organization !== undefined && (
                   <Item
                     id="New workspace create"

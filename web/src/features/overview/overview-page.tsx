@@ -9,7 +9,7 @@ import { Page } from '../../components/page.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
-import { useHiddenGuide } from './hidden-guide.ts'
+import { chooseGuide, useGuideChoice } from './guide-choice.ts'
 import { type Overview, type Sample, useOverview, useTokenWatch } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
 import { SampleCard, SampleOffer } from './sample-card.tsx'
@@ -46,44 +46,47 @@ function Content({
   sample: Sample | undefined
 }) {
   const permissions = useOrganization(organization).data?.attributes.permissions
-  const { isHidden, setHidden } = useHiddenGuide(organization)
+  const choice = useGuideChoice(organization)
   useTokenWatch(organization, !overview['has-token'])
   // The last tick is seen by whoever made it: the steps stay until the page is left.
   const [wasNew] = useState(!overview['has-run'])
-  const hasGuide = wasNew && !isHidden
+  const hasGuide = choice === 'shown' || (wasNew && choice !== 'hidden')
   const mayChange = permissions !== undefined && mayMakeSample(permissions)
   const sampleCard = sample ? (
     <SampleCard organization={organization} sample={sample} mayChange={mayChange} />
   ) : (
     hasGuide && mayChange && !overview['has-run'] && <SampleOffer organization={organization} />
   )
-  const columns = <RunColumns organization={organization} overview={overview} />
+  const guide = (hasGuide || sampleCard) && (
+    <div
+      className={`grid items-start gap-4 ${sample ? 'lg:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]' : 'lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]'}`}
+    >
+      {sample && sampleCard}
+      {hasGuide && (
+        <FirstSteps
+          organization={organization}
+          overview={overview}
+          mayCreate={permissions?.['can-create-workspace'] ?? false}
+          onHide={() => chooseGuide(organization, 'hidden')}
+        />
+      )}
+      {!sample && sampleCard}
+    </div>
+  )
+  // Whoever has asked for the steps sees them first.
+  const isAskedFor = choice === 'shown'
   return (
     <div className="space-y-5">
+      {isAskedFor && guide}
       {overview.workspaces.total > 0 || !hasGuide ? (
         <>
           <Figures organization={organization} overview={overview} />
-          {columns}
+          <RunColumns organization={organization} overview={overview} />
         </>
       ) : null}
-      {(hasGuide || sampleCard) && (
-        <div
-          className={`grid items-start gap-4 ${sample ? 'lg:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]' : 'lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]'}`}
-        >
-          {sample && sampleCard}
-          {hasGuide && (
-            <FirstSteps
-              organization={organization}
-              overview={overview}
-              mayCreate={permissions?.['can-create-workspace'] ?? false}
-              onHide={() => setHidden(true)}
-            />
-          )}
-          {!sample && sampleCard}
-        </div>
-      )}
-      {wasNew && isHidden && (
-        <Button icon={ListChecks} onClick={() => setHidden(false)}>
+      {!isAskedFor && guide}
+      {wasNew && choice === 'hidden' && (
+        <Button icon={ListChecks} onClick={() => chooseGuide(organization, 'shown')}>
           Show the first steps
         </Button>
       )}
