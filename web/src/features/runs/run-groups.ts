@@ -2,7 +2,7 @@ import type { RunGroup } from '@groundstate/contract/runs'
 import { Ban, CircleCheck, CircleX, Clock, Hand, LoaderCircle, type LucideIcon } from 'lucide-react'
 import type { Tone } from '../../components/status.tsx'
 
-/** How the groups of statuses are shown where they are filters, in the order of their urgency. */
+/** How the groups of statuses are shown, in the order of their urgency; the text is that of filters. */
 export const GROUP_LOOKS = {
   needs_approval: { text: 'Needs approval', tone: 'accent', icon: Hand },
   errored: { text: 'Errored', tone: 'bad', icon: CircleX },

@@ -1,3 +1,4 @@
+import { RUN_GROUPS } from '@groundstate/contract/runs'
 import { expect, test } from 'vitest'
 import { isFinal, type RunFacts, runState } from './run-status.tsx'
 
@@ -21,4 +22,22 @@ test.each([
 
 test('a saved plan is not final: it waits for its apply', () => {
   expect(isFinal('planned_and_saved')).toBe(false)
+})
+
+test('the group of a state is the one that lists are filtered by', () => {
+  const groups = Object.entries(RUN_GROUPS).flatMap(([group, statuses]) =>
+    statuses.map((status) => ({ group, status })),
+  )
+
+  const shown = groups.map(({ status }) => ({ group: runState({ status, 'plan-only': false }).group, status }))
+
+  expect(shown).toEqual(groups)
+})
+
+test('a run that needs approval, and one whose plan is saved, are in the groups that they are counted in', () => {
+  expect(runState({ status: 'planned', 'plan-only': false, actions: CONFIRMABLE }).group).toBe('needs_approval')
+  expect(runState({ status: 'planned_and_saved', 'plan-only': false, actions: CONFIRMABLE })).toEqual({
+    text: 'plan saved',
+    group: 'finished',
+  })
 })

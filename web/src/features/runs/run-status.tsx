@@ -1,7 +1,8 @@
 import type { Wire } from '@groundstate/contract/answers'
-import type { runSchema } from '@groundstate/contract/runs'
-import { Ban, CircleCheck, CircleDashed, CircleX, Clock, Hand, LoaderCircle, type LucideIcon } from 'lucide-react'
-import { Badge, StatusText, type Tone } from '../../components/status.tsx'
+import type { RUN_GROUPS, RunGroup, runSchema } from '@groundstate/contract/runs'
+import { CircleDashed } from 'lucide-react'
+import { Badge, StatusText } from '../../components/status.tsx'
+import { GROUP_LOOKS } from './run-groups.ts'
 
 type RunAttributes = Wire<typeof runSchema>['attributes']
 export type RunStatusName = RunAttributes['status']
@@ -9,17 +10,10 @@ export type RunStatusName = RunAttributes['status']
 export type RunFacts = Pick<RunAttributes, 'status' | 'plan-only'> &
   Partial<Pick<RunAttributes, 'actions' | 'has-changes'>>
 
-/** What a person has to know about a state: whether they must act, whether it goes on by itself, how it ended. */
-export type RunGroup = 'approval' | 'running' | 'waiting' | 'done' | 'failed' | 'stopped'
-
-const GROUPS = {
-  approval: { tone: 'accent', icon: Hand },
-  running: { tone: 'busy', icon: LoaderCircle },
-  waiting: { tone: 'warn', icon: Clock },
-  done: { tone: 'good', icon: CircleCheck },
-  failed: { tone: 'bad', icon: CircleX },
-  stopped: { tone: 'quiet', icon: Ban },
-} as const satisfies Record<RunGroup, { tone: Tone; icon: LucideIcon }>
+/** The group that the contract puts a status into. */
+type GroupOf<Status> = {
+  [Group in RunGroup]: Status extends (typeof RUN_GROUPS)[Group][number] ? Group : never
+}[RunGroup]
 
 /** The words of the field for each status of the API. */
 const STATES = {
@@ -28,29 +22,29 @@ const STATES = {
   fetching_completed: { text: 'preparing', group: 'running' },
   pre_plan_running: { text: 'pre-plan tasks', group: 'running' },
   pre_plan_completed: { text: 'pre-plan tasks done', group: 'running' },
-  queuing: { text: 'plan queued', group: 'waiting' },
+  queuing: { text: 'plan queued', group: 'running' },
   plan_queued: { text: 'plan queued', group: 'waiting' },
   planning: { text: 'planning', group: 'running' },
-  planned: { text: 'planned', group: 'running' },
+  planned: { text: 'planned', group: 'needs_approval' },
   post_plan_running: { text: 'post-plan tasks', group: 'running' },
-  post_plan_awaiting_decision: { text: 'needs a decision', group: 'approval' },
-  post_plan_completed: { text: 'post-plan tasks done', group: 'running' },
-  planned_and_finished: { text: 'planned', group: 'done' },
-  planned_and_saved: { text: 'plan saved', group: 'approval' },
+  post_plan_awaiting_decision: { text: 'needs a decision', group: 'needs_approval' },
+  post_plan_completed: { text: 'post-plan tasks done', group: 'needs_approval' },
+  planned_and_finished: { text: 'planned', group: 'finished' },
+  planned_and_saved: { text: 'plan saved', group: 'finished' },
   confirmed: { text: 'approved', group: 'running' },
   pre_apply_running: { text: 'pre-apply tasks', group: 'running' },
   pre_apply_completed: { text: 'pre-apply tasks done', group: 'running' },
-  queuing_apply: { text: 'apply queued', group: 'waiting' },
+  queuing_apply: { text: 'apply queued', group: 'running' },
   apply_queued: { text: 'apply queued', group: 'waiting' },
   applying: { text: 'applying', group: 'running' },
   post_apply_running: { text: 'post-apply tasks', group: 'running' },
   post_apply_completed: { text: 'post-apply tasks done', group: 'running' },
-  applied: { text: 'applied', group: 'done' },
+  applied: { text: 'applied', group: 'finished' },
   discarded: { text: 'discarded', group: 'stopped' },
   canceled: { text: 'canceled', group: 'stopped' },
   force_canceled: { text: 'force-canceled', group: 'stopped' },
-  errored: { text: 'errored', group: 'failed' },
-} as const satisfies Record<RunStatusName, { text: string; group: RunGroup }>
+  errored: { text: 'errored', group: 'errored' },
+} as const satisfies { [Status in RunStatusName]: { text: string; group: GroupOf<Status> } }
 
 const FINAL = new Set<RunStatusName>([
   'applied',
@@ -70,9 +64,11 @@ export function isFinal(status: RunStatusName) {
 export function runState(run: RunFacts): { text: string; group: RunGroup } {
   const state = STATES[run.status]
   // A plan that waits for a person has the same status as one that goes on by itself.
-  if (run.actions?.['is-confirmable'] && state.group === 'running') return { text: 'needs approval', group: 'approval' }
+  if (run.actions?.['is-confirmable'] && (run.status === 'planned' || run.status === 'post_plan_completed')) {
+    return { ...state, text: 'needs approval' }
+  }
   if (run.status === 'planned_and_finished' && !run['plan-only'] && run['has-changes'] === false) {
-    return { text: 'no changes', group: 'done' }
+    return { ...state, text: 'no changes' }
   }
   return state
 }
@@ -80,7 +76,7 @@ export function runState(run: RunFacts): { text: string; group: RunGroup } {
 /** The state of a run, in a table or beside a title. */
 export function RunStatus({ run, isBadge = false }: { run: RunFacts; isBadge?: boolean }) {
   const { text, group } = runState(run)
-  const { tone, icon } = GROUPS[group]
+  const { tone, icon } = GROUP_LOOKS[group]
   return isBadge ? (
     <Badge tone={tone} icon={icon}>
       {text}

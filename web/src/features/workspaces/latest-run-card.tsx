@@ -21,7 +21,8 @@ export function LatestRunCard() {
   const plan = included.one('plans', relationships.plan)
   const author = included.one('users', relationships['created-by'])
   const params = { organization, workspace: workspace.attributes.name, run: run.id }
-  const needsApproval = runState(attributes).group === 'approval'
+  // A saved plan holds nobody back, and may still be applied.
+  const isToReview = runState(attributes).group === 'needs_approval' || attributes.actions['is-confirmable']
   return (
     <Card
       title="Latest run"
@@ -67,7 +68,7 @@ export function LatestRunCard() {
             />
           )}
           <RunStatus run={attributes} />
-          {needsApproval && (
+          {isToReview && (
             <Link
               to="/app/$organization/workspaces/$workspace/runs/$run"
               params={params}

@@ -5,15 +5,10 @@ import { get, queryString } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
+import { useOverview } from '../overview/overview.ts'
 import { GROUP_LOOKS, GROUP_NAMES } from '../runs/run-groups.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
-import {
-  findProjects,
-  type ListedWorkspace,
-  useProjectName,
-  useWorkspaceCounts,
-  type WorkspaceSearch,
-} from './workspaces.ts'
+import { findProjects, type ListedWorkspace, useProjectName, type WorkspaceSearch } from './workspaces.ts'
 
 export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
 
@@ -74,7 +69,7 @@ type WorkspacesFiltersProps = {
 
 /** The counts are those of the whole organization, so that they say where to look whatever is filtered. */
 function CountedChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
-  const { data: counts } = useWorkspaceCounts(organization)
+  const counts = useOverview(organization).data?.overview.workspaces
   const groups = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
   const groupChips: Chip[] = [
     ...GROUP_NAMES.map((value) => ({

@@ -1,5 +1,4 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/answers'
-import type { organizationOverviewSchema } from '@groundstate/contract/organization-overviews'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { runSchema } from '@groundstate/contract/runs'
@@ -111,20 +110,6 @@ function rowsOf(document: PageOnWire<typeof workspaceSchema, Included>): ListedW
         included.one('users', relationships['locked-by']) ?? included.one('teams', relationships['locked-by']),
       ),
     }
-  })
-}
-
-/** How many workspaces of an organization there are in each state. */
-export function useWorkspaceCounts(organization: string) {
-  return useQuery({
-    queryKey: ['overview', organization, 'workspaces'],
-    queryFn: async ({ signal }) => {
-      const { data } = await get<DocumentOnWire<typeof organizationOverviewSchema>>(
-        `/organizations/${organization}/overview`,
-        signal,
-      )
-      return data.attributes.workspaces
-    },
   })
 }
 
