@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
+import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { planCounts, planHasChanges } from '@groundstate/contract/plan-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { z } from 'zod'
@@ -30,7 +31,7 @@ export async function readPlanHere({ planJson, schemas }: PlanFiles): Promise<Pl
   const [plan, providerSchemas]: unknown[] = await Promise.all([readJson(planJson), readJson(schemas)])
   const known = schemaDocument.parse(providerSchemas).provider_schemas
   return {
-    redacted: Buffer.from(JSON.stringify(redactedPlan(plan, providerSchemas))),
+    redacted: Buffer.from(printExact(redactedPlan(plan, providerSchemas))),
     counts: planCounts(plan),
     hasChanges: planHasChanges(plan),
     unknownProviders: planProviders(plan).filter((name) => !(name in known)),
@@ -49,7 +50,7 @@ function readPlanInWorker(files: PlanFiles): Promise<PlanDocument> {
 }
 
 async function readJson(path: string): Promise<unknown> {
-  return JSON.parse(await readFile(path, 'utf8'))
+  return parseExact(await readFile(path, 'utf8'))
 }
 
 const schemaDocument = z.object({ provider_schemas: z.record(z.string(), z.unknown()).default({}) })

@@ -296,6 +296,23 @@ describeWithTerraform('a run', () => {
     expect(redacted.provider_schemas).toHaveProperty(['terraform.io/builtin/terraform'])
   })
 
+  test('has all digits of the numbers in its plan, and hides those that are sensitive', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const archive = configuration(`
+      resource "terraform_data" "a" { input = { id = 12345678901234567890, rate = 0.1000000000000000055 } }
+      resource "terraform_data" "b" { input = sensitive(98765432109876543210) }
+      output "id" { value = 12345678901234567891 }`)
+
+    const plan = server.submit({ configuration: archive })
+    await plan.finished
+
+    const redacted = plan.artifacts.get('plan-json-redacted')?.toString()
+    expect(redacted).toContain('"input":{"id":12345678901234567890,"rate":0.1000000000000000055}')
+    expect(redacted).toContain('"after":12345678901234567891')
+    expect(redacted).not.toContain('9876543210')
+  })
+
   test('of a plan too large to read beside other work is read in a thread of its own', async () => {
     const server = await startServer()
     await startAgent(server)

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import * as exactJson from './exact-json.ts'
 import { redactedPlan } from './redacted-plan.ts'
+import { inOlderJavaScript } from './testing/older-javascript.ts'
 
 const testdata = (name: string): any =>
   JSON.parse(readFileSync(new URL(`./testdata/${name}.json`, import.meta.url), 'utf8'))
@@ -195,4 +197,106 @@ test('what either side marks never appears, at any depth', () => {
       expect(text).not.toMatch(/secret-[a-z0-9]{12}/)
     }),
   )
+})
+
+const recent = { ...exactJson, redactedPlan }
+const older = await inOlderJavaScript(async () => ({
+  ...(await import('./exact-json.ts')),
+  ...(await import('./redacted-plan.ts')),
+}))
+
+describe.each([
+  ['in recent versions of JavaScript', recent],
+  ['in older versions of JavaScript', older],
+])('long numbers %s', (_version, { parseExact, printExact, ...module }) => {
+  /** The text of the document for a plan with one change of a resource and of an output. */
+  function redactedText(values: { before?: string; after?: string; marks?: unknown; otherMarks?: unknown }) {
+    const { before = 'null', after = 'null', marks = false, otherMarks = false } = values
+    const change = `{"actions":["update"],"before":${before},"after":${after},
+      "before_sensitive":${JSON.stringify(marks)},"after_sensitive":${JSON.stringify(otherMarks)}}`
+    const resource = JSON.stringify(plain({ change: '@' })).replace('"@"', change)
+    const text = `{"resource_changes":[${resource}],"resource_drift":[${resource}],"output_changes":{"o":${change}}}`
+    return printExact(module.redactedPlan(parseExact(text), {}))
+  }
+  const changeIn = (text: string) => JSON.parse(text).resource_changes[0].change
+
+  test('keep their digits', () => {
+    const before = '{"id":12345678901234567890,"rates":[0.1000000000000000055,1.5]}'
+    const after = '{"id":12345678901234567891,"rates":[0.1000000000000000056,1.5]}'
+
+    const text = redactedText({ before, after, marks: { rates: [false] }, otherMarks: {} })
+
+    expect(text.split(before)).toHaveLength(4)
+    expect(text.split(after)).toHaveLength(4)
+  })
+
+  test('that are sensitive are hidden, and it is told whether they change', () => {
+    const [before, after] = [
+      '{"n":12345678901234567890,"m":9007199254740993}',
+      '{"n":12345678901234567891,"m":9007199254740993.0}',
+    ]
+
+    const change = changeIn(redactedText({ before, after, marks: { n: true, m: true } }))
+
+    expect(change.before).toEqual({ n: '(sensitive value)', m: '(sensitive value)' })
+    expect(change.after).toEqual({ n: '(changed sensitive value)', m: '(sensitive value)' })
+  })
+
+  test('that equal a sensitive one are hidden, as numbers and as texts', () => {
+    const before = '{"n":12345678901234567890,"list":[12345678901234567890],"text":"12345678901234567890"}'
+
+    const change = changeIn(redactedText({ before, marks: { n: true } }))
+
+    expect(change.before).toEqual({
+      n: '(sensitive value)',
+      list: ['(sensitive value)'],
+      text: '(sensitive value)',
+    })
+  })
+
+  test('never appear where either side marks them, and keep every digit elsewhere', () => {
+    // Each value is its JSON, and stands with its mark.
+    const digits = fc.stringMatching(/^[1-9][0-9]{11}$/)
+    const secret = fc
+      .tuple(digits, fc.constantFrom('', '-', '0.'))
+      .map(([text, sign]): [string, unknown] => [`${sign}77777777${text}77777777`, true])
+    const open = digits.map((text): [string, unknown] => [`5555555${text}.5555555`, false])
+    const marked = fc.letrec<{ node: [string, unknown] }>((tie) => ({
+      node: fc.oneof(
+        { depthSize: 'small' },
+        secret,
+        open,
+        secret.map(([text]): [string, unknown] => [`{"deep":[1,${text}]}`, true]),
+        fc
+          .array(tie('node'), { maxLength: 3 })
+          .map((list): [string, unknown] => [
+            `[${list.map(([text]) => text).join(',')}]`,
+            list.map(([, mark]) => mark),
+          ]),
+        fc
+          .dictionary(fc.stringMatching(/^[a-c]$/), tie('node'), { noNullPrototype: true })
+          .map((fields): [string, unknown] => [
+            `{${Object.entries(fields)
+              .map(([key, [text]]) => `"${key}":${text}`)
+              .join(',')}}`,
+            Object.fromEntries(Object.entries(fields).map(([key, [, mark]]) => [key, mark])),
+          ]),
+      ),
+    })).node
+    fc.assert(
+      fc.property(marked, marked, ([before, marks], [after, otherMarks]) => {
+        const text = redactedText({ before, after, marks, otherMarks })
+
+        expect(text).not.toMatch(/7777777/)
+      }),
+    )
+    fc.assert(
+      fc.property(marked, ([before, marks]) => {
+        const text = redactedText({ before, marks })
+
+        const numbers = (json: string) => json.match(/5555555\d+\.5555555(?!\d)/g) ?? []
+        expect(numbers(text)).toEqual([before, before, before].flatMap(numbers))
+      }),
+    )
+  })
 })

@@ -1,3 +1,6 @@
+import { isWideNumber } from './exact-json.ts'
+import { isSameJson } from './same-json.ts'
+
 type Fields = Record<string, unknown>
 type Secrets = ReadonlySet<string>
 
@@ -21,8 +24,9 @@ const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', d
  * the schemas that the plan uses.
  *
  * A value is sensitive when either side of the change marks it; a null stays, since it shows that nothing is set. Texts
- * that equal a sensitive one are hidden too, since providers copy values to attributes that they do not mark. The
- * command line crashes on a resource without a schema. So if the provider has none, one is derived from the values.
+ * and long numbers that equal a sensitive one are hidden too, since providers copy values to attributes that they do not
+ * mark. The command line crashes on a resource without a schema. So if the provider has none, one is derived from the
+ * values. Documents come from `parseExact` and the answer goes to `printExact`, so that numbers keep their digits.
  */
 export function redactedPlan(planJson: unknown, providerSchemas: unknown): Fields {
   const plan = record(planJson)
@@ -90,16 +94,23 @@ function* secretTexts(plan: Fields): Generator<string> {
 }
 
 function* markedTexts(value: unknown, mark: unknown): Generator<string> {
-  if (typeof value === 'string') {
-    if (mark === true && value.length >= SECRET_LENGTH) yield value
+  const distinct = distinctText(value)
+  if (distinct !== undefined) {
+    if (mark === true && distinct.length >= SECRET_LENGTH) yield distinct
   } else if (isObject(value) && (mark === true || isObject(mark))) {
     for (const [key, item] of Object.entries(value)) yield* markedTexts(item, mark === true || field(mark, key))
   }
 }
 
+/** What may be recognised elsewhere: a text, and a wide number as the text into which the engine would convert it. */
+function distinctText(value: unknown) {
+  return isWideNumber(value) ? value.rawJSON : typeof value === 'string' ? value : undefined
+}
+
 function copiesHidden(value: unknown, secrets: Secrets): unknown {
   if (secrets.size === 0) return value
-  if (typeof value === 'string') return secrets.has(value) ? REDACTED : value
+  const distinct = distinctText(value)
+  if (distinct !== undefined) return secrets.has(distinct) ? REDACTED : value
   if (Array.isArray(value)) return value.map((item) => copiesHidden(item, secrets))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copiesHidden(item, secrets)]))
@@ -109,10 +120,10 @@ function copiesHidden(value: unknown, secrets: Secrets): unknown {
 function masked(value: unknown, opposite: unknown, one: unknown, other: unknown, changed: string): unknown {
   if (value === null || value === undefined) return value
   if (one === true || other === true) {
-    const isChange = opposite !== undefined && opposite !== null && JSON.stringify(value) !== JSON.stringify(opposite)
+    const isChange = opposite !== undefined && opposite !== null && !isSameJson(value, opposite)
     return isChange ? changed : REDACTED
   }
-  if (typeof value !== 'object' || (!isObject(one) && !isObject(other))) return value
+  if (!isObject(value) || (!isObject(one) && !isObject(other))) return value
   const part = (key: string, item: unknown) =>
     masked(item, field(opposite, key), field(one, key), field(other, key), changed)
   if (Array.isArray(value)) return value.map((item: unknown, index) => part(String(index), item))
@@ -171,7 +182,7 @@ function field(value: unknown, key: string): unknown {
 
 /** Includes arrays: their fields are found by index. */
 function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !isWideNumber(value)
 }
 
 function record(value: unknown): Fields {

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
-import { isWideNumber } from './exact-json.ts'
+import { isWideNumber } from '@groundstate/contract/exact-json'
+import { isSameJson } from '@groundstate/contract/same-json'
 import { isJsonObject } from './json-fields.ts'
 import { joined, part, type Sensitivity } from './sensitivity.ts'
 
@@ -51,7 +51,7 @@ export function changedAttributes(before: Side, after: Side, budget: DiffBudget)
     if (sensitive !== true && depth < MAX_DEPTH && haveParts(old, now)) {
       return compareParts(path, old, now, sensitive, depth)
     }
-    if (isDeepStrictEqual(old, now)) return false
+    if (isSameJson(old, now)) return false
     report(path, old, now, sensitive)
     return true
   }

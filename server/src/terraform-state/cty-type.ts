@@ -1,4 +1,4 @@
-import { isWideNumber } from './exact-json.ts'
+import { isWideNumber } from '@groundstate/contract/exact-json'
 import { isJsonObject } from './json-fields.ts'
 
 /** A type as the engine writes it in JSON: `"string"`, `["list", "string"]`, `["object", {"a": "number"}]` … */

@@ -1,5 +1,5 @@
+import { isWideNumber } from '@groundstate/contract/exact-json'
 import { invalid } from '../errors.ts'
-import { isWideNumber } from './exact-json.ts'
 
 /** A JSON object whose fields are not known yet. */
 export type JsonObject = Record<string, unknown>

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
+import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { AppError } from '../errors.ts'
-import { parseExact } from '../terraform-state/exact-json.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
@@ -22,8 +22,10 @@ export const tasks = {
     const after = parsed(to, 'the later state', parseExact)
     return Buffer.from(JSON.stringify(diffStates(before, after, limits)))
   },
-  redactPlan: ([plan, schemas]: Uint8Array[]) =>
-    Buffer.from(JSON.stringify(redactedPlan(parsed(plan, 'the plan'), parsed(schemas, 'the provider schemas')))),
+  redactPlan: ([plan, schemas]: Uint8Array[]) => {
+    const document = redactedPlan(parsed(plan, 'the plan', parseExact), parsed(schemas, 'the provider schemas'))
+    return Buffer.from(printExact(document))
+  },
   remoteReads: ([plan, archive]: Uint8Array[]) => remoteReads(parsed(plan, 'the plan'), unpacked(archive)),
 }
 

@@ -45,6 +45,16 @@ describe.each([
     expect(text).not.toContain('secret-value')
   })
 
+  test('a redacted plan has all digits of its numbers', async () => {
+    const change = '{"before":null,"after":{"id":12345678901234567890,"rate":0.1000000000000000055}}'
+    const outcome = await workers.redactPlan(
+      sized(Buffer.from(`{"output_changes":{"o":${change}}}`)),
+      Buffer.from('{}'),
+    )
+
+    expect(outcome.ok ? Buffer.from(outcome.value).toString() : '').toContain(`"output_changes":{"o":${change}}`)
+  })
+
   test.each([
     ['{"version":4,', /^the state is not valid JSON: /],
     ['{"version":9}', /^the state has format version 9/],

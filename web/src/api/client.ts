@@ -1,6 +1,6 @@
 import type { errorsDocument, Wire } from '@groundstate/contract/answers'
+import { parseExact } from '@groundstate/contract/exact-json'
 import { serverPath } from './base.ts'
-import { parseExactly } from './exact-json.ts'
 
 /** One error; `pointer` is its place in the body, such as `/data/attributes/otp`. */
 export type Refusal = { detail: string; pointer: string | undefined }
@@ -35,7 +35,7 @@ export async function request<T>(method: string, path: string, body?: unknown, s
   })
   const text = await response.text()
   if (!response.ok) throw new ApiError(response.status, refusals(text))
-  return (text === '' ? undefined : parseExactly(text)) as T
+  return (text === '' ? undefined : parseExact(text)) as T
 }
 
 export async function get<T>(path: string, signal?: AbortSignal) {

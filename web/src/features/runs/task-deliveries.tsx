@@ -1,6 +1,6 @@
+import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { Send } from 'lucide-react'
 import { useState } from 'react'
-import { parseExactly } from '../../api/exact-json.ts'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/copy.tsx'
@@ -146,7 +146,7 @@ function Message({
 /** JSON with indentation; every other text as it is. */
 function pretty(body: string) {
   try {
-    return JSON.stringify(parseExactly(body), null, 2)
+    return printExact(parseExact(body), 2)
   } catch {
     return body
   }

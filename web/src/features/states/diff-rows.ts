@@ -1,3 +1,4 @@
+import { printExact } from '@groundstate/contract/exact-json'
 import type { AttributeChange, Side } from '../../components/attribute-diff.tsx'
 import type { StateDiff } from './states.ts'
 
@@ -56,7 +57,7 @@ function side(
   if (!isThere) return { kind: 'absent' }
   if (sensitive) return { kind: 'sensitive' }
   if (isText && typeof value === 'string') return { kind: 'value', text: value === '' ? '""' : value, isText: true }
-  return { kind: 'value', text: JSON.stringify(value, null, 2) }
+  return { kind: 'value', text: printExact(value, 2) }
 }
 
 /** What differs between two states besides resources and outputs, in a sentence; undefined when they do differ in these. */

@@ -1,19 +1,19 @@
-import { isExactNumber, parseExactly } from '../../api/exact-json.ts'
+import { isWideNumber, parseExact } from '@groundstate/contract/exact-json'
 import { type Given, withoutMark } from './given.ts'
 
 /** Reads a `.tfvars.json` file: texts, numbers and bools become plain values, everything else an HCL expression, which JSON is. */
 export function parseJsonVariables(source: string): Given[] {
   let values: unknown
   try {
-    values = parseExactly(withoutMark(source))
+    values = parseExact(withoutMark(source))
   } catch (error) {
     return [{ line: 1, fault: `this is no JSON: ${error instanceof Error ? error.message : String(error)}` }]
   }
-  if (typeof values !== 'object' || values === null || Array.isArray(values) || isExactNumber(values)) {
+  if (typeof values !== 'object' || values === null || Array.isArray(values) || isWideNumber(values)) {
     return [{ line: 1, fault: 'the JSON must be an object: {"name": value}' }]
   }
   return Object.entries(values).map(([key, value]) => {
-    if (isExactNumber(value)) return { key, line: 1, hcl: false, value: value.rawJSON }
+    if (isWideNumber(value)) return { key, line: 1, hcl: false, value: value.rawJSON }
     const isPlain = typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number'
     return { key, line: 1, hcl: !isPlain, value: isPlain ? String(value) : hclOf(value, '') }
   })
@@ -22,7 +22,7 @@ export function parseJsonVariables(source: string): Given[] {
 /** A value of JSON in HCL: `${` and `%{` would begin something to put in. */
 function hclOf(value: unknown, indent: string): string {
   const deeper = `${indent}  `
-  if (isExactNumber(value)) return value.rawJSON
+  if (isWideNumber(value)) return value.rawJSON
   if (typeof value === 'string') return JSON.stringify(value).replaceAll(/([$%])\{/g, '$1$1{')
   if (Array.isArray(value)) {
     if (value.length === 0) return '[]'

@@ -1,6 +1,8 @@
+import { printExact } from '@groundstate/contract/exact-json'
+
 /** A value as people read it: a text as it is, anything else as JSON. */
 export function outputText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return typeof value === 'string' ? value : printExact(value, 2)
 }
 
 /**

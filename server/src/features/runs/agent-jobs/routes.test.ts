@@ -111,6 +111,26 @@ describe('files of a job', () => {
   })
 })
 
+test('numbers of a plan keep all digits on their way from the agent to people', async () => {
+  const { setting, run, job } = await startPlan(app, agent)
+  const plan = (await readRun(app, setting, run)).relationships.plan.data.id
+  const document =
+    '{"resource_changes":[{"change":{"after":{"id":12345678901234567890,"rate":0.1000000000000000055}}}]}'
+  await job.put('plan-json', document)
+  await job.put('plan-json-redacted', document)
+  await job.finish()
+
+  const [whole, redacted] = await Promise.all(
+    ['json-output', 'json-output-redacted'].map((name) =>
+      app.request({ url: `/api/v2/plans/${plan}/${name}`, token: setting.user.token }),
+    ),
+  )
+
+  expect(whole?.text).toBe(document)
+  expect(redacted?.text).toBe(document)
+  await actOnRun(app, setting, { run, action: 'discard' })
+})
+
 describe('the end of a job', () => {
   test('counts once when it is reported twice', async () => {
     const { setting, run, job } = await startPlan(app, agent)

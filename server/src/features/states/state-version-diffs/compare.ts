@@ -1,6 +1,6 @@
+import { parseExact } from '@groundstate/contract/exact-json'
 import type { Ctx } from '../../../app.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
-import { parseExact } from '../../../terraform-state/exact-json.ts'
 import type { StateDiff } from '../../../terraform-state/state-diff.ts'
 import { readStateHeader } from '../../../terraform-state/state-header.ts'
 import { requireStateVersion } from '../state-versions/access.ts'

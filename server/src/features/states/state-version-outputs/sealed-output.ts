@@ -1,5 +1,5 @@
+import { parseExact } from '@groundstate/contract/exact-json'
 import type { App } from '../../../app.ts'
-import { parseExact } from '../../../terraform-state/exact-json.ts'
 import type { ExtractedOutput } from '../../../terraform-state/extraction.ts'
 import { storableJson, storableText } from '../state-versions/storable-text.ts'
 import type { OutputRow } from './store.ts'

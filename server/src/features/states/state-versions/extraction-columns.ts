@@ -1,6 +1,6 @@
+import { parseExact } from '@groundstate/contract/exact-json'
 import type { App } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
-import { parseExact } from '../../../terraform-state/exact-json.ts'
 import { type Extraction, extractState } from '../../../terraform-state/extraction.ts'
 import type { StateHeader } from '../../../terraform-state/state-header.ts'
 import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'

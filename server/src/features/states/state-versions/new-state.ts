@@ -1,7 +1,7 @@
+import { parseExact } from '@groundstate/contract/exact-json'
 import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, invalid } from '../../../errors.ts'
-import { parseExact } from '../../../terraform-state/exact-json.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
 import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
 import { checkContent, checkJsonState, inspectContent, type ReadableHeader } from './content-rules.ts'

@@ -1,5 +1,5 @@
+import { parseExact } from '@groundstate/contract/exact-json'
 import { describe, expect, test } from 'vitest'
-import { parseExactly } from '../../../api/exact-json.ts'
 import { attributeChanges, type PlannedChange } from './attribute-changes.ts'
 
 /** The changed attributes as one line each: `path: before -> after`. */
@@ -87,8 +87,8 @@ describe('the attributes of a change', () => {
   })
 
   test('that are numbers beyond what JavaScript holds keep their digits', () => {
-    const before = parseExactly('{"n":9007199254740993}')
-    const after = parseExactly('{"n":9007199254740995}')
+    const before = parseExact('{"n":9007199254740993}')
+    const after = parseExact('{"n":9007199254740995}')
 
     expect(lines({ before, after })).toEqual(['n: 9007199254740993 -> 9007199254740995'])
   })

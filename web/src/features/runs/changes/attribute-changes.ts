@@ -1,7 +1,7 @@
-import { isExactNumber, parseExactly } from '../../../api/exact-json.ts'
+import { isWideNumber, parseExact, printExact } from '@groundstate/contract/exact-json'
+import { isSameJson } from '@groundstate/contract/same-json'
 import type { AttributeChange, Side } from '../../../components/attribute-diff.tsx'
 import { isWithin, pathOf, pathWith } from './change-path.ts'
-import { isSameJson } from './same-json.ts'
 import { alignedPairs } from './sequence-diff.ts'
 
 /** The `change` of a resource or an output in the engine's plan JSON. */
@@ -109,7 +109,7 @@ function collectSensitive(found: Found[], { path, before, after, unknown }: Plac
   const side = (value: unknown): Side => (isEmpty(value) ? { kind: 'absent' } : { kind: 'sensitive' })
   const sides = { before: side(before), after: unknown === true ? ({ kind: 'unknown' } as const) : side(after) }
   if (sides.before.kind === 'absent' && sides.after.kind === 'absent') return
-  found.push({ path, ...sides, isChanged: unknown === true || JSON.stringify(before) !== JSON.stringify(after) })
+  found.push({ path, ...sides, isChanged: unknown === true || !isSameJson(before, after) })
 }
 
 /** Items that are equal belong together wherever they stand; others are compared in the order of what lies between. */
@@ -119,9 +119,9 @@ function collectItems(found: Found[], place: Place) {
   const unknown = Array.isArray(place.unknown) ? (place.unknown as unknown[]) : []
   const after = Array.from({ length: Math.max(known.length, unknown.length) }, (_, index) => known[index])
   const said = (marks: unknown, index: number) => (Array.isArray(marks) ? (marks as unknown[])[index] : undefined)
-  const textsBefore = before.map((item, index) => JSON.stringify([item, said(place.beforeSensitive, index) ?? null]))
+  const textsBefore = before.map((item, index) => printExact([item, said(place.beforeSensitive, index) ?? null]))
   const textsAfter = after.map((item, index) =>
-    hasUnknown(unknown[index]) ? `unknown ${index}` : JSON.stringify([item, said(place.afterSensitive, index) ?? null]),
+    hasUnknown(unknown[index]) ? `unknown ${index}` : printExact([item, said(place.afterSensitive, index) ?? null]),
   )
   const pairs = matched(alignedPairs(textsBefore, textsAfter), textsBefore, textsAfter)
   for (const pair of pairs) {
@@ -209,7 +209,7 @@ function bothJson(before: string, after: string) {
 function jsonIn(text: string): object | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
-    const value = parseExactly(text)
+    const value = parseExact(text)
     return typeof value === 'object' && value !== null ? value : undefined
   } catch {
     return undefined
@@ -220,8 +220,8 @@ function sideOf(value: unknown): Side {
   if (value === undefined || value === null) return { kind: 'absent' }
   if (value === NULL_ITEM) return { kind: 'value', text: 'null' }
   if (typeof value === 'string') return { kind: 'value', text: value, isText: true }
-  if (isExactNumber(value)) return { kind: 'value', text: value.rawJSON }
-  return { kind: 'value', text: JSON.stringify(value, undefined, 2) }
+  if (isWideNumber(value)) return { kind: 'value', text: value.rawJSON }
+  return { kind: 'value', text: printExact(value, 2) }
 }
 
 function isEmpty(value: unknown) {
@@ -229,7 +229,7 @@ function isEmpty(value: unknown) {
 }
 
 function isValues(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isWideNumber(value)
 }
 
 function isValuesOrNothing(value: unknown) {

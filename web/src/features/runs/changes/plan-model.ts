@@ -1,3 +1,4 @@
+import { printExact } from '@groundstate/contract/exact-json'
 import type { AttributeChange } from '../../../components/attribute-diff.tsx'
 import { attributeChanges, hasMark, type PlannedChange } from './attribute-changes.ts'
 
@@ -127,7 +128,7 @@ function outputChange(name: string, change: PlannedChange): OutputChange {
 
 function finder(names: string, { before, after }: PlannedChange) {
   // Values are turned into text at the first search, not when the page opens.
-  const text = once(() => `${names} ${JSON.stringify(before) ?? ''} ${JSON.stringify(after) ?? ''}`.toLowerCase())
+  const text = once(() => `${names} ${printExact(before ?? '')} ${printExact(after ?? '')}`.toLowerCase())
   return (part: string) => text().includes(part)
 }
 

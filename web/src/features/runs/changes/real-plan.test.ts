@@ -1,5 +1,5 @@
+import { parseExact } from '@groundstate/contract/exact-json'
 import { expect, test } from 'vitest'
-import { parseExactly } from '../../../api/exact-json.ts'
 import { destroyedAddresses, type PlanJson, planModel } from './plan-model.ts'
 import manyKinds from './testdata/many-kinds.json?raw'
 
@@ -7,7 +7,7 @@ import manyKinds from './testdata/many-kinds.json?raw'
  * The redacted JSON of a real plan: resources that change, move, leave the state, are taken into it, are replaced by one
  * that is created before, are read later, and stand in a module with odd keys.
  */
-const model = planModel(parseExactly(manyKinds) as PlanJson)
+const model = planModel(parseExact(manyKinds) as PlanJson)
 
 function resource(address: string) {
   const found = model.resources.find((change) => change.address === address)

@@ -1,4 +1,4 @@
-import { parseExactly } from '../../../api/exact-json.ts'
+import { parseExact } from '@groundstate/contract/exact-json'
 import { diagnosticLines } from './diagnostic-text.ts'
 import type { Diagnostic } from './diagnostic.ts'
 import { hclText } from './hcl-text.ts'
@@ -33,7 +33,7 @@ export type Hook = {
 export function messageOf(line: string): Message | undefined {
   if (!line.startsWith('{')) return undefined
   try {
-    const message = parseExactly(line) as Partial<Message> | null
+    const message = parseExact(line) as Partial<Message> | null
     return typeof message?.['@message'] === 'string' ? (message as Message) : undefined
   } catch {
     // Programs that the engine starts may print what only looks like JSON.

@@ -1,10 +1,8 @@
-import { isExactNumber } from '../../../api/exact-json.ts'
+import { isSameNumber, isWideNumber } from './exact-json.ts'
 
 /** Whether two parsed JSON values have the same content. The order of members does not count; null is not a missing one. */
 export function isSameJson(one: unknown, other: unknown): boolean {
-  if (isExactNumber(one) || isExactNumber(other)) {
-    return isExactNumber(one) && isExactNumber(other) && one.rawJSON === other.rawJSON
-  }
+  if (isNumber(one) && isNumber(other)) return isSameNumber(one, other)
   if (Array.isArray(one) || Array.isArray(other)) {
     return (
       Array.isArray(one) &&
@@ -21,6 +19,10 @@ export function isSameJson(one: unknown, other: unknown): boolean {
   )
 }
 
+function isNumber(value: unknown) {
+  return typeof value === 'number' || isWideNumber(value)
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !isWideNumber(value)
 }
