@@ -32,7 +32,8 @@ export function printExact(value: unknown, indent?: number): string {
 }
 
 export function isWideNumber(value: unknown): value is WideNumber {
-  return value instanceof OlderWideNumber || isRawJSON?.(value) === true
+  if (typeof value !== 'object' || value === null) return false
+  return isRawJSON === undefined ? value instanceof OlderWideNumber : isRawJSON(value)
 }
 
 /** Whether two numbers are the same, however they are written: `1.50` and `15e-1` are. */

@@ -104,7 +104,8 @@ function* markedTexts(value: unknown, mark: unknown): Generator<string> {
 
 /** What may be recognised elsewhere: a text, and a wide number as the text into which the engine would convert it. */
 function distinctText(value: unknown) {
-  return isWideNumber(value) ? value.rawJSON : typeof value === 'string' ? value : undefined
+  if (typeof value === 'string') return value
+  return isWideNumber(value) ? value.rawJSON : undefined
 }
 
 function copiesHidden(value: unknown, secrets: Secrets): unknown {
