@@ -20,6 +20,12 @@ test.each([
   expect(runState(run).text).toBe(is)
 })
 
+test('a run that goes on by itself after its plan waits for nobody', () => {
+  const actions = { ...CONFIRMABLE, 'is-confirmable': false }
+
+  expect(runState({ status: 'planned', 'plan-only': false, actions })).toEqual({ text: 'planned', group: 'running' })
+})
+
 test('a saved plan is not final: it waits for its apply', () => {
   expect(isFinal('planned_and_saved')).toBe(false)
 })

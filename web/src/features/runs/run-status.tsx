@@ -64,8 +64,8 @@ export function isFinal(status: RunStatusName) {
 export function runState(run: RunFacts): { text: string; group: RunGroup } {
   const state = STATES[run.status]
   // A plan that waits for a person has the same status as one that goes on by itself.
-  if (run.actions?.['is-confirmable'] && (run.status === 'planned' || run.status === 'post_plan_completed')) {
-    return { ...state, text: 'needs approval' }
+  if (run.actions && (run.status === 'planned' || run.status === 'post_plan_completed')) {
+    return run.actions['is-confirmable'] ? { ...state, text: 'needs approval' } : { ...state, group: 'running' }
   }
   if (run.status === 'planned_and_finished' && !run['plan-only'] && run['has-changes'] === false) {
     return { ...state, text: 'no changes' }
