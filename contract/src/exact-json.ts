@@ -4,10 +4,7 @@
  * one in another way, so while it is parsed or printed a wide number is a text with a mark.
  */
 
-/** A number that is not the same after it went through a double, as it was written. */
-export type WideNumber = { readonly rawJSON: string }
-
-/** As `JSON.parse`, but a number that would not be written again with its digits becomes a `WideNumber`. */
+/** As `JSON.parse`, but a number becomes a `WideNumber` that a double does not hold, or would write with an exponent. */
 export function parseExact(text: string): unknown {
   const marked = withMarks(text)
   if (marked === undefined) return JSON.parse(text)
@@ -32,44 +29,44 @@ export function printExact(value: unknown, indent?: number): string {
 }
 
 export function isWideNumber(value: unknown): value is WideNumber {
-  if (typeof value !== 'object' || value === null) return false
-  return isRawJSON === undefined ? value instanceof OlderWideNumber : isRawJSON(value)
+  return value instanceof WideNumber
 }
 
 /** Whether two numbers are the same, however they are written: `1.50` and `15e-1` are. */
 export function isSameNumber(one: number | WideNumber, other: number | WideNumber) {
-  return one === other || normalForm(digitsOf(one)) === normalForm(digitsOf(other))
+  if (typeof one === 'number' && typeof other === 'number') return one === other
+  return normalForm(digitsOf(one)) === normalForm(digitsOf(other))
 }
 
-/** Members of JSON that recent versions of JavaScript have, and the library of TypeScript has not yet. */
-const { rawJSON, isRawJSON } = JSON as {
-  rawJSON?: (text: string) => WideNumber
-  isRawJSON?: (value: unknown) => boolean
-}
+/** A member of JSON that recent versions of JavaScript have, and the library of TypeScript has not yet. */
+const { rawJSON } = JSON as { rawJSON?: (text: string) => object }
 
 /** The mark is random, so no text of a user begins with it. */
 const MARK = `wide-${Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-')}:`
 const MARKED = new RegExp(`"${MARK}([^"]+)"`, 'g')
 let isPrinting = false
 
-class OlderWideNumber implements WideNumber {
-  readonly rawJSON: string
+/** A number as it was written. An instance of a class is copied by nobody who copies plain objects: it would be one afterwards. */
+class WideNumber {
+  readonly digits: string
 
   constructor(digits: string) {
-    this.rawJSON = digits
+    this.digits = digits
   }
 
   toJSON() {
-    return isPrinting ? MARK + this.rawJSON : Number(this.rawJSON)
+    if (rawJSON !== undefined) return rawJSON(this.digits)
+    return isPrinting ? MARK + this.digits : Number(this.digits)
   }
 }
 
-function wideNumber(digits: string): WideNumber {
-  return rawJSON === undefined ? new OlderWideNumber(digits) : rawJSON(digits)
-}
+export type { WideNumber }
 
-/** What may be a wide number, without its sign: it has sixteen digits or an exponent of three, and stands where a value may. */
-const CANDIDATE = /\d(?<=(?:^|[[:,\s])-?\d)(?:[\d.]{15}|[\d.]*[eE][+-]?\d{3})[\d.eE+-]*(?=\s*(?:[,\]}]|$))/g
+/**
+ * What may be a wide number, without its sign: it has sixteen digits, six zeros behind its point, or an exponent of three
+ * digits, and stands where a value may.
+ */
+const CANDIDATE = /\d(?<=(?:^|[[:,\s])-?\d)(?:[\d.]{15}|\.0{6}|[\d.]*[eE][+-]?\d{3})[\d.eE+-]*(?=\s*(?:[,\]}]|$))/g
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** The text with a marked string in the place of each wide number; undefined when it has none. */
@@ -82,12 +79,11 @@ function withMarks(text: string) {
   for (const { 0: unsigned, index } of text.matchAll(CANDIDATE)) {
     const start = text[index - 1] === '-' ? index - 1 : index
     const digits = text.slice(start, index + unsigned.length)
-    if (!NUMBER.test(digits) || !isWide(digits)) continue
     while (nextString < start) {
       endOfFormer = endOfString(text, nextString)
       nextString = indexOrEnd(text, endOfFormer)
     }
-    if (start < endOfFormer) continue
+    if (start < endOfFormer || !NUMBER.test(digits) || !isWide(digits)) continue
     pieces.push(text.slice(copied, start), `"${MARK}${digits}"`)
     copied = start + digits.length
   }
@@ -112,17 +108,19 @@ function isEscaped(text: string, index: number) {
   return (index - first) % 2 === 1
 }
 
-/** Puts wide numbers in the place of marked strings. */
-function withWideNumbers(value: unknown): unknown {
-  if (typeof value === 'string') return value.startsWith(MARK) ? wideNumber(value.slice(MARK.length)) : value
-  if (typeof value !== 'object' || value === null) return value
-  const members = value as Record<string | number, unknown>
-  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-    const member = members[key]
-    const exact = withWideNumbers(member)
-    if (exact !== member) members[key] = exact
+/** Puts wide numbers in the place of marked strings, at any depth. */
+function withWideNumbers(document: unknown): unknown {
+  const root = [document]
+  const open: Record<string | number, unknown>[] = [root as never]
+  for (let members = open.pop(); members !== undefined; members = open.pop()) {
+    for (const key of Array.isArray(members) ? members.keys() : Object.keys(members)) {
+      const member = members[key]
+      if (typeof member === 'string') {
+        if (member.startsWith(MARK)) members[key] = new WideNumber(member.slice(MARK.length))
+      } else if (typeof member === 'object' && member !== null) open.push(member as Record<string, unknown>)
+    }
   }
-  return value
+  return root[0]
 }
 
 /** Any number of so many decimal digits survives a double, if it is neither too large nor too small for one. */
@@ -141,22 +139,29 @@ function isWide(source: string) {
 }
 
 function significantDigits(source: string) {
-  return source
-    .replace(/[eE].*$/, '')
-    .replaceAll(/[-.]/g, '')
-    .replace(/^0+/, '')
-    .replace(/0+$/, '')
+  return (
+    source
+      .replace(/[eE].*$/, '')
+      .replaceAll(/[-.]/g, '')
+      .replace(/^0+/, '')
+      // Without the first condition, zeros in the middle would be tried from each of them.
+      .replace(/(?<!0)0+$/, '')
+  )
 }
 
 function digitsOf(number: number | WideNumber) {
-  return typeof number === 'number' ? String(number) : number.rawJSON
+  return typeof number === 'number' ? String(number) : number.digits
 }
+
+/** Nobody means a number with a longer exponent, and reading it would take long. */
+const LONGEST_EXPONENT = 20
 
 /** The sign, the significant digits, and the power of ten of the first of them. */
 function normalForm(source: string) {
   const digits = significantDigits(source)
   if (digits === '') return '0'
   const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
+  if (exponent.length > LONGEST_EXPONENT) return source
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.')
   const leading = whole.replace(/^0+/, '')
   const power = leading === '' ? -(/^0*/.exec(fraction)?.[0].length ?? 0) : leading.length

@@ -24,7 +24,7 @@ const SCHEMAS_OF_MODE: Record<string, string> = { managed: 'resource_schemas', d
  * the schemas that the plan uses.
  *
  * A value is sensitive when either side of the change marks it; a null stays, since it shows that nothing is set. Texts
- * and long numbers that equal a sensitive one are hidden too, since providers copy values to attributes that they do not
+ * and wide numbers that equal a sensitive one are hidden too, since providers copy values to attributes that they do not
  * mark. The command line crashes on a resource without a schema. So if the provider has none, one is derived from the
  * values. Documents come from `parseExact` and the answer goes to `printExact`, so that numbers keep their digits.
  */
@@ -105,13 +105,17 @@ function* markedTexts(value: unknown, mark: unknown): Generator<string> {
 /** What may be recognised elsewhere: a text, and a wide number as the text into which the engine would convert it. */
 function distinctText(value: unknown) {
   if (typeof value === 'string') return value
-  return isWideNumber(value) ? value.rawJSON : undefined
+  return isWideNumber(value) ? value.digits : undefined
 }
 
 function copiesHidden(value: unknown, secrets: Secrets): unknown {
   if (secrets.size === 0) return value
   const distinct = distinctText(value)
-  if (distinct !== undefined) return secrets.has(distinct) ? REDACTED : value
+  if (distinct !== undefined) {
+    if (!secrets.has(distinct)) return value
+    // The command line crashes on a text in the place of a number that is not marked.
+    return typeof value === 'string' ? REDACTED : null
+  }
   if (Array.isArray(value)) return value.map((item) => copiesHidden(item, secrets))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copiesHidden(item, secrets)]))

@@ -1,3 +1,5 @@
+import { isWideNumber, parseExact } from '@groundstate/contract/exact-json'
+import { replaceEqualDeep } from '@tanstack/react-query'
 import { expect, test } from 'vitest'
 import { ApiError } from './client.ts'
 import { failureOf, isPassing } from './queries.ts'
@@ -38,4 +40,10 @@ test('of several reads, the first that failed is told and read again', () => {
   failureOf(read('one', null), read('two', broken), read('three', broken))?.onRetry()
 
   expect(again).toEqual(['two'])
+})
+
+test('a wide number that is read again stays one', () => {
+  const [one, two] = ['[12345678901234567890]', '[12345678901234567891]'].map(parseExact)
+
+  expect(replaceEqualDeep(one, two)).toSatisfy(([number]: unknown[]) => isWideNumber(number))
 })

@@ -13,7 +13,7 @@ export function parseJsonVariables(source: string): Given[] {
     return [{ line: 1, fault: 'the JSON must be an object: {"name": value}' }]
   }
   return Object.entries(values).map(([key, value]) => {
-    if (isWideNumber(value)) return { key, line: 1, hcl: false, value: value.rawJSON }
+    if (isWideNumber(value)) return { key, line: 1, hcl: false, value: value.digits }
     const isPlain = typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number'
     return { key, line: 1, hcl: !isPlain, value: isPlain ? String(value) : hclOf(value, '') }
   })
@@ -22,7 +22,7 @@ export function parseJsonVariables(source: string): Given[] {
 /** A value of JSON in HCL: `${` and `%{` would begin something to put in. */
 function hclOf(value: unknown, indent: string): string {
   const deeper = `${indent}  `
-  if (isWideNumber(value)) return value.rawJSON
+  if (isWideNumber(value)) return value.digits
   if (typeof value === 'string') return JSON.stringify(value).replaceAll(/([$%])\{/g, '$1$1{')
   if (Array.isArray(value)) {
     if (value.length === 0) return '[]'

@@ -220,7 +220,7 @@ function sideOf(value: unknown): Side {
   if (value === undefined || value === null) return { kind: 'absent' }
   if (value === NULL_ITEM) return { kind: 'value', text: 'null' }
   if (typeof value === 'string') return { kind: 'value', text: value, isText: true }
-  if (isWideNumber(value)) return { kind: 'value', text: value.rawJSON }
+  if (isWideNumber(value)) return { kind: 'value', text: value.digits }
   return { kind: 'value', text: printExact(value, 2) }
 }
 

@@ -6,7 +6,7 @@ const COLLECTIONS: Record<string, string> = { list: 'tolist', set: 'toset', map:
 export function hclText(value: unknown, type?: unknown, indent = ''): string {
   if (value === null || value === undefined)
     return typeof type === 'string' && type !== 'dynamic' ? `to${type}(null)` : 'null'
-  if (isWideNumber(value)) return value.rawJSON
+  if (isWideNumber(value)) return value.digits
   if (typeof value === 'string') return stringText(value, indent)
   if (typeof value !== 'object') return JSON.stringify(value)
   const [kind, inner] = Array.isArray(type) ? (type as unknown[]) : []
