@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { access, constants, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
+import { access, constants, mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -67,6 +67,12 @@ async function createTemplate(adminUrl: string) {
   return template
 }
 
+/** Others who run the tests on this machine clean up by themselves. */
+async function isOwn(folder: string) {
+  const { uid } = await stat(folder).catch(() => ({ uid: undefined }))
+  return uid === process.getuid?.()
+}
+
 /** A killed test run leaves its PostgreSQL running. */
 async function removeLeftOver() {
   const places = [tmpdir(), MEMORY].map(async (folder) =>
@@ -74,7 +80,7 @@ async function removeLeftOver() {
   )
   for (const { name, dataDir } of (await Promise.all(places)).flat()) {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1])
-    if (Number.isNaN(pid) || isAlive(pid)) continue
+    if (Number.isNaN(pid) || isAlive(pid) || !(await isOwn(dataDir))) continue
     const home = join(dataDir, 'postgres')
     const folders = { home, cluster: join(home, 'cluster'), log: join(dataDir, 'postgres.log') }
     const running = await readPostmaster(folders.cluster)

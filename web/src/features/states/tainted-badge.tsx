@@ -1,11 +1,11 @@
 import { TriangleAlert } from 'lucide-react'
 import { Badge } from '../../components/status.tsx'
 
-/** Marks a resource that the next apply makes anew; one that is not tainted, or of which that is not known, has no mark. */
+/** Marks a resource that an apply would replace; one that is not tainted, or of which that is not known, has no mark. */
 export function TaintedBadge({ tainted, count = 1 }: { tainted: number; count?: number }) {
   if (tainted === 0) return null
   return (
-    <Badge tone="warn" icon={TriangleAlert} title="Its creation did not come to its end: the next apply makes it anew">
+    <Badge tone="warn" icon={TriangleAlert} title="An apply that begins with this state replaces what is tainted">
       {taintedWords(tainted, count)}
     </Badge>
   )
