@@ -71,7 +71,7 @@ function OrganizationTile({
   hasCounts: boolean
 }) {
   const { name, permissions } = organization
-  const workspaces = useOverview(name, { isEnabled: hasCounts }).data?.workspaces
+  const workspaces = useOverview(name, { isEnabled: hasCounts }).data?.overview.workspaces
   return (
     <Link
       to="/app/$organization"

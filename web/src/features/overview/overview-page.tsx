@@ -3,14 +3,14 @@ import { ListChecks } from 'lucide-react'
 import { useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
-import { ErrorNote, ErrorPage, Skeleton } from '../../components/feedback.tsx'
+import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { chooseGuide, useGuideChoice } from './guide-choice.ts'
-import { type Overview, useOverview, useSample, useTokenWatch } from './overview.ts'
+import { type Overview, type Sample, useOverview, useTokenWatch } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
 import { SampleCard, SampleOffer } from './sample-card.tsx'
 import { mayMakeSample } from './sample.ts'
@@ -25,8 +25,8 @@ export function OverviewPage() {
   if (failure) return <ErrorPage {...failure} what="organization" />
   const { data } = read
   return (
-    <Page title={organization} documentTitle={data ? titleOf(organization, data) : organization}>
-      {data ? <Content key={organization} organization={organization} overview={data} /> : <Skeleton rows={8} />}
+    <Page title={organization} documentTitle={data ? titleOf(organization, data.overview) : organization}>
+      {data ? <Content key={organization} organization={organization} {...data} /> : <Skeleton rows={8} />}
     </Page>
   )
 }
@@ -36,7 +36,15 @@ function titleOf(organization: string, { workspaces }: Overview) {
   return count === 0 ? organization : `${organization} · ${counted(count, 'run needs', 'runs need')} approval`
 }
 
-function Content({ organization, overview }: { organization: string; overview: Overview }) {
+function Content({
+  organization,
+  overview,
+  sample,
+}: {
+  organization: string
+  overview: Overview
+  sample: Sample | undefined
+}) {
   const permissions = useOrganization(organization).data?.attributes.permissions
   const choice = useGuideChoice(organization)
   useTokenWatch(organization, !overview['has-token'])
@@ -44,17 +52,10 @@ function Content({ organization, overview }: { organization: string; overview: O
   const [wasNew] = useState(!overview['has-run'])
   const hasGuide = choice === 'shown' || (wasNew && choice !== 'hidden')
   const mayChange = permissions !== undefined && mayMakeSample(permissions)
-  const hasSample = overview['has-sample']
-  const sampleRead = useSample(organization, hasSample)
-  const sample = hasSample ? sampleRead.data : undefined
-  const sampleFailure = hasSample ? failureOf(sampleRead) : undefined
-  const mayOfferSample = hasGuide && mayChange && !overview['has-run'] && !hasSample
   const sampleCard = sample ? (
     <SampleCard organization={organization} sample={sample} mayChange={mayChange} />
-  ) : sampleFailure ? (
-    <ErrorNote {...sampleFailure} />
   ) : (
-    mayOfferSample && <SampleOffer organization={organization} />
+    hasGuide && mayChange && !overview['has-run'] && <SampleOffer organization={organization} />
   )
   const guide = (hasGuide || sampleCard) && (
     <div

@@ -9,7 +9,7 @@ import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { get, isNotFound, queryString } from '../../api/client.ts'
+import { ApiError, get, queryString } from '../../api/client.ts'
 import { includedOf } from '../../api/included.ts'
 import { placeInLine } from '../runs/place-in-line.ts'
 import type { ListedRun } from '../runs/runs-list-query.ts'
@@ -22,30 +22,16 @@ type Included = typeof planSchema | typeof applySchema | typeof userSchema | typ
 const COLUMN_SIZE = 20
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** The counts of an organization, and how far it has come. */
+/** The counts of an organization, how far it has come, and its sample if it has one. */
 export function useOverview(organization: string, { isEnabled = true }: { isEnabled?: boolean } = {}) {
   return useQuery({
-    queryKey: ['overview', organization, 'counts'],
+    queryKey: ['overview', organization, 'page'],
     enabled: isEnabled,
     queryFn: async ({ signal }) => {
-      const path = `/organizations/${organization}/overview`
-      return (await get<DocumentOnWire<typeof organizationOverviewSchema>>(path, signal)).data.attributes
-    },
-  })
-}
-
-/** The sample of an organization that has one; null when it has just been removed. */
-export function useSample(organization: string, hasSample: boolean) {
-  return useQuery({
-    queryKey: ['overview', organization, 'sample'],
-    enabled: hasSample,
-    queryFn: async ({ signal }) => {
-      try {
-        return (await get<DocumentOnWire<typeof sampleSchema>>(`/organizations/${organization}/sample`, signal)).data
-      } catch (error) {
-        if (error instanceof Error && isNotFound(error)) return null
-        throw error
-      }
+      const path = `/organizations/${organization}`
+      const { data } = await get<DocumentOnWire<typeof organizationOverviewSchema>>(`${path}/overview`, signal)
+      const { attributes: overview } = data
+      return { overview, sample: overview['has-sample'] ? await getSample(path, signal) : undefined }
     },
   })
 }
@@ -63,6 +49,16 @@ export function useTokenWatch(organization: string, isWaiting: boolean) {
       document.removeEventListener('visibilitychange', look)
     }
   }, [queries, organization, isWaiting])
+}
+
+/** The sample; undefined when it has just been removed. */
+async function getSample(path: string, signal: AbortSignal) {
+  try {
+    return (await get<DocumentOnWire<typeof sampleSchema>>(`${path}/sample`, signal)).data
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined
+    throw error
+  }
 }
 
 /** Runs of a column: the first ones, and how many there are; `total` is undefined where the API does not count. */

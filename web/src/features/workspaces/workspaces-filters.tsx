@@ -69,7 +69,7 @@ type WorkspacesFiltersProps = {
 
 /** The counts are those of the whole organization, so that they say where to look whatever is filtered. */
 function CountedChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
-  const counts = useOverview(organization).data?.workspaces
+  const counts = useOverview(organization).data?.overview.workspaces
   const groups = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
   const groupChips: Chip[] = [
     ...GROUP_NAMES.map((value) => ({
