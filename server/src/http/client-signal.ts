@@ -7,6 +7,7 @@ export function clientSignal(raw: FastifyRequest, reply: FastifyReply) {
   reply.raw.once('close', () => {
     if (!reply.raw.writableEnded) controller.abort()
   })
-  if (raw.raw.destroyed && !raw.raw.complete) controller.abort()
+  // It may have gone while the caller was found out.
+  if (reply.raw.destroyed) controller.abort()
   return AbortSignal.any([controller.signal, closingSignal(raw)])
 }

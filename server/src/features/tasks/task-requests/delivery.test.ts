@@ -1,10 +1,13 @@
+import { once } from 'node:events'
 import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { createServer } from '../../../http/server.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { hmac } from '../../../testing/receiver.ts'
 import { actOnRun, readRun } from '../../../testing/runs.ts'
 import { callBack, eventually, readResult, runReaches, startDeliveries } from '../../../testing/task-runs.ts'
+import { LOADERS, ROUTES } from '../../list.ts'
 import { loggedDeliveries, redeliver } from '../task-results/testing/deliveries.ts'
 import { createPoolAgent, createPoolRun, createPoolSetting, takeTask } from './testing/pool-tasks.ts'
 
@@ -178,6 +181,40 @@ test('a claim whose connection has gone takes no request', async () => {
   expect(await gone).toBe('gone')
   expect((await takeTask(agent)).payload.task_result_id).toBe(id)
 })
+
+test('a claim whose connection goes while the server finds out who asks takes no request', async () => {
+  const setting = await createPoolSetting(app)
+  const agent = await createPoolAgent(app, setting)
+  const server = await createServer(app, { routes: ROUTES, loaders: LOADERS })
+  onTestFinished(() => server.fastify.close())
+  const arrived = once(server.fastify.server, 'request')
+  const url = await server.fastify.listen({ host: '127.0.0.1', port: 0 })
+  const controller = new AbortController()
+
+  await app.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('agents').select('id').where('id', '=', agent.id).forUpdate().execute()
+    const gone = fetch(`${url}${AGENT_API}/agents/${agent.id}/claim-task`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
+      body: '{"waitMs":60000}',
+      signal: controller.signal,
+    }).catch(() => 'gone')
+    const [request] = await arrived
+    await eventually(async () => (await statementsThatWait()) === 1)
+    controller.abort()
+    await Promise.all([gone, once(request.socket, 'close')])
+  })
+  await eventually(async () => (await statementsThatWait()) === 0)
+  const { id } = await createPoolRun(app, setting, { agent: await createPoolAgent(app, setting, 'spare') })
+
+  expect((await takeTask(await createPoolAgent(app, setting, 'other'))).payload.task_result_id).toBe(id)
+})
+
+async function statementsThatWait() {
+  const { rows } = await sql<{ count: number }>`select count(*) from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
+  return rows[0]?.count ?? 0
+}
 
 test('an organization is deleted with its pool, its task and the request that waits', async () => {
   const { setting, id } = await setUp()
