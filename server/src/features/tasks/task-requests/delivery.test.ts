@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { createServer } from '../../../http/server.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import type { FakeAgent } from '../../../testing/fake-agent.ts'
 import { hmac } from '../../../testing/receiver.ts'
 import { actOnRun, readRun } from '../../../testing/runs.ts'
 import { callBack, eventually, readResult, runReaches, startDeliveries } from '../../../testing/task-runs.ts'
@@ -163,18 +164,12 @@ test('a claim whose connection has gone takes no request', async () => {
   const setting = await createPoolSetting(app)
   const agent = await createPoolAgent(app, setting)
   const serverUrl = await app.listen()
-  const controller = new AbortController()
-  const gone = fetch(`${serverUrl}${AGENT_API}/agents/${agent.id}/claim-task`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
-    body: '{"waitMs":60000}',
-    signal: controller.signal,
-  }).catch(() => 'gone')
+  const { gone, leave } = claimOnSocket(serverUrl, agent)
   const connections = () =>
     new Promise<number>((resolve) => app.server.fastify.server.getConnections((_, found) => resolve(found)))
   await expect.poll(connections).toBe(1)
 
-  controller.abort()
+  leave()
   await expect.poll(connections).toBe(0)
   const { id } = await createPoolRun(app, setting, { agent })
 
@@ -189,19 +184,13 @@ test('a claim whose connection goes while the server finds out who asks takes no
   onTestFinished(() => server.fastify.close())
   const arrived = once(server.fastify.server, 'request')
   const url = await server.fastify.listen({ host: '127.0.0.1', port: 0 })
-  const controller = new AbortController()
 
   await app.db.transaction().execute(async (tx) => {
     await tx.selectFrom('agents').select('id').where('id', '=', agent.id).forUpdate().execute()
-    const gone = fetch(`${url}${AGENT_API}/agents/${agent.id}/claim-task`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
-      body: '{"waitMs":60000}',
-      signal: controller.signal,
-    }).catch(() => 'gone')
+    const { gone, leave } = claimOnSocket(url, agent)
     const [request] = await arrived
     await eventually(async () => (await statementsThatWait()) === 1)
-    controller.abort()
+    leave()
     await Promise.all([gone, once(request.socket, 'close')])
   })
   await eventually(async () => (await statementsThatWait()) === 0)
@@ -209,6 +198,18 @@ test('a claim whose connection goes while the server finds out who asks takes no
 
   expect((await takeTask(await createPoolAgent(app, setting, 'other'))).payload.task_result_id).toBe(id)
 })
+
+/** A claim of an agent whose connection ends with `leave`; "gone" then. */
+function claimOnSocket(url: string, agent: FakeAgent) {
+  const controller = new AbortController()
+  const gone = fetch(`${url}${AGENT_API}/agents/${agent.id}/claim-task`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
+    body: '{"waitMs":60000}',
+    signal: controller.signal,
+  }).catch(() => 'gone')
+  return { gone, leave: () => controller.abort() }
+}
 
 async function statementsThatWait() {
   const { rows } = await sql<{ count: number }>`select count(*) from pg_stat_activity
