@@ -35,6 +35,9 @@ export function TaskDeliveries({
       <div className="mt-2 space-y-2">
         {failure && <ErrorNote {...failure} />}
         {isOpen && !data && !failure && <Skeleton rows={1} label="Loading the requests" />}
+        {data?.data.length === 0 && result.attributes.status !== 'running' && (
+          <p className="text-dim">What was sent and what came back is no longer kept.</p>
+        )}
         <ol className="space-y-2">
           {data?.data.map((delivery) => (
             <Delivery key={delivery.id} delivery={delivery} />

@@ -162,6 +162,17 @@ export async function deleteAgent(db: Db, id: string) {
   await db.deleteFrom('agents').where('id', '=', id).execute()
 }
 
+/** Deletes up to `limit` agents that have shown no sign of life since a moment and have no job. Returns how many. */
+export async function deleteSilentAgents(db: Db, { before, limit }: { before: Date; limit: number }): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from agents where id in (
+      select a.id from agents a
+       where a.last_ping_at < ${before} and coalesce(a.exited_at < ${before}, true)
+         and not exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')
+       order by a.id limit ${limit} for update skip locked)`.execute(db)
+  return Number(numAffectedRows ?? 0)
+}
+
 /** Marks the agents that have registered with one of these tokens as exited. */
 export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now: Date) {
   await tx

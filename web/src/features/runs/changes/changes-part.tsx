@@ -5,15 +5,17 @@ import { buttonClass } from '../../../components/button.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../../components/feedback.tsx'
 import { Diagnostics } from '../log/diagnostics.tsx'
 import { whyNone, type RunPartProps } from '../log/log-part.tsx'
-import { hasBegun, isOver } from '../log/log-store.ts'
+import { hasBegun, hasLog, isOver } from '../log/log-store.ts'
 import { useDiagnostics } from '../log/use-diagnostics.ts'
+import { wasKept } from '../log/was-kept.ts'
 import type { RunDocument } from '../run.ts'
 import { usePlanModel } from './plan-json.ts'
 import { PlannedChanges } from './planned-changes.tsx'
 
 /** What a run changes, or has changed: the plan as a diff, with the progress of its apply. */
 export function ChangesPart({ run, plan, apply, workspace }: RunPartProps & Pick<RunDocument, 'workspace'>) {
-  const model = usePlanModel(plan?.id, plan !== undefined && isOver(plan))
+  const isKept = plan !== undefined && isOver(plan) && plan.attributes['json-deleted-at'] === null
+  const model = usePlanModel(plan?.id, isKept)
   const diagnostics = useDiagnostics(plan, apply)
   if (!plan) return <Skeleton />
   if (!isOver(plan)) {
@@ -27,16 +29,16 @@ export function ChangesPart({ run, plan, apply, workspace }: RunPartProps & Pick
       </EmptyState>
     )
   }
-  if (model.isPending) return <Skeleton rows={6} label="Loading the changes" />
-  const failure = failureOf(model)
+  if (isKept && model.isPending) return <Skeleton rows={6} label="Loading the changes" />
+  const failure = isKept ? failureOf(model) : undefined
   if (failure) return <ErrorNote {...failure} />
-  if (model.data) {
+  if (isKept && model.data) {
     return <PlannedChanges model={model.data} apply={apply} workspace={workspace} diagnostics={diagnostics} />
   }
   return (
     <div className="space-y-3">
       <Diagnostics diagnostics={diagnostics} />
-      <EmptyState title="There are no changes to show" actions={hasBegun(plan) && <ToLog />}>
+      <EmptyState title="There are no changes to show" actions={hasLog(plan) && <ToLog />}>
         <p>{whyNoPlan(plan, run)}</p>
       </EmptyState>
     </div>
@@ -46,8 +48,11 @@ export function ChangesPart({ run, plan, apply, workspace }: RunPartProps & Pick
 function whyNoPlan(plan: NonNullable<RunPartProps['plan']>, run: RunPartProps['run']) {
   if (!hasBegun(plan)) return whyNone('plan', plan, run)
   const { status } = plan.attributes
-  if (status === 'errored') return 'The plan failed, so nothing was planned. The log shows how far it came.'
+  if (status === 'errored')
+    return `The plan failed, so nothing was planned.${hasLog(plan) ? ' The log shows how far it came.' : ''}`
   if (status === 'canceled') return 'The plan was canceled before it was done.'
+  const deletedAt = plan.attributes['json-deleted-at']
+  if (deletedAt !== null) return `What the plan would change ${wasKept(plan, deletedAt)}.`
   return 'The plan was not kept in a form that can be shown. The log has what the engine printed.'
 }
 

@@ -9,12 +9,15 @@ import { LogRows, type LogRowsHandle } from './log-rows.tsx'
 import { searchLines } from './log-search.ts'
 import { isOver, type LogView, type Phase, retryLog, useLog } from './log-store.ts'
 import type { PhaseName } from './use-diagnostics.ts'
+import { wasKept } from './was-kept.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/runs/$run')
 
 /** One log: its lines, and what one does with them. */
 export function LogPane({ name, phase }: { name: PhaseName; phase: Phase }) {
   const view = useLog(phase)
+  const deletedAt = phase.attributes['log-deleted-at']
+  if (deletedAt !== null) return <Notice>{`The log of this ${name} ${wasKept(phase, deletedAt)}.`}</Notice>
   if (!view) return <Skeleton />
   if (view.state === 'gone') {
     return <Notice tone="warn">The log of this {name} is not there any more: it was deleted.</Notice>

@@ -28,7 +28,12 @@ const KEPT = 4
 const UNSTARTED = new Set(['pending', 'queued'])
 const OVER = new Set(['finished', 'errored', 'canceled', 'unreachable'])
 
-/** Whether a phase has begun, so that there may be a log. */
+/** Whether a phase has a log that can be read: it has begun, and its log is still kept. */
+export function hasLog(phase: Phase) {
+  return hasBegun(phase) && phase.attributes['log-deleted-at'] === null
+}
+
+/** Whether a phase has begun, so that there was a log at least. */
 export function hasBegun({ attributes }: Phase) {
   if (UNSTARTED.has(attributes.status)) return false
   return !OVER.has(attributes.status) || attributes['status-timestamps']['started-at'] !== undefined
@@ -42,9 +47,9 @@ type FollowedLog = ReturnType<typeof followedLog>
 const logs = new Map<string, FollowedLog>()
 const NONE: LogView = { text: createLogText(), version: 0, state: 'reading' }
 
-/** Follows the log of a phase while a component that uses it is on the page; undefined before the phase has begun. */
+/** Follows the log of a phase while a component that uses it is on the page; undefined for one without a log. */
 export function useLog(phase: Phase | undefined): LogView | undefined {
-  const begun = phase && hasBegun(phase) ? phase : undefined
+  const begun = phase && hasLog(phase) ? phase : undefined
   const log = begun && logOf(begun.id)
   const connection = useConnection()
   const view = useSyncExternalStore(log?.subscribe ?? noSubscription, log?.view ?? noView)

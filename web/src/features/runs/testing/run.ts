@@ -89,6 +89,8 @@ export function planWith(attributes: Partial<Plan['attributes']>): Plan {
       status: 'finished',
       'status-timestamps': {},
       'log-read-url': 'https://groundstate.example/_objects/logs/1',
+      'log-deleted-at': null,
+      'json-deleted-at': null,
       'resource-additions': null,
       'resource-changes': null,
       'resource-destructions': null,

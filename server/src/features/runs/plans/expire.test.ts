@@ -1,0 +1,176 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Ctx } from '../../../app.ts'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
+import { createRun, createRunSetting, readRun, type RunSetting } from '../../../testing/runs.ts'
+import { compactLogs } from './compact-logs.ts'
+import { expirePlans } from './expire.ts'
+import { sweepRunBlobs } from './sweep.ts'
+
+const DAY_MS = 86_400_000
+const SETTINGS = {
+  GROUNDSTATE_LOG_RETENTION_DAYS: '20',
+  GROUNDSTATE_PLAN_RETENTION_DAYS: '10',
+  GROUNDSTATE_RUN_HISTORY_RETENTION_DAYS: '30',
+}
+const signal = new AbortController().signal
+
+let app: TestApp
+let setting: RunSetting
+let agent: FakeAgent
+beforeAll(async () => {
+  app = await createTestApp(SETTINGS)
+  setting = await createRunSetting(app)
+  agent = await createFakeAgent(app)
+})
+
+type Made = { id: string; planId: string; jobId: string }
+
+/** A run whose plan has a log and files, and finds changes or none. */
+async function plannedRun({ hasChanges = false, ...attributes }: Record<string, unknown> = {}): Promise<Made> {
+  const id = await createRun(app, setting, attributes)
+  const job = await agent.take()
+  await job.log('Terraform has begun\n')
+  for (const kind of ['plan-file', 'lock-file', 'plan-json', 'plan-json-redacted'] as const) await job.put(kind, '{}')
+  await job.finish({ hasChanges: hasChanges === true })
+  await compactLogs(app.as(), new Date(app.now().getTime() + 1), signal)
+  const run = await readRun(app, setting, id)
+  return { id, planId: run.relationships.plan.data.id, jobId: job.id }
+}
+
+async function read(path: string) {
+  return app.request({ url: `/api/v2${path}`, token: setting.user.token })
+}
+
+async function readLog(planId: string, query = '') {
+  const plan = (await read(`/plans/${planId}`)).json().data
+  return app.request({ url: new URL(plan.attributes['log-read-url']).pathname + query })
+}
+
+/** The files of a run that are there. */
+async function stored({ id, planId, jobId }: Made) {
+  const keys = ['plan-file', 'lock-file', 'plan-json', 'plan-json-redacted'].map(
+    (kind) => `runs/${id}/${jobId}/${kind}`,
+  )
+  const found = await Promise.all([...keys, `logs/${planId}/0`].map(async (key) => app.blobs.stat(key)))
+  return found.flatMap((blob) => blob?.key.split('/').slice(-1) ?? [])
+}
+
+describe('what is kept of a run that has ended', () => {
+  let run: Made
+  let current: Made
+  beforeAll(async () => {
+    run = await plannedRun()
+    current = await plannedRun()
+  })
+
+  test('is all there in the beginning, and the plan file for a day', async () => {
+    app.clock.advance(DAY_MS / 2)
+    await expirePlans(app.as(), signal)
+
+    expect(await stored(run)).toHaveLength(5)
+
+    app.clock.advance(DAY_MS)
+    await expirePlans(app.as(), signal)
+
+    expect(await stored(run)).toEqual(['plan-json', 'plan-json-redacted', '0'])
+    expect(await stored(current)).toEqual(['plan-json', 'plan-json-redacted', '0'])
+    expect((await read(`/plans/${run.planId}/json-output-redacted`)).status).toBe(200)
+    expect((await read(`/plans/${run.planId}`)).json().data.attributes['json-deleted-at']).toBe(null)
+  })
+
+  test('is without the JSON of the plan after its time, and says so', async () => {
+    app.clock.advance(9 * DAY_MS)
+    await expirePlans(app.as(), signal)
+
+    expect(await stored(run)).toEqual(['0'])
+    for (const path of ['json-output', 'json-output-redacted']) {
+      const answer = await read(`/plans/${run.planId}/${path}`)
+      expect(answer.status).toBe(404)
+      expect(answer.json().errors[0].detail).toMatch(/^the JSON of plan-.* is no longer kept: it was deleted at 20/)
+    }
+    const { attributes } = (await read(`/plans/${run.planId}`)).json().data
+    expect(Date.parse(attributes['json-deleted-at'])).toBeGreaterThan(Date.now())
+    expect(attributes['log-deleted-at']).toBe(null)
+    expect((await readLog(run.planId)).text).toContain('Terraform has begun')
+  })
+
+  test('is without its logs after theirs, and reading them is neither empty nor a failure of the server', async () => {
+    app.clock.advance(10 * DAY_MS)
+    await expirePlans(app.as(), signal)
+
+    expect(await stored(run)).toEqual([])
+    for (const query of ['', '?limit=100&offset=0', '?limit=100&offset=50']) {
+      const answer = await readLog(run.planId, query)
+      expect(answer.status).toBe(404)
+      expect(answer.json().errors[0].detail).toMatch(/^the log of plan-.* is no longer kept/)
+    }
+  })
+
+  test('is without events and jobs at last, and is still a run with its counts', async () => {
+    const events = async ({ id }: Made) => (await read(`/runs/${id}/run-events`)).json().data.length
+    expect(await events(run)).toBeGreaterThan(0)
+
+    app.clock.advance(10 * DAY_MS)
+    await expirePlans(app.as(), signal)
+
+    expect(await events(run)).toBe(0)
+    const plan = (await read(`/plans/${run.planId}`)).json().data
+    expect(plan.attributes).toMatchObject({ status: 'finished', 'execution-details': null })
+    expect((await readRun(app, setting, run.id)).attributes.status).toBe('planned_and_finished')
+  })
+
+  test('stays whole in the current run of the workspace, but for the plan file', async () => {
+    expect(await stored(current)).toEqual(['plan-json', 'plan-json-redacted', '0'])
+    expect((await read(`/runs/${current.id}/run-events`)).json().data.length).toBeGreaterThan(0)
+    expect((await readLog(current.planId)).text).toContain('Terraform has begun')
+  })
+})
+
+test('a plan that waits for its confirmation, and one that is saved, are never touched', async () => {
+  const saved = await plannedRun({ hasChanges: true, 'save-plan': true })
+  const waiting = await plannedRun({ hasChanges: true })
+
+  app.clock.advance(400 * DAY_MS)
+  await expirePlans(app.as(), signal)
+
+  expect(await stored(saved)).toHaveLength(5)
+  expect(await stored(waiting)).toHaveLength(5)
+  expect((await readLog(saved.planId)).status).toBe(200)
+})
+
+test('0 days keep logs and plans for ever', async () => {
+  const other = await createTestApp({ GROUNDSTATE_LOG_RETENTION_DAYS: '0', GROUNDSTATE_PLAN_RETENTION_DAYS: '0' })
+  ;[app, setting, agent] = [other, await createRunSetting(other), await createFakeAgent(other)]
+  const run = await plannedRun()
+  await plannedRun()
+
+  app.clock.advance(3000 * DAY_MS)
+  await expirePlans(app.as(), signal)
+
+  expect(await stored(run)).toEqual(['plan-json', 'plan-json-redacted', '0'])
+})
+
+test('a server that dies between the rows and the files leaves files that are swept, and no row names them', async () => {
+  const other = await createTestApp(SETTINGS)
+  ;[app, setting, agent] = [other, await createRunSetting(other), await createFakeAgent(other)]
+  const run = await plannedRun()
+  const current = await plannedRun()
+  app.clock.advance(25 * DAY_MS)
+  const dying: Ctx = { ...app.as(), blobs: { ...app.blobs, delete: () => Promise.reject(new Error('killed')) } }
+
+  // Each is killed at its first batch: that of the logs, of the plans, of the plan files.
+  await expect(expirePlans(dying, signal)).rejects.toThrow('killed')
+  expect((await readLog(run.planId)).status).toBe(404)
+  expect(await stored(run)).toHaveLength(5)
+  expect(await sweepRunBlobs(app.as(), signal)).toBe(1)
+
+  await expect(expirePlans(dying, signal)).rejects.toThrow('killed')
+  expect((await read(`/plans/${run.planId}/json-output`)).status).toBe(404)
+  expect(await sweepRunBlobs(app.as(), signal)).toBe(2)
+
+  await expect(expirePlans(dying, signal)).rejects.toThrow('killed')
+  expect(await sweepRunBlobs(app.as(), signal)).toBe(4)
+  expect(await stored(run)).toEqual([])
+  expect(await stored(current)).toEqual(['plan-json', 'plan-json-redacted', '0'])
+})
