@@ -89,9 +89,13 @@ function extraction(content: ParsedState): Extraction {
   for (const object of content.objects) {
     const module = moduleName(object)
     const type = typeAddress(object)
-    const key = JSON.stringify([module, type, object.name])
-    const resource = resources.get(key) ?? { name: object.name, type, count: 0, module, provider: object.provider }
-    resources.set(key, resource)
+    // With their lengths, no two triples give the same text.
+    const key = `${module.length}:${type.length}:${module}${type}${object.name}`
+    let resource = resources.get(key)
+    if (!resource) {
+      resource = { name: object.name, type, count: 0, module, provider: object.provider }
+      resources.set(key, resource)
+    }
     resource.count++
     if (object.tainted) resource.tainted = (resource.tainted ?? 0) + 1
     const hyphenated = type.replaceAll('_', '-')

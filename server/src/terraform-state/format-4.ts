@@ -16,21 +16,50 @@ export function objectsOfFormat4(state: JsonObject): StateObject[] {
     const provider = textField(resource.provider)
     for (const instance of listField(resource.instances, 'instances')) {
       if (textField(instance.deposed) !== '') continue
-      const sensitive = sensitivityOfPaths(instance.sensitive_attributes)
-      objects.push({
-        module,
-        mode,
-        type,
-        name,
-        key: instanceKey(instance.index_key),
-        provider,
-        tainted: instance.status === 'tainted',
-        attributes: unwrapped(objectField(instance.attributes ?? instance.attributes_flat), sensitive),
-        sensitive,
-      })
+      const key = instanceKey(instance.index_key)
+      const tainted = instance.status === 'tainted'
+      objects.push(new Instance({ module, mode, type, name, key, provider, tainted }, instance))
     }
   }
   return objects
+}
+
+/** An object whose attributes are read when they are asked for: a comparison does, an extraction of thousands does not. */
+class Instance implements StateObject {
+  readonly module: string
+  readonly mode: 'managed' | 'data'
+  readonly type: string
+  readonly name: string
+  readonly key: string | number | undefined
+  readonly provider: string
+  readonly tainted: boolean
+  #stored: JsonObject
+  #paths: unknown
+  #sensitive: { value: Sensitivity } | undefined
+  #attributes: Record<string, unknown> | undefined
+
+  constructor(head: Omit<StateObject, 'attributes' | 'sensitive'>, instance: JsonObject) {
+    this.module = head.module
+    this.mode = head.mode
+    this.type = head.type
+    this.name = head.name
+    this.key = head.key
+    this.provider = head.provider
+    this.tainted = head.tainted
+    // Checked at once, so that a state with something else in this place can't be read.
+    this.#stored = objectField(instance.attributes ?? instance.attributes_flat)
+    this.#paths = instance.sensitive_attributes
+  }
+
+  get sensitive() {
+    this.#sensitive ??= { value: sensitivityOfPaths(this.#paths) }
+    return this.#sensitive.value
+  }
+
+  get attributes() {
+    this.#attributes ??= unwrapped(this.#stored, this.sensitive)
+    return this.#attributes
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { type Span, topLevelFields } from './top-level-fields.ts'
+import { hash } from 'node:crypto'
+import { type Span, type TopLevel, topLevelFields } from './top-level-fields.ts'
 
 /** Up to this size (bytes) a state is parsed as a whole. */
 const PARSE_WHOLE = 64 * 1024
@@ -26,7 +26,7 @@ export type StateHeader =
 export type InspectedState = { md5: string; header: StateHeader }
 
 export function inspectState(raw: Buffer): InspectedState {
-  return { md5: createHash('md5').update(raw).digest('hex'), header: readStateHeader(raw) }
+  return { md5: hash('md5', raw), header: readStateHeader(raw) }
 }
 
 class Unreadable extends Error {}
@@ -36,9 +36,9 @@ class Unreadable extends Error {}
  * as a whole, so that a reason can name any defect in them; in large ones only the top level and matching brackets and
  * quotes are checked, and the extraction finds the rest.
  */
-export function readStateHeader(raw: Buffer): StateHeader {
+export function readStateHeader(raw: Buffer, scanned = topLevelFields(raw)): StateHeader {
   try {
-    return header(raw)
+    return header(raw, scanned)
   } catch (error) {
     if (error instanceof Unreadable) return { kind: 'invalid', reason: error.message }
     throw error
@@ -52,10 +52,9 @@ export function jsonObjectFault(content: Buffer): string | undefined {
   return content.length <= PARSE_WHOLE ? parseFault(content) : undefined
 }
 
-function header(raw: Buffer): StateHeader {
+function header(raw: Buffer, scanned: TopLevel): StateHeader {
   const foreign = foreignEncoding(raw)
   if (foreign !== undefined) throw new Unreadable(`starts with a ${foreign}, but the engine reads only plain UTF-8`)
-  const scanned = topLevelFields(raw)
   if (!scanned.ok) throw new Unreadable(scanned.reason)
   const fault = raw.length <= PARSE_WHOLE ? parseFault(raw) : undefined
   if (fault !== undefined) throw new Unreadable(fault)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { createTestApp, type TestApp, type TestResponse } from './app.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from './factories.ts'
 
@@ -57,6 +58,15 @@ export function stateVersionBody(raw: Buffer, attributes: Record<string, unknown
 /** Uploads to a signed URL, without a token. */
 export async function upload(app: TestApp, url: string, content: Buffer | string) {
   return app.request({ method: 'PUT', url: new URL(url).pathname, body: Buffer.from(content) })
+}
+
+/** Uploads to a signed URL without saying how much there is: it is stored as it arrives. */
+export async function uploadInPieces(app: TestApp, url: string, content: Buffer, headers: Record<string, string> = {}) {
+  const pieces = Array.from({ length: 10 }, (_, n) => {
+    const at = (share: number) => Math.round((content.length * share) / 10)
+    return content.subarray(at(n), at(n + 1))
+  })
+  return app.request({ method: 'PUT', url: new URL(url).pathname, body: Readable.from(pieces), headers })
 }
 
 /** Downloads from a signed URL. */

@@ -2,7 +2,9 @@ import { gunzipSync } from 'node:zlib'
 import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { AppError } from '../errors.ts'
+import { examineState, parseState } from '../terraform-state/examined-state.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
+import { packedExtraction } from '../terraform-state/packed-extraction.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
 import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-state/state-header.ts'
@@ -12,11 +14,12 @@ export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
 /** What can be done to content off the loop. Contents come as bytes of JSON; the rest must survive a structured clone. */
 export const tasks = {
+  examine: ([raw]: Uint8Array[]) => examineState(bufferOf(raw)),
   inspect: ([raw]: Uint8Array[]) => inspectState(bufferOf(raw)),
   readHeader: ([raw]: Uint8Array[]) => readStateHeader(bufferOf(raw)),
   findJsonFault: ([json]: Uint8Array[]) => jsonObjectFault(bufferOf(json)),
-  extract: ([raw]: Uint8Array[]) => extractState(parsed(raw, 'the state', parseExact)),
-  extractJson: ([json]: Uint8Array[]) => extractJsonState(parsed(json, 'the JSON state', parseExact)),
+  extract: ([raw]: Uint8Array[]) => packedExtraction(extractState(read(raw, 'the state', parseState))),
+  extractJson: ([json]: Uint8Array[]) => packedExtraction(extractJsonState(parsed(json, 'the JSON state', parseExact))),
   diff: ([from, to]: Uint8Array[], limits: DiffLimits) => {
     const before = parsed(from, 'the earlier state', parseExact)
     const after = parsed(to, 'the later state', parseExact)
@@ -55,8 +58,12 @@ export function tooDeep(error: unknown): { ok: false; reason: string } {
 class Unreadable extends Error {}
 
 function parsed(content: Uint8Array | undefined, noun: string, parse: (text: string) => unknown = JSON.parse): unknown {
+  return read(content, noun, (bytes) => parse(bytes.toString('utf8')))
+}
+
+function read(content: Uint8Array | undefined, noun: string, parse: (bytes: Buffer) => unknown): unknown {
   try {
-    return parse(bufferOf(content).toString('utf8'))
+    return parse(bufferOf(content))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new Unreadable(`${noun} is not valid JSON: ${why}`, { cause: error })

@@ -1,7 +1,7 @@
 import { parseExact } from '@groundstate/contract/exact-json'
 import type { App } from '../../../app.ts'
 import type { ExtractedOutput } from '../../../terraform-state/extraction.ts'
-import { storableJson, storableText } from '../state-versions/storable-text.ts'
+import { storableJson, storableText } from '../../../terraform-state/storable-text.ts'
 import type { OutputRow } from './store.ts'
 
 export type Output = {

@@ -10,6 +10,7 @@ import {
   type StateClient,
   stateClient,
   upload,
+  uploadInPieces,
 } from '../../../testing/state-versions.ts'
 import { extractVersion } from './extract.ts'
 
@@ -164,7 +165,8 @@ describe('sixteen clients at once', () => {
 test('a snapshot that becomes current while it is extracted brings the count of its resources along', async () => {
   const workspace = await lockedWorkspace(app, organization, ada)
   const raw = rawState({ resources: ['one', 'two', 'three'], padding: 200_000 })
-  const { id } = await workspace.create(raw, { intermediate: true })
+  const { id, attributes } = await workspace.create(raw, { intermediate: true, state: undefined })
+  await uploadInPieces(app, attributes['hosted-state-upload-url'], raw)
 
   const unlocked = await transact(app.as(), async (ctx) => {
     await extractVersion(ctx, id)

@@ -1,8 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
+import { examineState } from '../../../terraform-state/examined-state.ts'
+import type { PackedExtraction } from '../../../terraform-state/packed-extraction.ts'
 import {
   type InspectedState,
-  inspectState,
   jsonObjectFault,
   readStateHeader,
   type StateHeader,
@@ -16,11 +17,23 @@ export type ReadableHeader = Exclude<StateHeader, { kind: 'invalid' }>
 
 /** From this size on (bytes) content is read by a worker: 20 ms of the event loop. */
 const WORKER_FROM = 4 * 1024 * 1024
+/** Up to this size (bytes) a state is examined at once: 1 or 2 ms of the event loop. */
+const EXAMINED_HERE = 256 * 1024
+/**
+ * Up to this size (bytes) a state is extracted while its request waits: the bytes are there, and the version is stored by one
+ * statement without a job. A larger one would take a thread for long, and hundreds of MB.
+ */
+export const EXAMINED_BYTES = 16 * 1024 * 1024
 
-/** The MD5 and the header of a raw state. */
-export async function inspectContent(ctx: Ctx, content: Buffer): Promise<InspectedState> {
-  if (content.length < WORKER_FROM) return inspectState(content)
-  const outcome = await ctx.workers.inspect(content)
+/** What was found in a raw state; the extraction is left to the job where it is undefined. */
+export type Examined = InspectedState & { extraction?: PackedExtraction | null }
+
+/** Reads a raw state, which is not given away: its MD5, its header, and up to `EXAMINED_BYTES` all that is extracted. */
+export async function examineContent(ctx: Ctx, content: Buffer): Promise<Examined> {
+  if (content.length <= EXAMINED_HERE) return examineState(content)
+  const examined = content.length <= EXAMINED_BYTES ? await ctx.workers.examine(content) : undefined
+  // What can't be examined as a whole may have a header all the same.
+  const outcome = examined?.ok ? examined : await ctx.workers.inspect(content)
   return outcome.ok ? outcome.value : { md5: '', header: { kind: 'invalid', reason: outcome.reason } }
 }
 

@@ -6,6 +6,7 @@ import { isSurelyRefused } from '../../../db/db.ts'
 import { randomText } from '../../../ids.ts'
 import { type ContentLocations, findContent } from './content-store.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
+import { openShared } from './shared-content.ts'
 
 /** The raw state, or `terraform show -json` of it. */
 export type ContentKind = 'raw' | 'json'
@@ -73,20 +74,30 @@ function rowContext(id: string, kind: ContentKind) {
 /** The content of a version as a buffer or a stream; undefined when it has none. Verified while it is read. */
 export async function openContent(
   app: App,
-  version: ContentLocations,
+  version: ContentLocations & { size?: number | null },
   kind: ContentKind,
 ): Promise<Buffer | Readable | undefined> {
   const location = kind === 'raw' ? version.raw_location : version.json_location
   if (location === null) return undefined
-  if (location !== IN_ROW) return app.blobs.open(location)
-  return readRow(app, version, kind)
+  if (location === IN_ROW) return readRow(app, version, kind)
+  const { size } = version
+  const shared =
+    kind === 'raw' && size != null
+      ? await openShared(location, size, async () => app.blobs.read(location, { size }))
+      : undefined
+  return shared ?? app.blobs.open(location)
 }
 
 /** As `openContent`, in memory. */
-export async function readContent(app: App, version: ContentLocations, kind: ContentKind): Promise<Buffer | undefined> {
+export async function readContent(
+  app: App,
+  version: ContentLocations & { size?: number | null },
+  kind: ContentKind,
+): Promise<Buffer | undefined> {
   const location = kind === 'raw' ? version.raw_location : version.json_location
   if (location === null) return undefined
-  if (location !== IN_ROW) return app.blobs.read(location)
+  if (location !== IN_ROW)
+    return app.blobs.read(location, kind === 'raw' && version.size != null ? { size: version.size } : {})
   return readRow(app, version, kind)
 }
 

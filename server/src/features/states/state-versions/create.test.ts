@@ -124,11 +124,23 @@ describe('the answer to a version created with its content', () => {
 
     const version = await workspace.create(large)
 
-    expect(version.attributes).toMatchObject({ size: large.length, status: 'finalized', 'resources-processed': false })
+    expect(version.attributes).toMatchObject({
+      size: large.length,
+      status: 'finalized',
+      'resources-processed': true,
+      modules: { root: { 'terraform-data': 1 } },
+    })
     expect((await download(app, version.attributes['hosted-state-download-url'])).bytes.equals(large)).toBe(true)
-    await app.runJobs()
-    const { attributes } = await workspace.show(version.id)
-    expect(attributes).toMatchObject({ 'resources-processed': true, modules: { root: { 'terraform-data': 1 } } })
+  })
+
+  test('shows a long list of resources, however it is kept', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `item_${index}`)
+
+    const version = await workspace.create(rawState({ serial: 4, resources: names }))
+
+    const shown = await workspace.show(version.id)
+    expect(shown.attributes.resources.map(({ name }: { name: string }) => name).toSorted()).toEqual(names.toSorted())
+    expect(shown.attributes.resources[0]).toMatchObject({ type: 'terraform_data', count: 1, module: 'root' })
   })
 })
 

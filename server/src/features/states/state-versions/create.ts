@@ -9,7 +9,7 @@ import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import { stateVersionAudit } from './audit.ts'
 import { checkHoldsLock } from './check-lock.ts'
 import { dropRefused, storeContent } from './content.ts'
-import { extractSmallState, unprocessedColumns } from './extraction-columns.ts'
+import { examinedColumns, unprocessedColumns } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
 import { type NewState, type NewVersionInput, readNewState } from './new-state.ts'
 import { insertStateVersion, type NewVersion } from './new-version-store.ts'
@@ -74,9 +74,7 @@ export async function createStateVersion(
     runId,
     rollbackOfId: null,
     createdAt: ctx.now(),
-    extracted: raw
-      ? extractSmallState(ctx, raw.content, raw.header, state.outputs)
-      : unprocessedColumns(undefined, state.outputs),
+    extracted: raw ? examinedColumns(ctx, raw, state.outputs) : unprocessedColumns(undefined, state.outputs),
     audit: auditRow(ctx, stateVersionAudit(audited, 'create')),
   }
   try {

@@ -10,7 +10,8 @@ export async function saveExtraction(db: Db, id: string, extracted: ExtractionCo
         format = ${extracted.format}::integer, engine_version = ${extracted.engineVersion}, resources_processed = true,
         resource_count = ${extracted.resourceCount}::integer, billable_count = ${extracted.billableCount}::integer,
         modules = ${extracted.modules}::jsonb, providers = ${extracted.providers}::jsonb,
-        resources = ${extracted.resources}::jsonb, instances = ${extracted.instances}::bytea
+        resources = ${extracted.resources}::jsonb, resource_list = ${extracted.resourceList}::bytea,
+        instances = ${extracted.instances}::bytea
       where id = ${id} and not resources_processed
       returning id, workspace_id
     ), w as (
@@ -33,10 +34,11 @@ export function insertOutputs(id: string, extracted: ExtractionColumns, from: Ra
     on conflict (state_version_id, name) do nothing`
 }
 
-/** The lists of resources of these versions, as JSON. */
+/** The lists of resources of these versions: packed, or as JSON where they are short or of an earlier version of this server. */
 export async function findResourceLists(db: Db, ids: readonly string[]) {
-  const { rows } = await sql<{ id: string; resources: string }>`
-    select id, resources::text from state_versions where id = any(${ids}) and resources is not null`.execute(db)
+  const { rows } = await sql<{ id: string; packed: Buffer | null; json: string | null }>`
+    select id, resource_list as packed, resources::text as json from state_versions
+     where id = any(${ids}) and (resource_list is not null or resources is not null)`.execute(db)
   return rows
 }
 

@@ -3,8 +3,9 @@ import type { CreateStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { outputsFromJson } from '../../../terraform-state/extraction.ts'
+import type { PackedExtraction } from '../../../terraform-state/packed-extraction.ts'
 import { type SealedOutput, sealOutputs } from '../state-version-outputs/sealed-output.ts'
-import { checkContent, checkJsonState, inspectContent, type ReadableHeader } from './content-rules.ts'
+import { checkContent, checkJsonState, examineContent, type ReadableHeader } from './content-rules.ts'
 
 const ATTRIBUTES = '/data/attributes'
 
@@ -22,7 +23,7 @@ export type NewState = {
   /** Null when it is not known; empty when the request for a pending version says that there is none. */
   lineage: string | null
   force: boolean
-  raw: { content: Buffer; header: ReadableHeader } | undefined
+  raw: { content: Buffer; header: ReadableHeader; extraction: PackedExtraction | null | undefined } | undefined
   json: Buffer | undefined
   outputs: SealedOutput[]
 }
@@ -39,9 +40,11 @@ export async function readNewState(ctx: Ctx, { attributes, contents }: NewVersio
     ? given('json-state-outputs', attributes['json-state-outputs'])
     : undefined
   if (json) await checkJsonState(ctx, json, `${ATTRIBUTES}/json-state`)
-  const raw = content && {
+  const examined = content && (await examineContent(ctx, content))
+  const raw = examined && {
     content,
-    header: checkContent(ctx, await inspectContent(ctx, content), state, ATTRIBUTES),
+    header: checkContent(ctx, examined, state, ATTRIBUTES),
+    extraction: examined.extraction,
   }
   return {
     ...state,

@@ -70,14 +70,16 @@ export async function insertStateVersion(
     insert into state_versions as sv (
       id, workspace_id, revision, status, serial, md5, lineage, size, intermediate, raw_location, json_location, awaits_json,
       format,
-      engine_version, resources_processed, resource_count, billable_count, modules, providers, resources, instances,
+      engine_version, resources_processed, resource_count, billable_count, modules, providers, resources, resource_list,
+      instances,
       created_by_user_id, lock_holder_id, run_id, rollback_of_id, created_at)
     select ${version.id}, w.id, w.state_revision, ${pending ? 'pending' : 'finalized'}, ${version.serial}::bigint,
       ${version.md5}, ${version.lineage}, ${version.size}::bigint, ${version.intermediate}::boolean, ${version.rawLocation},
       ${version.jsonLocation},
       ${pending && version.jsonLocation === null}::boolean, ${extracted.format}::integer, ${extracted.engineVersion}, ${extracted.processed}::boolean,
       ${extracted.resourceCount}::integer, ${extracted.billableCount}::integer, ${extracted.modules}::jsonb,
-      ${extracted.providers}::jsonb, ${extracted.resources}::jsonb, ${extracted.instances}::bytea,
+      ${extracted.providers}::jsonb, ${extracted.resources}::jsonb, ${extracted.resourceList}::bytea,
+      ${extracted.instances}::bytea,
       ${version.createdByUserId}, ${version.lockHolderId}, ${version.runId}, ${version.rollbackOfId},
       ${version.createdAt}::timestamptz
     from w
@@ -133,7 +135,7 @@ export async function finalizeStateVersion(
       resources_processed = ${extracted.processed}::boolean, resource_count = ${extracted.resourceCount}::integer,
       billable_count = ${extracted.billableCount}::integer, modules = ${extracted.modules}::jsonb,
       providers = ${extracted.providers}::jsonb, resources = ${extracted.resources}::jsonb,
-      instances = ${extracted.instances}::bytea
+      resource_list = ${extracted.resourceList}::bytea, instances = ${extracted.instances}::bytea
     from w
     where sv.id = ${version.id} and sv.status = 'pending'
     returning sv.id`.execute(db)

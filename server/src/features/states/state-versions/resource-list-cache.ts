@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { App } from '../../../app.ts'
 import { RawJson } from '../../../http/raw-json.ts'
+import { unpackList } from '../../../terraform-state/packed-list.ts'
 import { findResourceLists } from './extraction-store.ts'
 import type { PresentedRow } from './store.ts'
 
@@ -23,8 +24,8 @@ export async function resourceLists(app: Pick<App, 'db'>, versions: readonly Pre
     else lists.set(id, list)
   }
   if (missing.length > 0) {
-    for (const { id, resources } of await findResourceLists(app.db, missing)) {
-      const list = new RawJson(Buffer.from(resources))
+    for (const { id, packed, json } of await findResourceLists(app.db, missing)) {
+      const list = new RawJson(packed ? unpackList(packed) : Buffer.from(json ?? '[]'))
       lists.set(id, list)
       cache.set(id, list)
     }

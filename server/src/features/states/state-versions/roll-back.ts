@@ -4,16 +4,16 @@ import { auditRow } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
 import { rewriteSerial } from '../../../terraform-state/rewrite-serial.ts'
-import { readStateHeader } from '../../../terraform-state/state-header.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import { resealOutputs } from '../state-version-outputs/sealed-output.ts'
 import { listOutputs } from '../state-version-outputs/store.ts'
 import { stateVersionAudit } from './audit.ts'
 import { checkHoldsLock } from './check-lock.ts'
-import { dropRefused, md5Of, readContent, storeContent } from './content.ts'
+import { examineContent } from './content-rules.ts'
+import { dropRefused, readContent, storeContent } from './content.ts'
 import { creatorId } from './create.ts'
-import { extractSmallState } from './extraction-columns.ts'
+import { examinedColumns } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
 import { insertStateVersion, type NewVersion } from './new-version-store.ts'
 import * as store from './store.ts'
@@ -89,7 +89,8 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number) {
   if (original === undefined) throw new Error(`${target.id} is finalized and has no content`)
   const id = ctx.newId('sv')
   const raw = rewriteSerial(original, serial)
-  const md5 = md5Of(raw)
+  const examined = await examineContent(ctx, raw)
+  const { md5 } = examined
   const [rawStored, jsonStored] = await Promise.all([
     storeContent(ctx, { id, kind: 'raw', md5 }, raw),
     json && storeContent(ctx, { id, kind: 'json' }, json),
@@ -110,7 +111,7 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number) {
     runId: null,
     rollbackOfId: target.id,
     createdAt: ctx.now(),
-    extracted: extractSmallState(ctx, raw, readStateHeader(raw), resealOutputs(ctx, outputs)),
+    extracted: examinedColumns(ctx, examined, resealOutputs(ctx, outputs)),
   }
   return { copy, contents: [rawStored, jsonStored] }
 }

@@ -3,6 +3,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { type ActorInSql, sharedFactsColumn, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { type FactsColumn, shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
+import { writeLater } from '../../../db/later.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -13,7 +14,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
  */
 export type StateVersionRow = Omit<
   Selectable<Schema['state_versions']>,
-  'instances' | 'modules' | 'providers' | 'resources'
+  'instances' | 'modules' | 'providers' | 'resources' | 'resource_list'
 > & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean }
 
 /** Bytes as stored; longer lists are read by `findResourceLists`. */
@@ -24,7 +25,7 @@ export const COLUMNS = sql.raw(
    sv.raw_location, sv.json_location, sv.awaits_json, sv.format, sv.engine_version, sv.resources_processed, sv.resource_count,
    sv.billable_count, sv.modules::text, sv.providers::text,
    case when pg_column_size(sv.resources) <= ${LONG_LIST} then sv.resources::text end as resources,
-   coalesce(pg_column_size(sv.resources) > ${LONG_LIST}, false) as has_long_list, sv.created_by_user_id, sv.lock_holder_id, sv.run_id,
+   sv.resource_list is not null or coalesce(pg_column_size(sv.resources) > ${LONG_LIST}, false) as has_long_list, sv.created_by_user_id, sv.lock_holder_id, sv.run_id,
    sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at`,
 )
 const OUTPUT_IDS = sql.raw(
@@ -134,8 +135,8 @@ export async function updateStateVersion(db: Db, id: string, changes: Updateable
 }
 
 /** The latest version of a workspace becomes its current one, where those differ. */
-export async function promoteLatest(db: Db, workspaceId: string) {
-  await sql`
+export async function promoteLatest(tx: Tx, workspaceId: string) {
+  const promotion = sql`
     with w as (
       update workspaces w set
         state_revision = state_revision + 1,
@@ -147,12 +148,13 @@ export async function promoteLatest(db: Db, workspaceId: string) {
         and w.latest_state_version_id is distinct from w.current_state_version_id
       returning w.current_state_version_id as id
     )
-    update state_versions sv set intermediate = false from w where sv.id = w.id`.execute(db)
+    update state_versions sv set intermediate = false from w where sv.id = w.id`
+  await writeLater(tx, promotion)
 }
 
 /** Discards the version whose content a workspace awaits, unless the holder of its lock created it. */
-export async function discardPendingVersion(db: Db, workspaceId: string) {
-  await sql`
+export async function discardPendingVersion(tx: Tx, workspaceId: string) {
+  const discarding = sql`
     with abandoned as (
       select w.id as workspace_id, sv.id
         from workspaces w join state_versions sv on sv.id = w.pending_state_version_id
@@ -161,7 +163,8 @@ export async function discardPendingVersion(db: Db, workspaceId: string) {
       update workspaces w set state_revision = state_revision + 1, pending_state_version_id = null
         from abandoned where w.id = abandoned.workspace_id
     )
-    update state_versions sv set status = 'discarded' from abandoned where sv.id = abandoned.id`.execute(db)
+    update state_versions sv set status = 'discarded' from abandoned where sv.id = abandoned.id`
+  await writeLater(tx, discarding)
 }
 
 /** Takes the row lock of a version's workspace. */

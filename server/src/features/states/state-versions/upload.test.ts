@@ -2,7 +2,15 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
-import { download, lockedWorkspace, md5, rawState, type StateClient, upload } from '../../../testing/state-versions.ts'
+import {
+  download,
+  lockedWorkspace,
+  md5,
+  rawState,
+  type StateClient,
+  upload,
+  uploadInPieces,
+} from '../../../testing/state-versions.ts'
 
 let app: TestApp
 let ada: TestUser
@@ -142,8 +150,24 @@ describe('the upload of the raw state', () => {
     expect(refused.status).toBe(422)
   })
 
-  test('of many megabytes goes to a blob and is extracted by a job', async () => {
-    const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 8_000_000 })
+  test('of megabytes goes to a blob and is extracted at once where its size was declared', async () => {
+    const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding: 6_000_000 })
+    const pending = await workspace.create(large, PENDING)
+
+    const answer = await upload(app, pending.attributes['hosted-state-upload-url'], large)
+
+    expect(answer.status).toBe(200)
+    expect(await app.runJobs()).toBe(0)
+    const { attributes } = await workspace.show(pending.id)
+    expect(attributes).toMatchObject({ 'resources-processed': true, resources: [{ name: 'big', count: 1 }] })
+    expect((await download(app, attributes['hosted-state-download-url'])).bytes.equals(large)).toBe(true)
+  })
+
+  test.each([
+    ['a megabyte that arrives in pieces', 1_000_000, uploadInPieces],
+    ['many megabytes', 17_000_000, upload],
+  ])('of %s goes to a blob and is extracted by a job', async (_, padding, upload) => {
+    const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding })
     const pending = await workspace.create(large, PENDING)
 
     const answer = await upload(app, pending.attributes['hosted-state-upload-url'], large)
@@ -172,7 +196,7 @@ describe('the upload of the raw state', () => {
     const answers = await Promise.all([upload(app, url, other ?? raw), upload(app, url, other ?? raw)])
 
     expect(answers.map(({ status }) => status)).toEqual([422, 422])
-    for await (const blob of app.blobs.list(`state-versions/${pending.id}/`)) expect(blob).toBeUndefined()
+    for await (const { keys } of app.blobs.list(`state-versions/${pending.id}/`)) expect(keys).toEqual([])
     expect((await upload(app, url, large ?? raw)).status).toBe(200)
   })
 
@@ -288,6 +312,20 @@ describe('a JSON state', () => {
     const shown = await workspace.show(id)
     expect((await download(app, shown.attributes['hosted-json-state-download-url'])).text).toBe(large.toString())
   })
+})
+
+test('the JSON state is kept whole where its size is declared and it comes in pieces, as from a socket', async () => {
+  const { id, attributes } = await workspace.create(raw, PENDING)
+  const json = Buffer.from(JSON.stringify({ format_version: '1.0', values: {}, padding: 'a'.repeat(5_000_000) }))
+  const size = { 'content-length': String(json.length) }
+
+  const taken = await uploadInPieces(app, attributes['hosted-json-state-upload-url'], json, size)
+  await upload(app, attributes['hosted-state-upload-url'], raw)
+
+  expect(taken.status).toBe(200)
+  const shown = await workspace.show(id)
+  const { bytes } = await download(app, shown.attributes['hosted-json-state-download-url'])
+  expect(bytes.equals(json)).toBe(true)
 })
 
 test('an empty lineage is not that of an uploaded state which has one', async () => {

@@ -5,26 +5,33 @@ import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
 import { stateVersionAudit } from './audit.ts'
-import { checkContent, checkJsonState, readHeader } from './content-rules.ts'
+import {
+  checkContent,
+  checkJsonState,
+  EXAMINED_BYTES,
+  examineContent,
+  type Examined,
+  readHeader,
+} from './content-rules.ts'
 import { addJsonContent } from './content-store.ts'
 import { openObjectId } from './content-urls.ts'
 import {
   type ContentKind,
   dropRefused,
   LARGE_BYTES,
-  md5Of,
   newBlobKey,
   readBlob,
   ROW_BYTES,
-  sealContent,
+  storeContent,
   type StoredContent,
 } from './content.ts'
-import { extractSmallState } from './extraction-columns.ts'
+import { examinedColumns } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 import { inTurn } from './in-turn.ts'
 import { finalizeStateVersion } from './new-version-store.ts'
 import * as store from './store.ts'
+import { takeRoom } from './upload-memory.ts'
 
 /** The largest content that is accepted, in bytes. */
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
@@ -56,15 +63,20 @@ export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) 
 
 async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const version = await requireAwaiting(ctx, id, 'raw')
-  const {
-    stored,
-    small,
-    checked: header,
-  } = await receive(ctx, { id, kind: 'raw' }, upload, async (content, md5) =>
-    checkContent(ctx, { md5, header: await readHeader(ctx, content) }, version),
+  const { stored, checked } = await receive(
+    ctx,
+    { id, kind: 'raw', md5: version.md5 },
+    upload,
+    async (content, md5) => {
+      // What was hashed as it arrived is large.
+      const examined: Examined =
+        md5 === undefined ? await examineContent(ctx, content) : { md5, header: await readHeader(ctx, content) }
+      return { header: checkContent(ctx, examined, version), extraction: examined.extraction }
+    },
   )
+  const { header } = checked
   try {
-    const extracted = extractSmallState(ctx, small, header, [])
+    const extracted = examinedColumns(ctx, checked)
     const finalized = {
       id,
       serial: version.serial,
@@ -82,13 +94,13 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
         stateVersionAudit({ id, serial: version.serial, workspace_id: version.workspace_id }, 'upload'),
       ),
     }
-    const checked = { ...version, id: version.workspace_id }
-    if (extracted.processed && (await finalizeStateVersion(ctx.db, checked, finalized))) return
+    const workspace = { ...version, id: version.workspace_id }
+    if (extracted.processed && (await finalizeStateVersion(ctx.db, workspace, finalized))) return
     await transact(ctx, async (ctx) => {
       await store.lockWorkspaceOf(ctx.db, id)
       const fresh = await requireAwaiting(ctx, id, 'raw')
-      const checked = { ...fresh, id: fresh.workspace_id }
-      if (!(await finalizeStateVersion(ctx.db, checked, finalized))) throw new Error(`${id} changed under its lock`)
+      const workspace = { ...fresh, id: fresh.workspace_id }
+      if (!(await finalizeStateVersion(ctx.db, workspace, finalized))) throw new Error(`${id} changed under its lock`)
       if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id })
     })
   } catch (error) {
@@ -100,7 +112,9 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   await requireAwaiting(ctx, id, 'json')
   // An upload that was cut off must not use up the one upload.
-  const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(ctx, content))
+  const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content, md5) =>
+    checkJsonState(ctx, md5 === undefined ? Buffer.from(content) : content),
+  )
   const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
@@ -127,36 +141,51 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
   return version
 }
 
-/** An upload that was accepted; `small` is its content, if it is small. */
-type Received<T> = { stored: StoredContent; small: Buffer | undefined; checked: T }
+/** An upload that was accepted. */
+type Received<T> = { stored: StoredContent; checked: T }
+/** Throws for content that is refused. `md5` is that of the content where it is known; `content` may be given away then. */
+type Check<T> = (content: Buffer, md5: string | undefined) => Promise<T>
 
 /**
- * Reads an upload to its end and passes it to `check`. Small content is sealed for a row, large content is written to a blob as it
- * arrives, and deleted again when `check` refuses it; `check` may give it away.
+ * Reads an upload to its end and passes it to `check`. Content of a declared size is held in memory while there is room for it,
+ * and stored when it was checked. Larger content is written to a blob as it arrives, and deleted again when `check` refuses it.
  */
 async function receive<T>(
   ctx: Ctx,
-  { id, kind }: { id: string; kind: ContentKind },
+  target: { id: string; kind: ContentKind; md5?: string },
   { body, declaredBytes = 0 }: Upload,
-  check: (content: Buffer, md5: string) => Promise<T>,
+  check: Check<T>,
 ): Promise<Received<T>> {
-  let content: GrowingBuffer | undefined = new GrowingBuffer(Math.min(declaredBytes, LARGE_BYTES) || undefined)
+  using room = declaredBytes > 0 && declaredBytes <= EXAMINED_BYTES ? takeRoom(declaredBytes) : undefined
+  const content = new GrowingBuffer(room ? declaredBytes : Math.min(declaredBytes, LARGE_BYTES) || undefined)
   // Leaving the stream early must not destroy it, or the request could no longer be answered.
   const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
-  while (content.size <= ROW_BYTES) {
+  while (content.size <= (room ? declaredBytes : ROW_BYTES)) {
     const next = await source.next()
     if (next.done) {
       const whole = content.whole()
-      return { stored: sealContent(ctx, id, kind, whole), small: whole, checked: await check(whole, md5Of(whole)) }
+      const checked = await check(whole, undefined)
+      return { stored: await storeContent(ctx, target, whole), checked }
     }
     content.add(next.value)
   }
+  return await receiveStream(ctx, target, { begun: content, source }, check)
+}
+
+/** The rest of an upload, after its beginning: a blob is written as it arrives. */
+async function receiveStream<T>(
+  ctx: Ctx,
+  { id, kind }: { id: string; kind: ContentKind },
+  { begun, source }: { begun: GrowingBuffer; source: AsyncIterable<Buffer> },
+  check: Check<T>,
+): Promise<Received<T>> {
+  let content: GrowingBuffer | undefined = begun
   const location = newBlobKey(id, kind)
-  const begun = content.whole()
+  const beginning = begun.whole()
   const { md5, size } = await ctx.blobs.put(
     location,
     (async function* () {
-      yield begun
+      yield beginning
       for await (const piece of source) {
         if (content && content.size + piece.length > LARGE_BYTES) content = undefined
         content?.add(piece)
@@ -170,7 +199,7 @@ async function receive<T>(
     const checked = content
       ? await check(content.whole(), md5)
       : await checkInTurn(async () => check(await readBlob(ctx, stored), md5))
-    return { stored, small: undefined, checked }
+    return { stored, checked }
   } catch (error) {
     await dropRefused(ctx, [stored], error)
     throw error

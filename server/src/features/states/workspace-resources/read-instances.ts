@@ -1,9 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
+import { unpackList } from '../../../terraform-state/packed-list.ts'
 import { requireStateWorkspace } from '../state-versions/access.ts'
 import { extractVersion } from '../state-versions/extract.ts'
 import { findInstances } from '../state-versions/extraction-store.ts'
-import { unpackInstances } from '../state-versions/packed-instances.ts'
 
 /** An instance under its address for clients; `engineAddress` is that of the engine. */
 export type PlacedInstance = ExtractedInstance & { engineAddress: string }
@@ -17,8 +17,8 @@ export async function readInstances(ctx: Ctx, workspaceId: string): Promise<Curr
   await extractVersion(ctx, id)
   const version = await findInstances(ctx.db, id)
   if (!version?.instances) return undefined
-  const instances = unpackInstances(version.instances).map(placed)
-  return { stateVersionId: id, since: version.created_at, instances }
+  const instances = JSON.parse(unpackList(version.instances).toString('utf8')) as ExtractedInstance[]
+  return { stateVersionId: id, since: version.created_at, instances: instances.map(placed) }
 }
 
 /**

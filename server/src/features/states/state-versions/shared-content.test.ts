@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { openShared } from './shared-content.ts'
+
+const MB = 1024 * 1024
+const content = Buffer.alloc(3 * MB, 'state')
+
+/** Opens a content of which it counts how often it was read. */
+function shared(key = randomUUID(), size = content.length) {
+  const source = { reads: 0 }
+  const open = async () =>
+    openShared(key, size, async () => {
+      source.reads += 1
+      return content
+    })
+  return { source, open }
+}
+
+async function bytesOf(stream: Readable | undefined) {
+  return Buffer.concat((await stream?.toArray()) as Buffer[])
+}
+
+test('readers at the same time share what is read once', async () => {
+  const { source, open } = shared()
+
+  const streams = await Promise.all([open(), open(), open()])
+
+  for (const stream of streams) expect((await bytesOf(stream)).equals(content)).toBe(true)
+  expect(source.reads).toBe(1)
+})
+
+test('nothing is kept once the last reader has gone, finished or not', async () => {
+  const { source, open } = shared()
+  const [one, other] = await Promise.all([open(), open()])
+  await bytesOf(one)
+  await new Promise((resolve) => other?.once('close', resolve).destroy())
+
+  await bytesOf(await open())
+
+  expect(source.reads).toBe(2)
+})
+
+test('beyond the memory for downloads nothing is held, and what is freed is free again', async () => {
+  const full = shared(randomUUID(), 16 * MB)
+  const streams = [await full.open(), await shared(randomUUID(), 16 * MB).open()]
+
+  expect(await shared().open()).toBeUndefined()
+
+  for (const stream of streams) await bytesOf(stream)
+  expect(await bytesOf(await shared().open())).toHaveLength(content.length)
+})
+
+test('a content that can not be read fails each reader, and is read again by the next', async () => {
+  const key = randomUUID()
+  const fail = async () => openShared(key, 1, () => Promise.reject(new Error('damaged')))
+
+  const outcomes = await Promise.allSettled([fail(), fail()])
+
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect(await bytesOf(await shared(key).open())).toHaveLength(content.length)
+})
