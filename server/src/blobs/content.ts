@@ -54,10 +54,9 @@ async function* remaining(iterator: AsyncIterator<Uint8Array>) {
   }
 }
 
-function* slices(content: Buffer) {
-  for (let offset = 0; offset < content.length; offset += SLICE_BYTES) {
-    yield content.subarray(offset, offset + SLICE_BYTES)
-  }
+/** Content in pieces of `size` bytes, by default one that other work can come between. */
+export function* slices(content: Buffer, size = SLICE_BYTES) {
+  for (let offset = 0; offset < content.length; offset += size) yield content.subarray(offset, offset + size)
 }
 
 function asBuffer(bytes: Uint8Array) {

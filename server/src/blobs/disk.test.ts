@@ -89,6 +89,62 @@ const putForever = `
   })()
 `
 
+test('what moves to its shelf is there at any time, and kill -9 in the midst loses nothing', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  const config = { secret, store: { kind: 'disk' as const, root } }
+  await using blobs = await createBlobs(config)
+  const keys = Array.from({ length: 600 }, (_, n) => `moved/${n}`)
+  await Promise.all(keys.map((key) => blobs.put(key, Buffer.from(key))))
+  const read = async () => (await Promise.all(keys.map((key) => blobs.read(key)))).map(String)
+  const args = [
+    '--input-type=module',
+    '-e',
+    settleOnce,
+    import.meta.resolve('./blobs.ts'),
+    root,
+    secret.toString('hex'),
+  ]
+
+  for (const afterMs of [2, 8, 30, 100]) {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    const ended = once(child, 'exit')
+    setTimeout(() => child.kill('SIGKILL'), afterMs)
+    expect(await read()).toEqual(keys)
+    await ended
+    expect(await read()).toEqual(keys)
+  }
+  const signal = AbortSignal.timeout(60_000)
+  await Promise.all([1, 2].map(() => blobs.settle(new Date(Date.now() + 60_000), signal)))
+
+  expect(await read()).toEqual(keys)
+  const stored = await files(join(root, 'objects'))
+  expect(stored).toHaveLength(600)
+  for (const path of stored) expect(path).toMatch(/objects\/[0-9a-f]\/~[0-9a-f]{2}\/moved~\d+$/)
+}, 60_000)
+
+/** Moves all blobs to their shelves; says when it begins. */
+const settleOnce = `
+  const [module, root, secret] = process.argv.slice(1)
+  const { createBlobs } = await import(module)
+  const blobs = await createBlobs({ secret: Buffer.from(secret, 'hex'), store: { kind: 'disk', root } })
+  console.log('begins')
+  await blobs.settle(new Date(Date.now() + 60_000), AbortSignal.timeout(60_000))
+`
+
+test('what was put a moment ago stays where it is', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
+  await blobs.put('young', Buffer.from('x'))
+
+  const moved = await blobs.settle(new Date(Date.now() - 60_000), AbortSignal.timeout(60_000))
+
+  expect(moved).toBe(0)
+  expect((await files(join(root, 'objects')))[0]).toMatch(/objects\/[0-9a-f]\/young$/)
+})
+
 test('a put that finds no room rejects, and its process goes on', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))

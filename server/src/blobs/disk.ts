@@ -1,45 +1,46 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, open, readdir, rm, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../error-code.ts'
 import { makeFolder } from '../folder.ts'
+import { type DiskPlace, diskPlaces } from './disk-places.ts'
+import { IF_THERE, moveToShelves, unlinkIfThere } from './disk-shelves.ts'
 import { claimTemporaryFolder } from './disk-temporary.ts'
-import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
+import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { FolderSync } from './folder-sync.ts'
-
-/** Few, so that concurrent puts share the fsync of a folder; enough to keep the listing of each folder short. */
-const FOLDERS = 16
+import { FolderSync, syncFolder } from './folder-sync.ts'
 
 /**
- * Blobs as files: `objects/<hash>/<key>`, with `~` for `/`. A blob is written to a temporary file, fsynced and linked
- * to its name. A link, unlike a rename, fails when the name is taken. Then its folder is fsynced.
+ * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few folders. A link, unlike a
+ * rename, fails when the name is taken. Then the folder is fsynced, for all that have come meanwhile. Later the blob moves to
+ * one of many shelves: put there at once, each blob would need an fsync of its own shelf.
  */
 export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
-  const folders = Array.from({ length: FOLDERS }, (_, n) => join(objects, n.toString(16)))
+  const places = diskPlaces(objects)
+  const { folders, place } = places
   for (const folder of [root, objects, ...folders]) await makeFolder(folder, 0o700)
   for (const folder of [objects, root]) await syncFolder(folder)
   const temporary = await claimTemporaryFolder(join(root, 'tmp'))
   const syncs = await Promise.all(folders.map((folder) => FolderSync.open(folder)))
 
-  const place = (key: string) => {
-    const n = createHash('sha256').update(key).digest().readUInt8(0) % FOLDERS
-    return { folder: n, path: join(objects, n.toString(16), key.replaceAll('/', '~')) }
-  }
-
   return {
     async write(key, sealed) {
-      const { folder, path } = place(key)
+      const { folder, newPath, shelfPath } = place(key)
       const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
       try {
         const size = await writeFile(temporaryPath, sealed)
-        await link(temporaryPath, path)
-        await syncs[folder]?.sync().catch(async (error: unknown) => {
-          await unlink(path).catch(() => {})
+        if (await stat(shelfPath, IF_THERE)) throw new BlobExistsError(key)
+        await link(temporaryPath, newPath)
+        try {
+          // Looked at once the other name is taken: nothing gets there in between but what has just been linked.
+          const [isTaken] = await Promise.all([stat(shelfPath, IF_THERE), syncs[folder]?.sync()])
+          if (isTaken) throw new BlobExistsError(key)
+        } catch (error) {
+          await unlink(newPath).catch(() => {})
           throw error
-        })
+        }
         return size
       } catch (error) {
         throw codeOf(error) === 'EEXIST' ? new BlobExistsError(key) : error
@@ -50,7 +51,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
     },
 
     async read(key) {
-      const handle = await openExisting(key, place(key).path)
+      const handle = await openExisting(key, place(key))
       try {
         const { size } = await handle.stat()
         if (size > SMALL_BYTES) return handle.createReadStream({ highWaterMark: SMALL_BYTES })
@@ -64,42 +65,28 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
       }
     },
 
-    stat: (key) => statBlob(place(key).path, key),
+    async stat(key) {
+      const { newPath, shelfPath } = place(key)
+      const found = (await stat(newPath, IF_THERE)) ?? (await stat(shelfPath, IF_THERE))
+      return found && { key, storedSize: found.size, modifiedAt: found.mtime }
+    },
 
     async delete(key) {
-      const { folder, path } = place(key)
-      try {
-        await unlink(path)
-      } catch (error) {
-        if (codeOf(error) === 'ENOENT') return
-        throw error
-      }
-      await syncs[folder]?.sync()
+      const { folder, newPath, shelf, shelfPath } = place(key)
+      // In this order: what is being moved has the second name before it loses the first.
+      if (await unlinkIfThere(newPath)) await syncs[folder]?.sync()
+      if (await unlinkIfThere(shelfPath)) await syncFolder(shelf)
     },
 
-    async *list(prefix) {
-      for (const folder of folders) {
-        for (const name of await readdir(folder)) {
-          const key = name.replaceAll('~', '/')
-          if (!key.startsWith(prefix)) continue
-          // Undefined when the blob was deleted after the folder was read.
-          const blob = await statBlob(join(folder, name), key)
-          if (blob) yield blob
-        }
-      }
-    },
+    list: (prefix, cursor) => places.list(prefix, cursor),
+
+    settle: (before, signal) => moveToShelves(places, before, signal),
 
     async [Symbol.asyncDispose]() {
       for (const sync of syncs) await sync.close()
       await rm(temporary, { recursive: true, force: true })
     },
   }
-}
-
-/** Resolves once the names in the folder are on the disk. */
-async function syncFolder(folder: string) {
-  await using handle = await open(folder, 'r')
-  await handle.sync()
 }
 
 async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>): Promise<number> {
@@ -133,18 +120,16 @@ async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
   return total
 }
 
-async function openExisting(key: string, path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'r')
-  } catch (error) {
-    throw codeOf(error) === 'ENOENT' ? new BlobNotFoundError(key) : error
-  }
+/** In this order: what is being moved has the second name before it loses the first. */
+async function openExisting(key: string, { newPath, shelfPath }: DiskPlace): Promise<FileHandle> {
+  const handle = (await openIfThere(newPath)) ?? (await openIfThere(shelfPath))
+  if (!handle) throw new BlobNotFoundError(key)
+  return handle
 }
 
-async function statBlob(path: string, key: string): Promise<StoredBlob | undefined> {
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
-    const { size, mtime } = await stat(path)
-    return { key, storedSize: size, modifiedAt: mtime }
+    return await open(path, 'r')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

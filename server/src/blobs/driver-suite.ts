@@ -224,19 +224,60 @@ export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
       await expect(blobs.read(key)).rejects.toThrow(BlobNotFoundError)
     })
 
-    test('a listing names every blob of a prefix with its size and age, over more than one page', async () => {
+    test('a listing names every blob of a prefix, over more than one page, and each has its size and age', async () => {
       const before = Date.now() - 2000
       await Promise.all(Array.from({ length: 250 }, (_, n) => blobs.put(`listed/${n}`, Buffer.from('x'))))
       await blobs.put('listed-not', Buffer.from('x'))
 
-      const listed = []
-      for await (const blob of blobs.list('listed/')) listed.push(blob)
+      const listed: string[] = []
+      for await (const { keys } of blobs.list('listed/')) listed.push(...keys)
 
-      expect(listed.map(({ key }) => key).sort()).toEqual(Array.from({ length: 250 }, (_, n) => `listed/${n}`).sort())
-      for (const blob of listed) {
-        expect(blob.storedSize).toBe(43)
-        expect(blob.modifiedAt.getTime()).toBeGreaterThan(before)
+      expect(listed.sort()).toEqual(Array.from({ length: 250 }, (_, n) => `listed/${n}`).sort())
+      for (const key of listed) {
+        const blob = await blobs.stat(key)
+        expect(blob?.storedSize).toBe(43)
+        expect(blob?.modifiedAt.getTime()).toBeGreaterThan(before)
       }
+    })
+
+    test('a listing goes on where another one was broken off, and misses nothing', async () => {
+      await Promise.all(Array.from({ length: 650 }, (_, n) => blobs.put(`broken-off/${n}`, Buffer.from('x'))))
+      const listed = new Set<string>()
+      let at: string | undefined
+      let listings = 0
+      for (let size = -1; size !== listed.size;) {
+        size = listed.size
+        listings += 1
+        for await (const { keys, cursor } of blobs.list('broken-off/', at)) {
+          for (const key of keys) listed.add(key)
+          at = cursor
+          break
+        }
+      }
+
+      expect(listings).toBeGreaterThan(2)
+      expect(listed.size).toBe(650)
+    })
+
+    test('what has settled is read, listed, kept from being overwritten and deleted as before', async () => {
+      const [small, large, deleted] = [newKey(), newKey(), newKey()]
+      const content = randomBytes(MB)
+      await blobs.put(small, Buffer.from('small'))
+      await blobs.put(large, content)
+      await blobs.put(deleted, Buffer.from('x'))
+
+      await blobs.settle(new Date(Date.now() + 60_000), AbortSignal.timeout(60_000))
+      await blobs.delete(deleted)
+
+      expect((await blobs.read(small)).toString()).toBe('small')
+      expect((await blobs.read(large)).equals(content)).toBe(true)
+      expect(await blobs.stat(deleted)).toBeUndefined()
+      await expect(blobs.put(small, Buffer.from('other'))).rejects.toThrow(BlobExistsError)
+      expect((await blobs.read(small)).toString()).toBe('small')
+      const listed: string[] = []
+      for await (const { keys } of blobs.list('suite/')) listed.push(...keys)
+      expect(listed).toEqual(expect.arrayContaining([small, large]))
+      expect(listed).not.toContain(deleted)
     })
 
     test('keys that could name a file elsewhere are refused', async () => {

@@ -3,6 +3,12 @@ import type { Readable } from 'node:stream'
 /** Metadata of a stored blob. `storedSize` is its sealed size in bytes. */
 export type StoredBlob = { key: string; storedSize: number; modifiedAt: Date }
 
+/**
+ * Some keys of a listing, in no particular order. A listing that goes on at `cursor` has every key that has not been listed by then,
+ * and perhaps some again. What is put or deleted meanwhile may be in it or not.
+ */
+export type KeyPage = { keys: readonly string[]; cursor: string }
+
 /** Sealed bytes up to this size are passed as one buffer, more as a stream. */
 export const SMALL_BYTES = 256 * 1024
 
@@ -20,6 +26,8 @@ export type BlobDriver = AsyncDisposable & {
   stat(key: string): Promise<StoredBlob | undefined>
   /** Deleting a missing blob is no error. */
   delete(key: string): Promise<void>
-  /** In no particular order. */
-  list(prefix: string): AsyncIterable<StoredBlob>
+  /** The keys that begin with `prefix`, after `cursor`; see `KeyPage`. */
+  list(prefix: string, cursor?: string): AsyncIterable<KeyPage>
+  /** Puts blobs from before `before` where many of them find room, until `signal` aborts. Returns how many were moved. */
+  settle(before: Date, signal: AbortSignal): Promise<number>
 }

@@ -37,3 +37,9 @@ export class FolderSync {
     await this.#handle.close()
   }
 }
+
+/** Resolves once the names in a folder are on the disk; for folders in which names are seldom made. */
+export async function syncFolder(path: string) {
+  await using handle = await open(path, 'r')
+  await handle.sync()
+}

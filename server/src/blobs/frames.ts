@@ -68,6 +68,12 @@ function sealFrame(cipher: Cipher, content: Uint8Array, number: number, last: bo
   return [sealed, gcm.getAuthTag()]
 }
 
+/** All of the pieces; a single one is not copied. */
+function joined(pieces: Buffer[]) {
+  const [first] = pieces
+  return pieces.length === 1 && first ? first : Buffer.concat(pieces)
+}
+
 /** Seals content piece by piece; the caller writes what `header`, `push` and `end` return, in that order. */
 export class FrameWriter {
   readonly header: Buffer
@@ -88,7 +94,7 @@ export class FrameWriter {
     // One full frame is kept back: it is the last one unless more content follows.
     if (this.#pendingBytes <= FRAME_BYTES) return []
 
-    const all = Buffer.concat(this.#pending)
+    const all = joined(this.#pending)
     const sealed: Buffer[] = []
     let offset = 0
     for (; all.length - offset > FRAME_BYTES; offset += FRAME_BYTES) {
@@ -100,7 +106,7 @@ export class FrameWriter {
   }
 
   end(): Buffer[] {
-    return sealFrame(this.#cipher, Buffer.concat(this.#pending), this.#number, true)
+    return sealFrame(this.#cipher, joined(this.#pending), this.#number, true)
   }
 }
 
@@ -129,7 +135,7 @@ export class FrameReader {
     const wanted = this.#cipher ? SEALED_FRAME_BYTES : HEADER_BYTES
     if (this.#pendingBytes <= wanted) return []
 
-    const all = Buffer.concat(this.#pending)
+    const all = joined(this.#pending)
     let offset = 0
     if (!this.#cipher) {
       this.#cipher = blobCipher(this.#secret, this.#key, this.#checkHeader(all))
@@ -146,7 +152,7 @@ export class FrameReader {
 
   end(): Buffer {
     if (!this.#cipher || this.#pendingBytes < TAG_BYTES) throw new BlobCorruptError(this.#key, 'is cut off')
-    return this.#openFrame(this.#cipher, Buffer.concat(this.#pending), true)
+    return this.#openFrame(this.#cipher, joined(this.#pending), true)
   }
 
   #openFrame(cipher: Cipher, sealed: Buffer, last: boolean): Buffer {

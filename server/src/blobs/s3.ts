@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import type { XmlElement } from '@rgrove/parse-xml'
-import { type BlobDriver, SMALL_BYTES, type StoredBlob } from './driver.ts'
+import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 import { childrenOf, parseAnswer, textOf } from './s3-answers.ts'
 import { createS3Requests, type S3Config, S3Error, type S3Request } from './s3-requests.ts'
@@ -107,31 +106,28 @@ export function openS3Driver(config: S3Config): BlobDriver {
       if (!response.ok && response.status !== 404) throw new S3Error(sent, response.status, await response.text())
     },
 
-    async *list(prefix) {
+    async *list(prefix, cursor) {
       const root = config.prefix ?? ''
-      let token: string | undefined
-      do {
-        const query: Record<string, string> = { 'list-type': '2', prefix: root + prefix }
-        if (token !== undefined) query['continuation-token'] = token
-        const sent: S3Request = { method: 'GET', query }
+      let from: Record<string, string> = cursor === undefined ? {} : { 'start-after': root + cursor }
+      for (;;) {
+        const sent: S3Request = { method: 'GET', query: { 'list-type': '2', prefix: root + prefix, ...from } }
         const response = await requireOk(sent)
         const text = await response.text()
         const page = parseAnswer(text)
         if (page?.name !== 'ListBucketResult') throw new S3Error(sent, response.status, text)
-        for (const object of childrenOf(page, 'Contents')) yield storedBlob(object, root)
-        token = textOf(page, 'NextContinuationToken')
-      } while (token !== undefined)
+        const keys = childrenOf(page, 'Contents').map((object) => (textOf(object, 'Key') ?? '').slice(root.length))
+        const last = keys.at(-1)
+        if (last !== undefined) yield { keys, cursor: last }
+        const token = textOf(page, 'NextContinuationToken')
+        if (token === undefined) return
+        from = { 'continuation-token': token }
+      }
     },
 
-    async [Symbol.asyncDispose]() {},
-  }
-}
+    // Buckets hold any number of objects.
+    settle: async () => 0,
 
-function storedBlob(object: XmlElement, root: string): StoredBlob {
-  return {
-    key: (textOf(object, 'Key') ?? '').slice(root.length),
-    storedSize: Number(textOf(object, 'Size')),
-    modifiedAt: new Date(textOf(object, 'LastModified') ?? 0),
+    async [Symbol.asyncDispose]() {},
   }
 }
 

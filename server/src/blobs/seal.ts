@@ -1,4 +1,12 @@
-import { constants, zstdCompressSync, zstdDecompressSync, type ZstdOptions } from 'node:zlib'
+import { promisify } from 'node:util'
+import {
+  constants,
+  zstdCompress,
+  zstdCompressSync,
+  zstdDecompress,
+  zstdDecompressSync,
+  type ZstdOptions,
+} from 'node:zlib'
 import { BlobCorruptError } from './errors.ts'
 import { type BlobSecret, FrameReader, FrameWriter } from './frames.ts'
 
@@ -41,8 +49,29 @@ function decompress(key: string, compressed: Buffer) {
   }
 }
 
+/** Up to this size (bytes) content in memory is compressed and decompressed in one go, on the thread pool. */
+export const WHOLE_BYTES = 16 * 1024 * 1024
+
+export async function compressWhole(content: Buffer): Promise<Buffer> {
+  return promisify(zstdCompress)(content, { ...ZSTD_OPTIONS, pledgedSrcSize: content.length })
+}
+
+/** `size` is that of the content (bytes), if it is known: the memory for it is taken once then, and nothing is joined. */
+export async function decompressWhole(key: string, compressed: Buffer, size = 0): Promise<Buffer> {
+  // Without a spare byte at the end, another turn would look whether there is more.
+  const chunkSize = Math.max(ZSTD_OPTIONS.chunkSize ?? 0, Math.min(size, WHOLE_BYTES) + 64)
+  try {
+    return await promisify(zstdDecompress)(compressed, { chunkSize })
+  } catch (cause) {
+    throw new BlobCorruptError(key, 'cannot be decompressed', { cause })
+  }
+}
+
 /** Turns encoded content into sealed bytes. */
-export async function* sealPieces(writer: FrameWriter, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+export async function* sealPieces(
+  writer: FrameWriter,
+  content: Iterable<Buffer> | AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void> {
   yield writer.header
   for await (const piece of content) yield* writer.push(piece)
   yield* writer.end()

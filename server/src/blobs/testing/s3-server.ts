@@ -134,7 +134,7 @@ export async function createS3Server() {
 export type S3Server = Awaited<ReturnType<typeof createS3Server>>
 
 function listing(objects: Map<string, StoredObject>, query: URLSearchParams) {
-  const after = query.get('continuation-token') ?? ''
+  const after = query.get('continuation-token') ?? query.get('start-after') ?? ''
   const keys = [...objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after).sort()
   const page = keys.slice(0, PAGE)
   const contents = page.map((key) => {

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { createTestApp, type TestApp } from '../testing/app.ts'
+import { sweepBlobs } from './sweep.ts'
+
+const DAY_MS = 86_400_000
+
+async function keysOf(app: TestApp) {
+  const keys: string[] = []
+  for await (const page of app.blobs.list('orphans/')) keys.push(...page.keys)
+  return keys
+}
+
+test('a sweep that is broken off is continued by the next one, and the one after that begins anew', async () => {
+  const app = await createTestApp()
+  await Promise.all(Array.from({ length: 700 }, (_, n) => app.blobs.put(`orphans/${n}/x`, Buffer.from('x'))))
+  app.clock.advance(3 * DAY_MS)
+  const looked: string[] = []
+  const sweep = async (signal: AbortSignal, onLook?: () => void) =>
+    sweepBlobs(
+      app,
+      'orphans/',
+      async (keys) => {
+        looked.push(...keys)
+        onLook?.()
+        return new Set(['orphans/7/x'])
+      },
+      signal,
+    )
+  const stop = new AbortController()
+
+  const first = await sweep(stop.signal, () => stop.abort())
+  const atFirst = looked.splice(0).length
+  const second = await sweep(new AbortController().signal)
+  const atSecond = looked.splice(0).length
+  const third = await sweep(new AbortController().signal)
+
+  expect(first + second).toBe(699)
+  expect(first).toBeGreaterThan(400)
+  expect(atFirst).toBe(500)
+  // Not what the first has seen, but for one folder.
+  expect(atSecond).toBeLessThan(300)
+  expect(third).toBe(0)
+  expect(await keysOf(app)).toEqual(['orphans/7/x'])
+})
