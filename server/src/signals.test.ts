@@ -1,8 +1,10 @@
 import { getEventListeners } from 'node:events'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createTestApp } from './testing/app.ts'
 
-const app = await createTestApp()
+let databaseUrl = ''
+const app = await createTestApp({}, { reach: async (url) => (databaseUrl = url) })
 
 test('a topic that is published before the wait wakes it, once', async () => {
   using subscription = app.signals.subscribe('topic')
@@ -31,4 +33,42 @@ test('a wait that is over leaves no listener on its abort signal', async () => {
   for (let wait = 0; wait < 3; wait += 1) await subscription.next({ timeoutMs: 1, signal })
 
   expect(getEventListeners(signal, 'abort')).toEqual([])
+})
+
+test('signals of a process that has died are passed on, in their order', async () => {
+  const heard: string[] = []
+  using _ = app.signals.listen('left', (detail) => heard.push(detail))
+  using last = app.signals.subscribe('last')
+  const died = new pg.Client(databaseUrl)
+  await died.connect()
+  await died.query(`insert into signals (topic) values ('left 1'), ('left 2'), ('left 2'), ('last')`)
+  await died.end()
+
+  expect(await last.next({ timeoutMs: 10_000 })).toBe(true)
+  expect(heard).toEqual(['1', '2'])
+})
+
+test('a backlog that a process has left is passed on at once', async () => {
+  using last = app.signals.subscribe('last-of-many')
+  const died = new pg.Client(databaseUrl)
+  await died.connect()
+  await died.query(`insert into signals (topic) select 'many ' || n from generate_series(1, 6000) n`)
+  await died.query(`insert into signals (topic) values ('last-of-many')`)
+  await died.end()
+
+  expect(await last.next({ timeoutMs: 8_000 })).toBe(true)
+})
+
+test('what a transaction publishes comes after its commit', async () => {
+  using subscription = app.signals.subscribe('committed')
+  using other = app.signals.subscribe('other')
+
+  await app.db.transaction().execute(async (tx) => {
+    await app.signals.publish(tx, 'committed')
+    await app.signals.publish(app.db, 'other')
+    await other.next({ timeoutMs: 5000 })
+    expect(await subscription.next({ timeoutMs: 0 })).toBe(false)
+  })
+
+  expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
 })

@@ -5,23 +5,49 @@ import type { Db } from './db/db.ts'
 
 const CHANNEL = 'groundstate'
 const RECONNECT_MS = 1000
-/** A connection that does not answer is found within about two of these, in ms: a network may lose one without a word. */
-const PROBE_MS = 10_000
+/** How often signals are looked for that nobody has passed on, in ms: their server died, or somebody else has written. */
+const POLL_MS = 2000
+/** A connection that does not answer for this long, in ms, is given up: a network may lose one without a word. */
+const SILENCE_MS = 10_000
+/** So many signals are passed on at once. */
+const BATCH = 1000
+/** Those of transactions that take longer than so many polls are passed on by a poll. */
+const REMEMBERED_POLLS = 5
+/** The key of the lock that lets one server at a time pass signals on, so that they keep their order. */
+const RELAY_LOCK = 7_145_001
+
+/**
+ * Passes on what committed transactions have left in the table `signals`. Servers wait for each other's statement, since the first of two
+ * changes must be told first.
+ */
+const RELAY = `with alone as materialized (select pg_advisory_xact_lock(${RELAY_LOCK})),
+  passed as (
+    delete from signals where id in (select id from signals where id > $1 and (select true from alone) order by id limit ${BATCH})
+    returning id, topic)
+  select count(pg_notify('${CHANNEL}', topic))::integer as count, max(id)::float8 as last
+    from (select id, topic from passed order by id) ordered`
 
 /**
  * Signals wake waiters on every replica, through LISTEN/NOTIFY. A signal is a hint: it is lost while the connection is down,
  * so every waiter polls as well, or asks `onGap` when it must begin anew. A topic has no blank in its name. After one, a signal may
  * carry a detail, at most 7000 bytes of it. All replicas get the signals in the same order.
+ *
+ * A transaction leaves its signals in a table, and its server passes them on once it has committed: transactions that notify
+ * themselves commit one after the other (migration 0099).
  */
 export type Signals = {
   /** Publishes `topic` when the transaction commits; at once outside of a transaction. */
   publish(db: Db, topic: string): Promise<void>
+  /** Passes on, in a moment, what has been published by a transaction that has committed here. */
+  passOn(): void
   /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
   wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
   /** Starts to listen for `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
   subscribe(topic: string): Subscription
   /** Calls `listener` with the detail whenever `topic` is published, until it is disposed of. */
   listen(topic: string, listener: (detail: string) => void): Disposable
+  /** Calls `listener` with what others publish on a channel of their own, on the same connection. */
+  receive(channel: string, listener: (payload: string) => void): Promise<void>
   /** Calls `listener` when signals come again after some may have been lost, until it is disposed of. */
   onGap(listener: () => void): Disposable
   [Symbol.asyncDispose](): Promise<void>
@@ -39,54 +65,99 @@ export function withDetail(topic: string, detail: string) {
 }
 
 /**
- * SQL that publishes the topics when the transaction commits, as part of a larger statement; also those that the query
+ * A statement that publishes the topics when the transaction commits, also as part of a larger one; and those that the query
  * `more` selects as `topic`.
  */
 export function publishing(topics: readonly string[], more?: RawBuilder<{ topic: string }>) {
   const all = more ? sql`(select unnest(${topics}::text[]) union all ${more})` : sql`unnest(${topics}::text[])`
-  return sql`select pg_notify(${CHANNEL}, topic) from ${all} as published (topic)`
+  return sql`insert into signals (topic) select topic from ${all} as published (topic)`
 }
+
+const listening = (channel: string) => `listen ${pg.escapeIdentifier(channel)}`
 
 export async function createSignals(url: string): Promise<Signals> {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
+  const channels = new Map<string, (payload: string) => void>()
   let client: pg.Client | undefined
-  let probe: NodeJS.Timeout | undefined
+  let polling: NodeJS.Timeout | undefined
   let reconnecting: NodeJS.Timeout | undefined
   let closed = false
+  const relay = { isBusy: false, isAsked: false, last: 0, lasts: [] as number[] }
 
   async function connect() {
     const next = new pg.Client({ connectionString: url, application_name: 'groundstate-signals', keepAlive: true })
-    next.on('notification', ({ payload = '' }) => {
+    next.on('notification', ({ channel, payload = '' }) => {
+      if (channel !== CHANNEL) return channels.get(channel)?.(payload)
       const blank = payload.indexOf(' ')
       if (blank < 0) emitter.emit(payload, '')
       else emitter.emit(payload.slice(0, blank), payload.slice(blank + 1))
+      return undefined
     })
     next.on('error', () => void next.end().catch(() => {}))
     next.on('end', () => {
       if (closed || client !== next) return
       client = undefined
-      clearTimeout(probe)
+      clearTimeout(polling)
       scheduleReconnect()
     })
     await next.connect()
-    await next.query(`listen ${CHANNEL}`)
+    // What is passed on twice or never after a crash of the database is a hint only.
+    await next.query(['set synchronous_commit = off', ...[CHANNEL, ...channels.keys()].map(listening)].join('; '))
     if (closed) return next.end()
     client = next
-    scheduleProbe(next)
+    // A database that has crashed numbers anew.
+    Object.assign(relay, { last: 0, lasts: [] })
+    poll(next)
     return undefined
   }
 
-  function scheduleProbe(probed: pg.Client) {
-    probe = setTimeout(() => {
-      const limit = setTimeout(() => probed.connection.stream.destroy(), PROBE_MS).unref()
-      probed
-        .query('select')
-        .then(() => client === probed && !closed && scheduleProbe(probed))
-        .catch(() => {})
-        .finally(() => clearTimeout(limit))
-    }, PROBE_MS)
-    probe.unref()
+  /** Passes on all that nobody else has. */
+  function poll(polled: pg.Client) {
+    relay.lasts = [relay.last, ...relay.lasts].slice(0, REMEMBERED_POLLS)
+    passAll(polled)
+      .catch(() => {})
+      .finally(() => {
+        if (client !== polled || closed) return
+        polling = setTimeout(() => poll(polled), POLL_MS)
+        polling.unref()
+      })
+  }
+
+  async function passAll(by: pg.Client) {
+    const limit = setTimeout(() => by.connection.stream.destroy(), SILENCE_MS).unref()
+    const hasMore = await passBatch(by, 0).finally(() => clearTimeout(limit))
+    if (hasMore && client === by && !closed) await passAll(by)
+  }
+
+  /** Passes on those after the one with the number `after`; returns whether there may be more. */
+  async function passBatch(by: pg.Client, after: number) {
+    const { rows } = await by.query<{ count: number; last: number | null }>({
+      name: 'relay',
+      text: RELAY,
+      values: [after],
+    })
+    const [{ count, last } = { count: 0, last: null }] = rows
+    relay.last = Math.max(relay.last, last ?? 0)
+    return count === BATCH
+  }
+
+  /** What has come meanwhile is passed on together. The dead rows of numbers from long ago are not read each time. */
+  async function passAsked() {
+    for (let by = client; relay.isAsked && by; by = client) {
+      relay.isAsked = false
+      const after = relay.lasts.length < REMEMBERED_POLLS ? 0 : (relay.lasts.at(-1) ?? 0)
+      // A poll passes on what this one could not.
+      if (await passBatch(by, after).catch(() => false)) relay.isAsked = true
+    }
+    relay.isBusy = false
+  }
+
+  function passOn() {
+    relay.isAsked = true
+    if (relay.isBusy) return
+    relay.isBusy = true
+    setImmediate(() => void passAsked())
   }
 
   async function reconnect() {
@@ -137,8 +208,9 @@ export async function createSignals(url: string): Promise<Signals> {
 
   return {
     async publish(db, topic) {
-      await sql`select pg_notify(${CHANNEL}, ${topic})`.execute(db)
+      await publishing([topic]).execute(db)
     },
+    passOn,
     async wait(topic, options) {
       using subscription = subscribe(topic)
       return await subscription.next(options)
@@ -148,6 +220,11 @@ export async function createSignals(url: string): Promise<Signals> {
       emitter.on(topic, listener)
       return { [Symbol.dispose]: () => void emitter.off(topic, listener) }
     },
+    async receive(channel, listener) {
+      channels.set(channel, listener)
+      // A connection that fails now listens to it when it is there again.
+      await client?.query(listening(channel)).catch(() => {})
+    },
     onGap(listener) {
       gaps.on('gap', listener)
       return { [Symbol.dispose]: () => void gaps.off('gap', listener) }
@@ -155,7 +232,7 @@ export async function createSignals(url: string): Promise<Signals> {
     async [Symbol.asyncDispose]() {
       closed = true
       clearTimeout(reconnecting)
-      clearTimeout(probe)
+      clearTimeout(polling)
       await client?.end()
     },
   }

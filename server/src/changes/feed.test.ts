@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../testing/factories.ts'
+import { allSignals } from '../testing/signals.ts'
 import { createChangeFeed } from './feed.ts'
 
 const app = await createTestApp()
@@ -10,20 +11,13 @@ async function setting() {
   const owner = { id: actor.userId, username: actor.username, email: '', token: '', actor }
   const organization = await createOrganization(app, owner)
   const workspace = await createWorkspace(app, { organization: organization.name })
-  await allSignals()
+  await allSignals(app)
   return { organization, workspace }
 }
 
 async function describe(id: string, description: string) {
   await app.db.updateTable('workspaces').set({ description }).where('id', '=', id).execute()
-  await allSignals()
-}
-
-/** Waits until all signals so far have come. They come in order. */
-async function allSignals() {
-  using mark = app.signals.subscribe('so-far')
-  await app.signals.publish(app.db, 'so-far')
-  await mark.next({ timeoutMs: 5000 })
+  await allSignals(app)
 }
 
 test('a process that began later knows the cursors of what it was told', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Change } from '@groundstate/contract/changes'
 import type { Signals } from '../signals.ts'
 
-/** The topic of the signals that migration 0087 makes the database send, with a change as JSON. */
+/** The topic of the signals that migrations 0087 and 0099 make the database leave, with a change as JSON. */
 export const CHANGE_TOPIC = 'change'
 
 /** A change as it is signalled to all servers. */

@@ -2,6 +2,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createDb } from '../db/db.ts'
+import { createConnectionPool } from '../db/pool.ts'
+import { createSignals } from '../signals.ts'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
 import { createTestDatabase } from '../testing/database.ts'
@@ -11,11 +13,14 @@ import { createJobs, jobKind } from './jobs.ts'
 test('a backlog is worked off without pauses between its jobs', async () => {
   const app = await createTestApp()
   const database = await createTestDatabase()
-  const db = createDb(database.url, { max: 2 })
-  const jobs = await createJobs(database.url, pino({ level: 'silent' }), { runsJobs: true })
+  const pool = createConnectionPool(database.url, { max: 2 })
+  const db = createDb(pool)
+  const signals = await createSignals(database.url)
+  const jobs = await createJobs({ pool, signals, log: pino({ level: 'silent' }) }, { runsJobs: true })
   whenFileEnds(async () => {
     await jobs.stop(1000)
     await jobs[Symbol.asyncDispose]()
+    await signals[Symbol.asyncDispose]()
     await db.destroy()
     await database[Symbol.asyncDispose]()
   })

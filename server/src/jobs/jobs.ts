@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
-import { PgBoss } from 'pg-boss'
+import { type Db as QueueConnections, PgBoss } from 'pg-boss'
 import type { z } from 'zod'
 import type { Db } from '../db/db.ts'
+import type { ConnectionPool } from '../db/pool.ts'
 import type { Log } from '../log.ts'
+import type { Signals } from '../signals.ts'
 
 /**
  * A kind of background job: the name of its queue, the shape of its data, and its retries. It is declared in a noun
@@ -73,6 +75,8 @@ export type Jobs = {
 /** What a queue that is there may have from an earlier version of this server. */
 const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds'] as const
 
+const NO_JOB = '00000000-0000-0000-0000-000000000000'
+
 /** Creates the tables of the job queue in a database, so that clones of it start faster. */
 export async function installJobs(url: string) {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false })
@@ -95,8 +99,41 @@ function executor(db: Db, queryId: string) {
   }
 }
 
-/** A lost notification delays a job by at most this long. */
-const POLL_SECONDS = 2
+/** A lost notification delays a job by at most this long, in ms, and so does one that was enqueued for later. */
+const POLL_MS = 2000
+/** Each worker of pg-boss polls, too, which for all of them would be dozens of statements a second. */
+const WORKER_POLL_SECONDS = 300
+/** What jobs share with the rest of the process. */
+type Connected = { pool: ConnectionPool; signals: Signals; log: Log }
+
+/** On how many connections pg-boss works at once: all its workers ask for jobs at the same moment, every few seconds. */
+const LANES = 2
+
+/** Lets pg-boss use the connections that are there, in place of a pool and a listening connection of its own. */
+function sharedConnections(pool: ConnectionPool, signals: Signals): QueueConnections {
+  let free = LANES
+  const waiting: (() => void)[] = []
+  return {
+    async executeSql(text, values) {
+      if (free > 0) free -= 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      try {
+        return await pool.run(text, values)
+      } finally {
+        const next = waiting.shift()
+        if (next) next()
+        else free += 1
+      }
+    },
+    async listen(channel, onNotification, onReconnect) {
+      await signals.receive(channel, onNotification)
+      const gaps = signals.onGap(onReconnect)
+      onReconnect()
+      return { close: async () => gaps[Symbol.dispose]() }
+    },
+  }
+}
+
 /** A process that has not said for so long that it is at work on a job is dead, and the job runs again. */
 const HEARTBEAT_SECONDS = 20
 /** How often the jobs of dead processes, and those that take too long, are looked for. */
@@ -106,22 +143,50 @@ const SUPERVISE_SECONDS = 20
  * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by LISTEN/NOTIFY, retried with backoff.
  * `runsJobs` says whether this process runs jobs or only enqueues them.
  */
-export async function createJobs(url: string, log: Log, options: { runsJobs: boolean }): Promise<Jobs> {
+export async function createJobs({ pool, signals, log }: Connected, options: { runsJobs: boolean }): Promise<Jobs> {
   const boss = new PgBoss({
-    connectionString: url,
-    application_name: 'groundstate-jobs',
-    max: 4,
+    db: sharedConnections(pool, signals),
     // Maintenance and schedules belong to processes that run jobs.
     schedule: options.runsJobs,
     supervise: options.runsJobs,
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     monitorIntervalSeconds: SUPERVISE_SECONDS,
     useListenNotify: true,
+    // No job here depends on another one.
+    flowIntervalSeconds: 3600,
+    cronWorkerIntervalSeconds: 30,
     monitorVacuum: false,
   })
   boss.on('error', (error) => log.error({ err: error }, 'background jobs'))
   await boss.start()
   const abort = new AbortController()
+  /** The ids of the workers of each queue. */
+  const workers = new Map<string, string[]>()
+  let polling: NodeJS.Timeout | undefined
+
+  /** Wakes the workers of the queues that have a job which is due: one statement asks for all queues. */
+  async function poll(db: Db) {
+    const { rows } = await sql<{
+      name: string
+    }>`select asked.name from unnest(${[...workers.keys()]}::text[]) asked (name)
+      where exists (select from pgboss.job j
+        where j.name = asked.name and j.state < 'active' and not j.blocked and j.start_after <= now())`.execute(db)
+    for (const { name } of rows) for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
+  }
+
+  function keepPolling(db: Db) {
+    polling = setTimeout(() => {
+      poll(db)
+        .catch((error: unknown) => log.error({ err: error }, 'looking for background jobs'))
+        .finally(() => !abort.signal.aborted && keepPolling(db))
+    }, POLL_MS)
+    polling.unref()
+  }
+
+  function end() {
+    abort.abort()
+    clearTimeout(polling)
+  }
 
   async function declare(handlers: readonly { kind: JobKind<never> }[]) {
     const known = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
@@ -139,6 +204,10 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
       const queue = known.get(kind.name)
       if (!queue) await boss.createQueue(kind.name, { ...options, policy: 'standard' })
       else if (COMPARED.some((name) => queue[name] !== options[name])) await boss.updateQueue(kind.name, options)
+      else continue
+      // It knows the new queue from now on. Else it would ask for it at the first job, on a second connection while the caller's
+      // transaction holds one: transactions that hold all of them would wait for ever.
+      await boss.getJobById(kind.name, NO_JOB)
     }
   }
 
@@ -160,7 +229,7 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
     let id: string | undefined
     id = await boss.work(
       handler.kind.name,
-      { batchSize: 1, pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS },
+      { batchSize: 1, pollingIntervalSeconds: WORKER_POLL_SECONDS, notifyPollingIntervalSeconds: WORKER_POLL_SECONDS },
       async ([job]) => {
         try {
           if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
@@ -171,6 +240,7 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
         }
       },
     )
+    workers.set(handler.kind.name, [...(workers.get(handler.kind.name) ?? []), id])
   }
 
   return {
@@ -187,9 +257,10 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
         for (let worker = 0; worker < handler.kind.concurrency; worker += 1) await work(ctx, handler)
         if (handler.schedule !== undefined) await boss.schedule(handler.kind.name, handler.schedule, {})
       }
+      keepPolling(ctx.db)
     },
     async stop(timeoutMs) {
-      abort.abort()
+      end()
       await boss.stop({ graceful: true, timeout: timeoutMs, close: false })
     },
     async runDue(ctx, handlers) {
@@ -212,7 +283,7 @@ export async function createJobs(url: string, log: Log, options: { runsJobs: boo
       return count
     },
     async [Symbol.asyncDispose]() {
-      abort.abort()
+      end()
       await boss.stop({ graceful: false, timeout: 1000 })
     },
   }

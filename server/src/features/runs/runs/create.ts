@@ -8,14 +8,12 @@ import { requirePoolFor } from '../../organizations/organizations/pool-access.ts
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/execution.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
-import { findVersionForRun } from '../configuration-versions/store.ts'
 import { runEventRow } from '../run-events/run-event.ts'
 import { createStages, plannedStages } from '../task-stages/create.ts'
 import { startEffects } from './advance.ts'
 import { runCreationAudit } from './audit.ts'
-import { lockRunWorkspace } from './locked-run-store.ts'
 import type { LockedWorkspace, RunRow } from './locked-run.ts'
-import { insertNewRun } from './new-run-store.ts'
+import { insertNewRun, lockForNewRun } from './new-run-store.ts'
 import { checkOptions, newLockedRun, newRun, type RunOrigin } from './new-run.ts'
 import { transitionOf } from './transition.ts'
 
@@ -63,9 +61,11 @@ export async function insertRun(
 ): Promise<string> {
   checkOptions(input)
   return transact(ctx, async (ctx) => {
-    const locked = await lockRunWorkspace(ctx.db, workspace.id)
+    const found = await lockForNewRun(ctx.db, workspace.id, origin.configurationVersionId)
+    const { workspace: locked } = found
     if (!locked) throw conflict(`the workspace ${workspace.name} has just been deleted`)
-    const version = await requireConfiguration(ctx, locked, origin.configurationVersionId)
+    const wanted = origin.configurationVersionId ?? locked.current_configuration_version_id
+    const version = requireConfiguration(wanted, found.version)
     await checkPool(ctx, workspace)
     const stages = await plannedStages(ctx, workspace)
     const run = { ...newRun(ctx, workspace, { input, origin, version, number: locked.run_count + 1 }), stages }
@@ -96,15 +96,15 @@ async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, run: RunR
 
 const RELATION = '/data/relationships/configuration-version'
 
-/** The configuration version that the request names, or else the current one of the workspace. */
-async function requireConfiguration(ctx: TransactionCtx, workspace: LockedWorkspace, id: string | undefined) {
-  const wanted = id ?? workspace.current_configuration_version_id
+type VersionForRun = NonNullable<Awaited<ReturnType<typeof lockForNewRun>>['version']>
+
+/** The configuration version that the request names, or else the current one of the workspace, if a run can be made of it. */
+function requireConfiguration(wanted: string | null, version: VersionForRun | undefined): VersionForRun {
   if (wanted === null)
     throw invalid(
       'configuration version is missing: the workspace has no configuration yet, upload one first',
       RELATION,
     )
-  const version = await findVersionForRun(ctx.db, { id: wanted, workspaceId: workspace.id })
   if (!version) throw invalid(`the workspace has no configuration version ${wanted}`, RELATION)
   if (version.status === 'pending' || version.status === 'fetching')
     throw invalid(`the configuration version ${wanted} has not been uploaded yet`, RELATION)

@@ -2,12 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { grantsColumn } from '../../../auth/facts-sql.ts'
 import type { GrantsColumn } from '../../../auth/facts.ts'
-import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import { heardSince } from '../../workspaces/workspaces/waiting-store.ts'
 import { filterCondition } from './filter-store.ts'
 import type { RunFilter } from './filter.ts'
+import { findRunIds } from './search-store.ts'
 import { selectRuns } from './store.ts'
 
 /**
@@ -70,29 +70,15 @@ export function selectListed(db: Db, actor: Actor, { grants, now }: Pick<Organiz
   )
 }
 
-/**
- * The runs `r` that a list selects from. What has failed lately is collected by its own index: a walk from the newest run on would
- * read all runs where few have failed.
- */
-function candidates(organizationId: string, filter: RunFilter | undefined) {
-  const { changedSince, statuses } = filter ?? {}
-  if (changedSince === undefined || !statuses?.every((status) => status === 'errored')) return sql`runs r`
-  return sql`(select * from runs where organization_id = ${organizationId} and status = 'errored'
-    and updated_at >= ${changedSince} offset 0) r`
-}
-
 /** A page of an organization's runs, the newest first, and one more when there is a next page. */
 export async function listOrganizationRuns(
   db: Db,
   actor: Actor,
-  { organizationId, page, seesAll, grants, filter, now }: OrganizationList & { filter: RunFilter | undefined },
+  { grants, now, ...search }: OrganizationList & { filter: RunFilter | undefined },
 ) {
-  const ids = sql<
-    string[]
-  >`select r.id from ${candidates(organizationId, filter)} join workspaces w on w.id = r.workspace_id
-    where r.organization_id = ${organizationId}
-      ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`}
-      ${filter ? sql`and ${filterCondition(filter)}` : sql``}
-    order by r.seq desc ${limited(page, 1)}`
-  return selectListed(db, actor, { grants, now }).where(onPage(ids)).orderBy('r.seq', 'desc').execute()
+  const ids = await findRunIds(db, actor, search)
+  return selectListed(db, actor, { grants, now })
+    .where(sql<boolean>`r.id = any(${ids})`)
+    .orderBy('r.seq', 'desc')
+    .execute()
 }

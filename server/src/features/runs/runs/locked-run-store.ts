@@ -1,27 +1,52 @@
-import { sql } from 'kysely'
+import { type InferResult, sql } from 'kysely'
 import type { Tx } from '../../../db/db.ts'
+import { inOneTrip } from '../../../db/later.ts'
 import { isNewerConfiguration } from '../configuration-versions/store.ts'
 import type { LockedWorkspace, LockedPhase, LockedJob, LockedRun } from './locked-run.ts'
 
 export async function lockRunWorkspace(tx: Tx, id: string): Promise<LockedWorkspace | undefined> {
-  return selectWorkspace(tx).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  return runWorkspaceLock(tx, id).executeTakeFirst()
 }
 
+/** The query of `lockRunWorkspace`. */
+export function runWorkspaceLock(tx: Tx, id: string) {
+  return selectWorkspace(tx).where('id', '=', id).forNoKeyUpdate()
+}
+
+export type RunKey = { id: string; workspaceId?: string }
+
 /** Locks the row of the run's workspace, and only then reads the run: changes that the lock waited for are seen. */
-export async function lockRun(tx: Tx, key: { id: string; workspaceId?: string }): Promise<LockedRun | undefined> {
+export async function lockRun(tx: Tx, key: RunKey): Promise<LockedRun | undefined> {
+  const [workspaces, runs] = await inOneTrip(tx, runLock(tx, key))
+  return lockedRunOf(workspaces, runs)
+}
+
+/** The queries of `lockRun`, whose rows `lockedRunOf` reads. */
+export function runLock(tx: Tx, { id, workspaceId }: RunKey) {
   const workspace =
-    key.workspaceId === undefined
-      ? await selectWorkspace(tx)
-          .where('id', '=', (eb) => eb.selectFrom('runs').select('workspace_id').where('id', '=', key.id))
+    workspaceId === undefined
+      ? selectWorkspace(tx)
+          .where('id', '=', (eb) => eb.selectFrom('runs').select('workspace_id').where('id', '=', id))
           .forNoKeyUpdate()
-          .executeTakeFirst()
-      : await lockRunWorkspace(tx, key.workspaceId)
-  return workspace && readLockedRun(tx, workspace, key.id)
+      : runWorkspaceLock(tx, workspaceId)
+  return [workspace, selectRun(tx, id)] as const
+}
+
+export function lockedRunOf(workspaces: readonly LockedWorkspace[], runs: readonly RunWithParts[]) {
+  const [[workspace], [run]] = [workspaces, runs]
+  return workspace && run && lockedRun(workspace, run)
 }
 
 /** As `lockRun`, for a workspace that this transaction has locked already. */
 export async function readLockedRun(tx: Tx, workspace: LockedWorkspace, id: string): Promise<LockedRun | undefined> {
-  const row = await tx
+  const row = await selectRun(tx, id).executeTakeFirst()
+  return row && lockedRun(workspace, row)
+}
+
+type RunWithParts = InferResult<ReturnType<typeof selectRun>>[number]
+
+function selectRun(tx: Tx, id: string) {
+  return tx
     .selectFrom('runs')
     .selectAll('runs')
     .select((eb) => [
@@ -42,13 +67,14 @@ export async function readLockedRun(tx: Tx, workspace: LockedWorkspace, id: stri
         .as('first_waiting'),
       isNewerConfiguration({
         id: sql.ref('runs.configuration_version_id'),
-        currentId: sql`${workspace.current_configuration_version_id}`,
+        currentId: sql`(select current_configuration_version_id from workspaces where id = runs.workspace_id)`,
       }).as('is_configuration_newer'),
     ])
     .where('id', '=', id)
-    .where('workspace_id', '=', workspace.id)
-    .executeTakeFirst()
-  if (!row) return undefined
+}
+
+function lockedRun(workspace: LockedWorkspace, row: RunWithParts): LockedRun | undefined {
+  if (row.workspace_id !== workspace.id) return undefined
   const { plan, apply, job, plan_agent_id, first_waiting, is_configuration_newer, ...run } = row
   return {
     workspace,

@@ -1,17 +1,29 @@
 import type { Insertable } from 'kysely'
 import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 import type { Tx } from '../../../db/db.ts'
+import { inOneTrip } from '../../../db/later.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { publishing } from '../../../signals.ts'
+import { selectVersionForRun } from '../configuration-versions/store.ts'
 import { runEventsInsert } from '../run-events/store.ts'
+import { runWorkspaceLock } from './locked-run-store.ts'
 import type { LockedRun } from './locked-run.ts'
 import { queuedJobInsert } from './queued-job-store.ts'
 import type { Transition } from './transition.ts'
 
+/** Locks the workspace of a new run, and reads the configuration version for it: the given one, or else the current one. */
+export async function lockForNewRun(tx: Tx, workspaceId: string, versionId: string | undefined) {
+  const [[workspace], [version]] = await inOneTrip(tx, [
+    runWorkspaceLock(tx, workspaceId),
+    selectVersionForRun(tx, { id: versionId, workspaceId }),
+  ])
+  return { workspace, version }
+}
+
 type NewRunRows = { transition: Transition; event: Insertable<Schema['run_events']>; audit: AuditRow }
 
-/** Writes a new run in the statuses that it starts with, and everything that belongs to it, in one round trip. */
+/** Writes a new run in the statuses that it starts with, and everything that belongs to it, along with the next statement. */
 export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, event, audit }: NewRunRows) {
   // The database numbers the row.
   const { seq: _, queue_order: __, variables, ...columns } = locked.run

@@ -1,13 +1,13 @@
 import { type OperationNodeSource, sql } from 'kysely'
 import type { Tx } from '../../../db/db.ts'
+import { writeLater } from '../../../db/later.ts'
 import { writeTogether } from '../../../db/together.ts'
 import { publishing } from '../../../signals.ts'
 import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run.ts'
 import { poolsThatMayGoOn, queuedJobInsert } from './queued-job-store.ts'
-import type { RunStatus } from './status.ts'
 import type { Transition } from './transition.ts'
 
-/** Writes a transition and `others`, which belong to it, in one round trip. */
+/** Writes a transition and `others`, which belong to it, along with the next statement of the transaction. */
 export async function saveTransition(
   tx: Tx,
   { run, job, plan, apply }: LockedRun,
@@ -24,7 +24,7 @@ export async function saveTransition(
     transition.plan && tx.updateTable('phases').set(transition.plan).where('id', '=', plan.id),
     transition.apply && tx.updateTable('phases').set(transition.apply).where('id', '=', apply.id),
     transition.workspace && tx.updateTable('workspaces').set(transition.workspace).where('id', '=', run.workspace_id),
-    ...(job && effects.endsJob ? jobEnd(tx, { jobId: job.id, runId: run.id }, { status: transition.status, now }) : []),
+    ...(job && effects.endsJob ? jobEnd(tx, { jobId: job.id, runId: run.id }, { transition, now }) : []),
   ].filter((write) => write !== undefined)
 
   // A run has at most one job that has not ended: where a new one replaces it, the end must be written first.
@@ -33,25 +33,30 @@ export async function saveTransition(
   if (start && !replaces) writes.push(start)
   const freed = job && effects.endsJob ? poolsThatMayGoOn(run) : undefined
   await writeTogether(tx, writes, publishing(transition.topics, freed))
-  if (start && replaces) await start.execute(tx)
+  if (start && replaces) await writeLater(tx, start)
 }
 
-/** The statements that end a job and the token of its engine: a run has one job at a time. */
+/** The statements that end a job and the token of its engine, unless the plan's JSON is still to be made with it: it goes with the apply then. */
 function jobEnd(
   tx: Tx,
   { jobId, runId }: { jobId: string; runId: string },
-  { status, now }: { status: RunStatus; now: Date },
+  { transition: { status, plan }, now }: { transition: Transition; now: Date },
 ) {
   const changes = { status: 'ended', ended_at: now, lease_expires_at: null } as const
+  const isOwing = plan?.documents_owed_at instanceof Date
   return [
     tx
       .updateTable('agent_jobs')
       .set(status === 'force_canceled' ? { ...changes, command: 'force-cancel' } : changes)
       .where('id', '=', jobId),
-    tx
-      .deleteFrom('tokens')
-      .where('kind', '=', sql.lit('run' as const))
-      .where('run_id', '=', runId),
+    ...(isOwing
+      ? []
+      : [
+          tx
+            .deleteFrom('tokens')
+            .where('kind', '=', sql.lit('run' as const))
+            .where('run_id', '=', runId),
+        ]),
   ]
 }
 

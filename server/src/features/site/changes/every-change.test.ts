@@ -4,6 +4,7 @@ import type { SignalledChange } from '../../../changes/feed.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { allSignals } from '../../../testing/signals.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { type AuditedChange, requestOf, World } from '../audit-trail/testing/audit-world.ts'
 import { ACCOUNTS } from '../audit-trail/testing/audited-accounts.ts'
@@ -56,11 +57,11 @@ beforeAll(async () => {
 
 test.each(CHANGES)('$route is told of', async ({ route, make, told }) => {
   const request = requestOf(route, await make(world), world)
-  await allSignals()
+  await allSignals(app)
   signalled = []
 
   const done = await app.request(request)
-  await allSignals()
+  await allSignals(app)
 
   expect(done.status < 400 || done.text).toBe(true)
   const types = new Set(signalled.map(({ type }) => type))
@@ -111,15 +112,9 @@ async function place() {
     return createWorkspace(app, { organization: organization.name, actor: owner.actor })
   }
   async function open({ token }: { token: string }) {
+    await allSignals(app)
     const stream = await watch(url, organization.name, { token })
     await expect.poll(() => stream.events.map(({ event }) => event)).toEqual(['ready'])
     return stream
   }
-}
-
-/** Waits until all signals so far have come. They come in order. */
-async function allSignals() {
-  using mark = app.signals.subscribe('so-far')
-  await app.signals.publish(app.db, 'so-far')
-  await mark.next({ timeoutMs: 5000 })
 }

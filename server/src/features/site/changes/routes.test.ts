@@ -7,8 +7,9 @@ import { createOrganization, createProject, createUser, createWorkspace } from '
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { createRun, createRunSetting } from '../../../testing/runs.ts'
+import { allSignals } from '../../../testing/signals.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { watch, type Watch } from './testing/watch.ts'
+import { watch as watchAtOnce, type Watch } from './testing/watch.ts'
 
 const app = await createTestApp()
 const url = await app.listen()
@@ -20,6 +21,12 @@ async function setting() {
   const organization = await createOrganization(app, owner)
   const workspace = await createWorkspace(app, { organization: organization.name, actor: owner.actor })
   return { owner, organization, workspace }
+}
+
+/** Opens a stream when all that was made for it has been told, so that it tells of what comes after. */
+async function watch(...stream: Parameters<typeof watchAtOnce>) {
+  await allSignals(app)
+  return watchAtOnce(...stream)
 }
 
 async function describe(workspaceId: string, description: string) {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { allSignals } from '../../../testing/signals.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { watch } from './testing/watch.ts'
 
@@ -20,6 +21,7 @@ test('while changes can not be sent, that is said once, and they are sent afterw
   await addMember(app, organization.id, member)
   const reads = { organizationId: organization.id, members: [member], workspaces: { [workspace.id]: 'read' as const } }
   await createTeamWithAccess(app, reads)
+  await allSignals(app)
   const stream = await watch(url, organization.name, { token: member.token })
   await expect.poll(() => stream.events.map(({ event }) => event)).toEqual(['ready'])
   await refuseReads()

@@ -204,6 +204,8 @@ export const WORK: Record<string, AuditedChange | string> = {
   'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': AGENTS,
   'POST /api/agent/v1/jobs/:jobId/finish': AGENTS,
   'POST /api/agent/v1/jobs/:jobId/release': AGENTS,
+  'POST /api/agent/v1/jobs/:jobId/result': AGENTS,
+  'POST /api/agent/v1/jobs/:jobId/documents': AGENTS,
   'POST /api/agent/v1/agents/:agentId/claim-task': TASK_REQUESTS,
   'POST /api/agent/v1/task-requests/:requestId/answer': TASK_REQUESTS,
 }
