@@ -123,7 +123,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 /** The exit code for a command or an option that cannot be. */
 const USAGE_ERROR = 2
 
-const DATABASE_SETTINGS = ['DATA_DIR', 'DATABASE_URL', 'SECRET', 'LOG_LEVEL']
+const DATABASE_SETTINGS = ['DATA_DIR', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'SECRET', 'LOG_LEVEL']
 const BLOB_SETTINGS = [...DATABASE_SETTINGS, ...Object.keys(SETTINGS).filter((name) => name.startsWith('S3_'))]
 
 function withSettings(command: Command, names: readonly string[] = Object.keys(SETTINGS)) {

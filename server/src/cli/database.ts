@@ -8,7 +8,8 @@ import { StartError } from '../start-error.ts'
  * a `StartError` where there is none: a command makes none.
  */
 export async function openDatabase(config: Config): Promise<AsyncDisposable & { url: string }> {
-  if (config.databaseUrl !== undefined) return { url: config.databaseUrl, async [Symbol.asyncDispose]() {} }
+  const url = config.databaseDirectUrl ?? config.databaseUrl
+  if (url !== undefined) return { url, async [Symbol.asyncDispose]() {} }
   if (!(await hasDatabase(config.dataDir)))
     throw new StartError(`there is no database in ${config.dataDir}`, {
       advice: 'start the server there first, or name its data folder in GROUNDSTATE_DATA_DIR',

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
-import { createConnectionPool } from './pool.ts'
+import { type ConnectionPool, createConnectionPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
 
@@ -10,9 +10,10 @@ export type Db = Kysely<Schema>
 /** An open transaction. Functions that take row locks require it, so passing the pool does not compile. */
 export type Tx = Transaction<Schema>
 
-export function createDb(url: string, options: { max?: number } = {}) {
-  const pool = createConnectionPool(url, { max: options.max ?? 20 })
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+/** The database by the connections of a pool, or of one of its own to the address. */
+export function createDb(pool: ConnectionPool | string, options: { max?: number } = {}) {
+  const connections = typeof pool === 'string' ? createConnectionPool(pool, { max: options.max ?? 1 }) : pool
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) })
 }
 
 export function isTransaction(db: Db): db is Tx {

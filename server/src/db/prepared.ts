@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
  * pool's connections; sixty cover nearly all calls of a server that works on runs
  * (docs/decisions/prepared-statements.md).
  */
-export const MAX_PREPARED = 100
+export const MAX_PREPARED = 64
 
 /**
  * Statements that were run lately, on any connection. Preparing a statement that runs once costs more than it saves.
@@ -20,8 +20,14 @@ export type Shape = { names: string[]; parsers: Parser[]; blank: Record<string, 
 /** A name for a prepared statement in the database. Without a shape, it still has to be prepared there. */
 export type Place = { name: string; shape: Shape | undefined }
 
+/** Where statements are prepared. */
+export type Places = { placeOf: (text: string) => Place }
+
+/** For connections that keep none: each statement is prepared for one execution, in the same round trip. */
+export const UNPREPARED: Places = { placeOf: () => ({ name: '', shape: undefined }) }
+
 /** The statements that a connection keeps prepared: the most recently used of the repeated ones. */
-export class PreparedStatements {
+export class PreparedStatements implements Places {
   #places = new LRUCache<string, Place>({ max: MAX_PREPARED })
 
   /** The place of a statement. A new statement gets the unnamed place, which the next one overwrites. */

@@ -87,6 +87,11 @@ export type Schema = {
     token_id: string | null
     user_agent: string | null
   }
+  blob_sweeps: {
+    cursor: string
+    prefix: string
+    updated_at: Timestamp
+  }
   comments: {
     body: string
     created_at: Timestamp
@@ -113,6 +118,7 @@ export type Schema = {
     md5: string | null
     provisional: boolean
     seq: Generated<number>
+    sha256: string | null
     size: number | null
     source: 'tfe-api' | 'terraform' | 'terraform+cloud'
     speculative: boolean
@@ -194,13 +200,19 @@ export type Schema = {
     user_tokens_enabled: Generated<boolean>
   }
   phases: {
+    documents_error: string | null
+    documents_owed_at: Timestamp | null
     ended_at: Timestamp | null
+    file_deleted_at: Timestamp | null
     generated_configuration: Generated<boolean>
     has_changes: Generated<boolean>
     held_until: Timestamp | null
+    history_deleted_at: Timestamp | null
     id: string
     job_id: string | null
+    json_deleted_at: Timestamp | null
     kind: 'plan' | 'apply'
+    log_deleted_at: Timestamp | null
     log_opened_at: Timestamp | null
     log_size: number | null
     resource_additions: number | null
@@ -248,6 +260,15 @@ export type Schema = {
     id: string
     run_id: string
     seq: Generated<number>
+  }
+  run_keys: {
+    created_at: Timestamp
+    message: string
+    operations: number
+    organization_id: string
+    run_id: string
+    seq: number
+    source: string
   }
   run_triggers: {
     created_at: Timestamp
@@ -349,6 +370,10 @@ export type Schema = {
     place: string
     user_id: string
   }
+  signals: {
+    id: Generated<number>
+    topic: string
+  }
   sso_identities: {
     created_at: Timestamp
     issuer: string
@@ -396,6 +421,7 @@ export type Schema = {
     purge_at: Timestamp | null
     raw_location: string | null
     resource_count: Generated<number>
+    resource_list: Buffer | null
     resources: Json | null
     resources_processed: Generated<boolean>
     revision: number

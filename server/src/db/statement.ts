@@ -1,12 +1,12 @@
 import pg from 'pg'
-import type { Place, PreparedStatements, Shape } from './prepared.ts'
+import type { Place, Places, Shape } from './prepared.ts'
 
 /** An export of the package without a type: it converts a value for the database. */
 type Untyped = { utils: { prepareValue: (value: unknown) => Buffer | string | null } }
 const { prepareValue } = (pg as typeof pg & Untyped).utils
 
 type Field = { name: string; dataTypeID: Parameters<typeof pg.types.getTypeParser>[0] }
-type Result = { command: string | undefined; rowCount: number | null; rows: Record<string, unknown>[] }
+export type StatementResult = { command: string | undefined; rowCount: number | null; rows: Record<string, unknown>[] }
 
 const NO_ROWS: Shape = { names: [], parsers: [], blank: {} }
 
@@ -15,33 +15,31 @@ const NO_ROWS: Shape = { names: [], parsers: [], blank: {} }
  * describe the columns each time, which for a wide row costs as much as the row itself. Here they are described once.
  * The columns can't change later: the database refuses a prepared statement whose columns would change (`isStalePlan`).
  */
-export class Statement implements pg.Submittable {
-  readonly result: Promise<Result>
+export class Statement {
+  readonly result: Promise<StatementResult>
   #text: string
   #values: (Buffer | string | null)[]
-  #prepared: PreparedStatements
+  #places: Places
   #place: Place | undefined
   #shape: Shape | undefined
-  #result: Result = { command: undefined, rowCount: null, rows: [] }
+  #result: StatementResult = { command: undefined, rowCount: null, rows: [] }
   #fault: unknown
-  #settle: { resolve: (result: Result) => void; reject: (error: unknown) => void }
+  #settle: { resolve: (result: StatementResult) => void; reject: (error: unknown) => void }
 
-  constructor({ text, values }: { text: string; values: readonly unknown[] }, prepared: PreparedStatements) {
+  constructor({ text, values }: { text: string; values: readonly unknown[] }, places: Places) {
     this.#text = text
     this.#values = values.map((value) => prepareValue(value))
-    this.#prepared = prepared
-    const { promise, ...settle } = Promise.withResolvers<Result>()
+    this.#places = places
+    const { promise, ...settle } = Promise.withResolvers<StatementResult>()
     this.result = promise
     this.#settle = settle
   }
 
-  /** The driver calls this after all earlier statements were answered, so no two use a place at the same time. */
-  submit(connection: pg.Connection) {
-    this.#place = this.#prepared.placeOf(this.#text)
+  /** Writes all messages of the execution but the last, which asks for the answers. */
+  write(connection: pg.Connection) {
+    this.#place = this.#places.placeOf(this.#text)
     const { name, shape } = this.#place
     this.#shape = shape
-    // `cork` sends the messages as one packet.
-    connection.stream.cork()
     if (!shape) {
       // The place may hold an older statement, or this one if its first run failed. Closing an empty place is no error.
       connection.close({ type: 'S', name }, true)
@@ -50,8 +48,6 @@ export class Statement implements pg.Submittable {
     connection.bind({ statement: name, values: this.#values }, true)
     if (!shape) connection.describe({ type: 'P', name: '' }, true)
     connection.execute(null, true)
-    connection.sync()
-    connection.stream.uncork()
   }
 
   handleRowDescription({ fields }: { fields: Field[] }) {
@@ -82,16 +78,20 @@ export class Statement implements pg.Submittable {
     this.#result.rowCount = Number.isInteger(count) ? count : null
   }
 
-  handleEmptyQuery() {}
-
-  handleReadyForQuery() {
+  /** The whole answer has come, and what was written along with it has not failed either. */
+  succeed() {
     if (this.#place) this.#place.shape = this.#shape ?? NO_ROWS
     if (this.#fault === undefined) this.#settle.resolve(this.#result)
     else this.#settle.reject(this.#fault)
   }
 
-  handleError(error: unknown) {
+  fail(error: unknown) {
     if (this.#place && isStalePlan(error)) this.#place.shape = undefined
+    this.abandon(error)
+  }
+
+  /** Another statement, which was written along with it, has failed. */
+  abandon(error: unknown) {
     this.#settle.reject(error)
   }
 }

@@ -302,6 +302,7 @@ test('many clients can connect', async () => {
   const pool = new pg.Pool({ connectionString: postgres.url, max: 80 })
   // `end` returns before every server process has gone: PostgreSQL may end some of them when it stops.
   pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('error', () => {})
 
   const answers = await Promise.all(Array.from({ length: 80 }, () => pool.query('select 1')))
 

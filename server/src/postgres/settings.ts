@@ -6,7 +6,12 @@ export function postgresArguments(cluster: string, socketFolder: string, fsync: 
     unix_socket_permissions: '0700',
     port: '5432',
     max_connections: '100',
-    shared_buffers: '128MB',
+    // What is used of it once stays in use. The system's cache holds the files too.
+    shared_buffers: '64MB',
+    // A commit writes out what is there, so no more gathers than the transactions of a moment.
+    wal_buffers: '1MB',
+    // Tables of locks for a kind of isolation that is not in use; they are filled at the start.
+    max_pred_locks_per_transaction: '10',
     work_mem: '8MB',
     maintenance_work_mem: '64MB',
     effective_cache_size: '512MB',

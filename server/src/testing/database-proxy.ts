@@ -11,24 +11,37 @@ export type DatabaseProxy = {
    * Resolves when it has happened: the transaction is committed then.
    */
   loseNextCommit: () => Promise<void>
+  /** As `loseNextCommit`, for the next statement with the text, outside of a transaction; one that was not sent before. */
+  loseNextAnswerTo: (text: string) => Promise<void>
 }
 
 /** The answer of PostgreSQL to a COMMIT: a CommandComplete message with this tag. */
 const COMMITTED = Buffer.from('COMMIT\0')
+/** What PostgreSQL says when a statement is over, and no transaction is open. */
+const IDLE = Buffer.from('Z\0\0\0\u0005I')
+
+type Loss = { text: string | undefined; answer: Buffer; onLost: () => void }
 
 /** The proxy ends with the test file. */
 export async function createDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const { host, port, user, password, database } = new pg.Client(databaseUrl)
   const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))
-  let onLost: (() => void) | undefined
+  let loss: Loss | undefined
 
   const proxyPort = await createTcpProxy(open, (client, target) => {
-    client.pipe(target)
+    /** What is lost of the answers of this connection. */
+    let asked: Loss | undefined
+    client.on('data', (data: Buffer) => {
+      if (loss?.text !== undefined && data.includes(loss.text)) asked = loss
+      target.write(data)
+    })
+    client.on('end', () => target.end())
     target.on('data', (data: Buffer) => {
-      if (!onLost || !data.includes(COMMITTED)) return void client.write(data)
+      const lost = loss?.text === undefined ? loss : asked
+      if (lost === undefined || !data.includes(lost.answer)) return void client.write(data)
       client.destroy()
-      onLost()
-      onLost = undefined
+      loss = undefined
+      lost.onLost()
     })
   })
 
@@ -37,11 +50,13 @@ export async function createDatabaseProxy(databaseUrl: string): Promise<Database
   url.username = user ?? ''
   url.password = typeof password === 'string' ? password : ''
   url.pathname = database ?? ''
+  const lose = async (text: string | undefined, answer: Buffer) =>
+    new Promise<void>((onLost) => {
+      loss = { text, answer, onLost }
+    })
   return {
     url: url.href,
-    loseNextCommit: async () =>
-      new Promise<void>((resolve) => {
-        onLost = resolve
-      }),
+    loseNextCommit: async () => lose(undefined, COMMITTED),
+    loseNextAnswerTo: async (text) => lose(text, IDLE),
   }
 }
