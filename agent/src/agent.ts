@@ -19,6 +19,7 @@ import { recoverJob } from './recover.ts'
 import { createRegistration } from './registration.ts'
 import { openRunFolders } from './run-folder.ts'
 import { serveTaskRequests } from './task-requests.ts'
+import { openWarmFolders, type WarmLimits } from './warm-folders.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
 import { claimWorkDir, openWorkDir } from './work-dir.ts'
 import { writeForAll } from './write-for-all.ts'
@@ -69,6 +70,8 @@ export type AgentOptions = ConfinementOptions & {
   /** How long and how many folders wait for their apply. */
   keepFoldersMs?: number
   keepFolders?: number
+  /** How much is kept of what runs have unpacked and initialized, for later ones; false keeps nothing. */
+  warmFolders?: WarmLimits | false
   log: AgentLog
   /** A PEM file with the authority that has signed the server's certificate, beside those that are known anyway. */
   caFile?: string
@@ -119,7 +122,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     forceful,
     journals,
   })
-  const sweeping = setInterval(() => void settings.agent.folders.sweep(), SWEEP_MS)
+  const { folders, warmFolders } = settings.agent
+  const sweeping = setInterval(() => void Promise.all([folders.sweep(), warmFolders?.sweep()]), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
   const accepts = options.accepts ?? WORK_KINDS
   const takesRuns = accepts.includes('plan') || accepts.includes('apply')
@@ -175,11 +179,22 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     /** Finishes what is left of a job, beside all other work. */
     function recover(journal: Journal) {
       const recovery = { workDir, folders: settings.agent.folders, log, signal: ending.signal }
-      const recovering = idleness
-        .during(() => recoverJob(connection, journal, recovery))
-        .catch((error: unknown) => log.error({ error }, 'what is left of a job could not be removed'))
-        .finally(() => recoveries.delete(recovering))
-      recoveries.add(recovering)
+      void besideJobs(() => recoverJob(connection, journal, recovery), 'what is left of a job could not be removed')
+    }
+
+    /** As a job itself it gets to finish when the agent is asked to end. */
+    async function beside(work: (signal: AbortSignal) => Promise<void>) {
+      return besideJobs(() => work(forceful), 'what is left of a job failed')
+    }
+
+    /** Work that the agent does not end without; `failure` is logged when it fails. */
+    async function besideJobs(work: () => Promise<void>, failure: string) {
+      const working = idleness
+        .during(work)
+        .catch((error: unknown) => log.error({ error }, failure))
+        .finally(() => recoveries.delete(working))
+      recoveries.add(working)
+      return working
     }
 
     async function taskLoop() {
@@ -251,7 +266,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     async function takeJob(job: AgentJob) {
       // It came as the agent stopped.
       if (stopping.aborted) await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
-      else if (!(await runJob(connection, job, { ...settings, tellLater: recover }))) {
+      else if (!(await runJob(connection, job, { ...settings, tellLater: recover, beside }))) {
         // Whatever kept the server from hearing of it may keep on.
         await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
         return false
@@ -286,7 +301,7 @@ type Parts = {
   journals: readonly Journal[]
 }
 
-async function prepare(options: AgentOptions, parts: Parts): Promise<Omit<JobSettings, 'tellLater'>> {
+async function prepare(options: AgentOptions, parts: Parts): Promise<Omit<JobSettings, 'tellLater' | 'beside'>> {
   const { workDir, connection, confinement, watchdog, certificates, forceful, journals } = parts
   const schemaCache = join(workDir, 'schemas')
   await mkdir(schemaCache, { recursive: true, mode: 0o700 })
@@ -298,6 +313,7 @@ async function prepare(options: AgentOptions, parts: Parts): Promise<Omit<JobSet
     strict: options.strictEngineVersion ?? false,
     downloads: await openDownloads(workDir, options.engineDownloads),
   }
+  const warmFolders = await openWarmFolders(workDir, options.log, options.single === true ? false : options.warmFolders)
   const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
   return {
     agent: {
@@ -308,6 +324,7 @@ async function prepare(options: AgentOptions, parts: Parts): Promise<Omit<JobSet
       confinement,
       hooks: options.hooks,
       schemaCache,
+      warmFolders,
       certificates,
     },
     workDir,

@@ -16,8 +16,8 @@ export async function uploadResult(context: EngineContext, kind: ArtifactKind, p
   const { handle, facts } = file
   // By its descriptor: whatever becomes of the path, this is the file that was looked at.
   const large = { file: process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path, size: facts.size }
-  const body = facts.size < SMALL_FILE ? await handle.readFile() : large
-  await context.client.putArtifact(kind, body, context.alive)
+  if (facts.size < SMALL_FILE) await uploadBytes(context, kind, await handle.readFile())
+  else await context.client.putArtifact(kind, large, context.alive)
   return true
 }
 
@@ -25,9 +25,19 @@ export async function uploadResult(context: EngineContext, kind: ArtifactKind, p
 export async function uploadFile(jobContext: JobContext, kind: ArtifactKind, path: string): Promise<boolean> {
   const facts = await stat(path).catch(() => undefined)
   if (facts === undefined) return false
-  const body = facts.size < SMALL_FILE ? await readFile(path) : { file: path, size: facts.size }
-  await jobContext.client.putArtifact(kind, body, jobContext.alive)
+  if (facts.size < SMALL_FILE) await uploadBytes(jobContext, kind, await readFile(path))
+  else await jobContext.client.putArtifact(kind, { file: path, size: facts.size }, jobContext.alive)
   return true
+}
+
+/** So much goes along with a report, in bytes; what is more goes ahead of it. */
+const OUTBOX_BYTES = 2 * 1024 * 1024
+
+/** Sends a file that is in memory, with what is reported next where it fits in there. */
+export async function uploadBytes({ client, outbox, alive }: JobContext, kind: ArtifactKind, bytes: Uint8Array) {
+  const waiting = outbox?.files.reduce((size, file) => size + file.bytes.length, 0) ?? OUTBOX_BYTES
+  if (outbox !== undefined && waiting + bytes.length <= OUTBOX_BYTES) outbox.files.push({ kind, bytes })
+  else await client.putArtifact(kind, bytes, alive)
 }
 
 /** Downloads an artifact of an earlier phase of the run; returns whether there is one. */

@@ -11,14 +11,18 @@ import {
   type AgentJob,
   type AnswerTaskRequest,
   type ArtifactKind,
+  type DocumentsHeader,
   type FinishJob,
   type JobCommand,
+  type ResultHeader,
   type TaskRequest,
   type RegisterAgent,
   type WorkKind,
 } from '@groundstate/contract/agent'
+import { packParcel } from '@groundstate/contract/parcel'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import { z } from 'zod'
+import { parseJson } from './parse-json.ts'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2_000
@@ -216,14 +220,6 @@ export async function register(connection: Connection, token: string, agent: Reg
   throw new NoServer(`${connection.serverUrl} is no Groundstate server: it answered ${answer} to a registration`)
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 type ClaimOptions = { waitMs: number; warmRunIds: string[]; accepts: readonly WorkKind[]; signal: AbortSignal }
 
 /** Waits up to `waitMs` for a job; undefined when none came. */
@@ -290,6 +286,13 @@ function isTransportError(error: unknown): boolean {
   return /^(UND_ERR_|ECONN|EPIPE|ETIMEDOUT)/.test(code)
 }
 
+type JobFile = { kind: ArtifactKind; bytes: Uint8Array }
+type ResultParts = { log: { offset: number; bytes: Uint8Array } | undefined; files: readonly JobFile[] }
+
+function sizesOf(files: readonly JobFile[]) {
+  return files.map(({ kind, bytes }) => ({ kind, size: bytes.length }))
+}
+
 export type JobClient = ReturnType<typeof jobClient>
 
 /** The calls of one job. Each rejects with `LeaseLost` once the server has given the job up. */
@@ -305,6 +308,16 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     }
     await requireStatus(full, response, wanted)
     return response
+  }
+
+  async function sendParcel(
+    path: string,
+    body: Uint8Array,
+    { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
+  ) {
+    const call = { method: 'POST', path, body, proxyPatienceMs: patienceMs, signal } as const
+    const response = await sendForJob(call, [200, 204])
+    await response.body.dump()
   }
 
   /** Receives a body, again from its beginning when the connection breaks; undefined when there is none. */
@@ -363,6 +376,29 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       const call = { method: 'POST', path: '/finish', body: JSON.stringify(body), signal } as const
       const response = await sendForJob({ ...call, proxyPatienceMs: FINISH_MS }, [200, 204])
       await response.body.dump()
+    },
+    /** As `appendLog`, `putArtifact` and `finish`, in one request. */
+    async sendResult(outcome: FinishJob, { log, files }: ResultParts, signal: AbortSignal) {
+      const header = {
+        outcome,
+        ...(log !== undefined && { log: { offset: log.offset, size: log.bytes.length } }),
+        files: sizesOf(files),
+      } satisfies ResultHeader
+      const pieces = [log?.bytes ?? Buffer.alloc(0), ...files.map(({ bytes }) => bytes)]
+      // Where a proxy refuses it, the same goes by several requests.
+      await sendParcel('/result', packParcel(header, pieces), { signal, patienceMs: 0 })
+    },
+    /** What the outcome of a plan has left owing; `files` are those that were not sent before. */
+    async sendDocuments(
+      { files, ...rest }: Omit<DocumentsHeader, 'files'> & { files: readonly JobFile[] },
+      signal: AbortSignal,
+    ) {
+      const header = { ...rest, files: sizesOf(files) } satisfies DocumentsHeader
+      const parcel = packParcel(
+        header,
+        files.map(({ bytes }) => bytes),
+      )
+      await sendParcel('/documents', parcel, { signal, patienceMs: FINISH_MS })
     },
     async release(signal: AbortSignal) {
       const response = await sendForJob({ method: 'POST', path: '/release', signal }, [200, 204])

@@ -102,6 +102,7 @@ async function run(settings: AgentSettings, notes: readonly string[]): Promise<n
             keyFile: settings['engine-key-file'],
           }
         : undefined,
+      ...(!settings['warm-folders'] && { warmFolders: false as const }),
       isolation: settings.isolation,
       firstRunUser: settings['first-run-user'],
       sandbox: settings.sandbox,

@@ -1,4 +1,4 @@
-import type { AgentJob } from '@groundstate/contract/agent'
+import type { AgentJob, ArtifactKind } from '@groundstate/contract/agent'
 import type { JobClient } from './client.ts'
 import type { Confinement } from './confinement.ts'
 import type { Engine } from './engine.ts'
@@ -8,6 +8,7 @@ import type { Launcher } from './launcher.ts'
 import type { LogStream } from './log-stream.ts'
 import type { StopSignals } from './process.ts'
 import type { RunFolders, Workplace } from './run-folder.ts'
+import type { WarmFolders } from './warm-folders.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** What all jobs of an agent share. */
@@ -21,9 +22,14 @@ export type AgentContext = {
   /** A folder of programs that the operator has run around plans and applies. */
   hooks: string | undefined
   schemaCache: string
+  /** What earlier runs have left for later ones; none when that is turned off. */
+  warmFolders: WarmFolders | undefined
   /** A PEM file of the authorities that engines trust, when those of the system are not enough. */
   certificates: string | undefined
 }
+
+/** Files that go to the server together with what is reported of a job. */
+export type Outbox = { files: { kind: ArtifactKind; bytes: Uint8Array }[] }
 
 /** A job that is being executed. */
 export type JobContext = {
@@ -34,9 +40,16 @@ export type JobContext = {
   engine: Engine
   stop: StopSignals
   journal: Journal
+  /** Undefined for a server that takes each file by itself. */
+  outbox: Outbox | undefined
   /** Aborts when nothing more of this job can be reported. */
   alive: AbortSignal
 }
 
 /** A job whose folder is ready for the engine. */
-export type EngineContext = JobContext & Workplace & { environment: EngineEnvironment }
+export type EngineContext = JobContext &
+  Workplace & {
+    environment: EngineEnvironment
+    /** What names the configuration that was put into the folder; undefined where it is not known. */
+    configurationFacts?: readonly string[] | undefined
+  }

@@ -10,6 +10,7 @@ import { openPromise, type Entry } from 'yauzl'
 import { z } from 'zod'
 import { ENGINE_KEYS, type Product } from './engine-keys.ts'
 import { checkSignature } from './engine-signature.ts'
+import { parseJson } from './parse-json.ts'
 
 /** The largest archive and binary that are accepted; those of today are a third of that. In bytes. */
 const LARGEST_ARCHIVE = 400 * 1024 * 1024
@@ -98,7 +99,7 @@ export async function openEngineDownloads(folder: string, settings: DownloadSett
   async function listVersions(product: Product): Promise<string[]> {
     const url = LAYOUT[product].index(settings.mirrors[product])
     const bytes = await fetchBytes(url, { dispatcher, signal: AbortSignal.timeout(60_000) })
-    const read = index.safeParse(parseJson(bytes))
+    const read = index.safeParse(parseJson(bytes.toString()))
     if (!read.success) throw new Error(`${url} is no list of versions`)
     const { versions } = read.data
     return Array.isArray(versions) ? versions.map(({ id }) => id.replace(/^v/, '')) : Object.keys(versions)
@@ -115,14 +116,6 @@ export async function openEngineDownloads(folder: string, settings: DownloadSett
 const index = z.object({
   versions: z.union([z.array(z.object({ id: z.string() })), z.record(z.string(), z.unknown())]),
 })
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    return undefined
-  }
-}
 
 /** Jobs that want the same thing at the same time share one attempt, and a failure holds for a while. */
 function once<T>(work: (product: Product, version: string) => Promise<T>) {

@@ -10,15 +10,19 @@ export class HookFailed extends Error {
   override name = 'HookFailed'
 }
 
+/** Whether the operator has a program of that name. */
+export async function hasHook({ hooks }: Pick<EngineContext['agent'], 'hooks'>, name: HookName): Promise<boolean> {
+  return hooks !== undefined && (await stat(join(hooks, name)).catch(() => undefined)) !== undefined
+}
+
 /**
  * Runs the program of that name in the hooks folder, if there is one: where the engine runs, with its environment, as its
  * user. Its output goes to the log. Throws `HookFailed` when it does not end with 0.
  */
 export async function runHook(context: EngineContext, name: HookName): Promise<void> {
   const { agent, job, log, environment, workingFolder } = context
-  if (agent.hooks === undefined) return
+  if (agent.hooks === undefined || !(await hasHook(agent, name))) return
   const file = join(agent.hooks, name)
-  if ((await stat(file).catch(() => undefined)) === undefined) return
   const mayRun = await access(file, constants.X_OK).then(
     () => true,
     () => false,

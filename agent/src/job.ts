@@ -1,18 +1,20 @@
-import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
+import { MAX_PARCEL_BYTES, type AgentJob, type FinishJob } from '@groundstate/contract/agent'
 import { prepareColdApply, runApply } from './apply.ts'
 import { jobClient, LeaseLost, Refused, type Connection } from './client.ts'
-import type { JobContext, EngineContext, AgentContext } from './context.ts'
+import type { JobContext, EngineContext, AgentContext, Outbox } from './context.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
-import { engineName, findEngine, type EngineSearch } from './engine.ts'
-import { createJournal, type Journal, storeErroredState } from './journal.ts'
+import { deliverDocuments, type PlanSchemas } from './documents.ts'
+import { engineName, findEngine, type Engine, type EngineSearch } from './engine.ts'
+import { createJournal, hasErroredState, type Journal, storeErroredState } from './journal.ts'
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
 import type { AgentLog } from './log.ts'
-import { runPlan } from './plan.ts'
+import { runPlan, type Planned } from './plan.ts'
 import { Stopped } from './process.ts'
 import { EngineFailed } from './run-engine.ts'
 import type { RunFolder } from './run-folder.ts'
 import { createStop } from './stop.ts'
+import { forgetWarmth } from './warm-init.ts'
 import { enterFolder, prepareFolder } from './working-folder.ts'
 
 export type JobSettings = {
@@ -24,6 +26,8 @@ export type JobSettings = {
   log: AgentLog
   /** Takes over the journal of an apply whose outcome is refused, and tells it later. */
   tellLater: (journal: Journal) => void
+  /** Does what is left of a job beside all other work, until the signal aborts. Resolves at its end, however that comes. */
+  beside: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
   /** Aborts when the agent has to end soon. */
   forceful: AbortSignal
 }
@@ -59,13 +63,6 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     throw error
   })
   const lease = stack.use(holdLease(client, job, events))
-  try {
-    await unlessStopped(lease.received, stop.signals.stop.interrupt)
-  } catch (error) {
-    log.warn({ ...facts, error }, 'job left to others: it has not begun here')
-    if (await isGivenUp(error)) await journal.remove()
-    return false
-  }
   const logStream = stack.use(
     openLogStream({
       append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
@@ -73,33 +70,41 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
       limitBytes: settings.logLimitBytes,
     }),
   )
+  const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
+  let folder: RunFolder | undefined
+  // A new folder is nobody else's. The one that a plan has left is taken by who has the job for certain.
+  const early = job.kind === 'plan' ? prepare() : undefined
+  try {
+    await unlessStopped(lease.received, stop.signals.stop.interrupt)
+  } catch (error) {
+    log.warn({ ...facts, error }, 'job left to others: it has not begun here')
+    if (await isGivenUp(error)) await journal.remove()
+    await early?.ready.catch(() => {})
+    if (folder !== undefined) await settings.agent.folders.remove(folder)
+    return false
+  }
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
 
-  let folder: RunFolder | undefined
   let outcome: FinishJob
   let keep = false
+  /** Of a plan whose documents are owed: whether the server has its outcome. */
+  let reported: PromiseWithResolvers<boolean> | undefined
   try {
-    const found = await unlessStopped(findEngine(job.engine, settings.search), stop.signals.stop.interrupt)
+    const preparing = early ?? prepare()
+    const found = await preparing.found
     const { engine, warning } = found
     logStream.write(header(job, found))
     if (warning !== undefined) logStream.write(`${warning}\n`)
-    const jobContext: JobContext = {
-      ...stop.signals,
-      agent: settings.agent,
-      job,
-      client,
-      journal,
-      log: logStream,
-      engine,
-    }
-    const left = { jobId: job.planJobId, engineVersion: engine.version }
-    const warm = job.kind === 'apply' ? await settings.agent.folders.take(job.runId, left) : undefined
-    folder = warm ?? (await settings.agent.folders.create(job))
-    const context = await (warm === undefined ? prepareFolder(jobContext, folder) : enterFolder(jobContext, folder))
+    const { context, isWarm } = await preparing.ready
     await warnOfRefused(context)
-    outcome = { ...(await runPhase(context, warm !== undefined)), engineVersion: engine.version }
+    const planned = await runPhase(context, isWarm)
+    outcome = { ...planned.outcome, engineVersion: engine.version }
+    if (planned.owed !== undefined) {
+      reported = Promise.withResolvers()
+      await owe(context, planned.owed, reported.promise)
+    }
     keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
-    if (keep) await settings.agent.folders.keep(folder, job, engine.version)
+    if (keep) await settings.agent.folders.keep(context.folder, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
@@ -109,23 +114,62 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     }
   }
 
+  if (outcome.status === 'errored') await forgetWarmth(settings.agent.warmFolders, job)
+
   let isRefused = false
   try {
     await conclude(outcome)
-    await journal.remove()
+    reported?.resolve(true)
+    if (reported === undefined) await journal.remove()
   } catch (error) {
+    // The server may have it all the same, unless it has said that the job is no longer ours.
+    reported?.resolve(!(error instanceof LeaseLost))
     isRefused = job.kind === 'apply' && error instanceof Refused
     if (!isRefused) await drop(error)
     else
       log.error({ ...facts, error }, 'the outcome of an apply is refused: it is sent again as long as this agent runs')
   }
-  if (folder !== undefined && !keep) await settings.agent.folders.remove(folder)
+  if (folder !== undefined && !keep) {
+    const left = folder
+    const removing = settings.agent.folders.remove(left)
+    // The next job need not wait for the documents of this one's plan.
+    if (left.documents === undefined || isRefused) await removing
+    else void settings.beside(async () => removing)
+  }
   if (isRefused) {
     // Its folder is gone, and its user may be that of another run by then.
     await journal.note({ folder: undefined })
     settings.tellLater(journal)
   }
   return true
+
+  /** Finds the engine, and makes the folder ready, or takes that of the plan. Writes nothing to the log, and starts nothing. */
+  function prepare() {
+    const found = unlessStopped(findEngine(job.engine, settings.search), stop.signals.stop.interrupt)
+    const ready = found.then(async ({ engine }) => prepareFor(engine))
+    // Either may be asked for later than it fails.
+    for (const promise of [found, ready]) promise.catch(() => {})
+    return { found, ready }
+  }
+
+  async function prepareFor(engine: Engine) {
+    const { agent } = settings
+    const jobContext: JobContext = {
+      ...stop.signals,
+      agent,
+      job,
+      client,
+      journal,
+      log: logStream,
+      engine,
+      outbox,
+    }
+    const left = { jobId: job.planJobId, engineVersion: engine.version }
+    const warm = job.kind === 'apply' ? await agent.folders.take(job.runId, left) : undefined
+    folder = warm ?? (await agent.folders.create(job))
+    const context = await (warm === undefined ? prepareFolder(jobContext, folder) : enterFolder(jobContext, folder))
+    return { context, isWarm: warm !== undefined }
+  }
 
   /** Whether the server knows that nothing has begun here. */
   async function isGivenUp(error: unknown) {
@@ -143,14 +187,56 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     if (stopped?.kind === 'lease-lost') throw stopped
     const told = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
     if (job.kind === 'apply') await journal.note({ outcome: told })
+    const isHandedBack = stopped?.kind === 'agent-stopped' && job.kind === 'plan'
+    if (outbox !== undefined && !isHandedBack && (await tellAtOnce(told, outbox))) return noteEnd(told)
     const missing = await logStream.close()
     const delivery = { workDir: settings.workDir, signal: stop.alive }
     const kept = job.kind === 'apply' ? await sendErroredState(client, journal, delivery) : undefined
     lease.concluding()
-    if (stopped?.kind === 'agent-stopped' && job.kind === 'plan') await client.release(stop.alive)
-    else await client.finish(withNotes(told, [missing, kept]), stop.alive)
+    if (isHandedBack) await client.release(stop.alive)
+    else {
+      for (const { kind, bytes } of outbox?.files ?? []) await client.putArtifact(kind, bytes, stop.alive)
+      await client.finish(withNotes(told, [missing, kept]), stop.alive)
+    }
+    noteEnd(told)
+  }
+
+  function noteEnd(told: FinishJob) {
     const reason = told.status === 'errored' ? told.message?.split('\n', 1)[0] : undefined
     log.info({ ...facts, status: told.status, reason }, 'job ended')
+  }
+
+  /** Sends all that is left in one request; false where that can't be, since it is too much or is refused. */
+  async function tellAtOnce(told: FinishJob, { files }: Outbox): Promise<boolean> {
+    if (await hasErroredState(journal)) return false
+    const size = files.reduce((total, { bytes }) => total + bytes.length, 0)
+    const log = await logStream.rest(Math.min(LOG_BYTES, MAX_PARCEL_BYTES - HEADER_BYTES - size))
+    if (log === undefined) return false
+    lease.concluding()
+    try {
+      await client.sendResult(told, { log, files }, stop.alive)
+      return true
+    } catch (error) {
+      if (error instanceof Refused) return false
+      throw error
+    }
+  }
+
+  /** Makes the documents of a plan beside whatever comes next, in its folder, which stays until they are delivered. */
+  async function owe(context: EngineContext, schemas: PlanSchemas, isReported: Promise<boolean>) {
+    const { folders } = settings.agent
+    // Later on the engines of the run's user are at work: this is the last moment to end what the plan has left behind.
+    await folders.clear(context.folder)
+    await journal.note({ owesDocuments: true })
+    context.folder.documents = settings.beside(async (signal) => {
+      try {
+        await deliverDocuments(context, schemas, { isReported, signal })
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn({ ...facts, error }, 'the JSON of a plan did not reach the server')
+      }
+      await journal.remove()
+    })
   }
 
   async function drop(why: unknown) {
@@ -164,9 +250,15 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     log.warn({ ...failed, kept }, 'job dropped: its outcome did not reach the server')
     // When the server is back it need not wait for the lease of a plan to run out.
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
-    await journal.remove()
+    // Whoever makes what is owed removes it at the end.
+    if (reported === undefined) await journal.remove()
   }
 }
+
+/** So much of a log goes with the result, in bytes. */
+const LOG_BYTES = 1024 * 1024
+/** What the header of a result may take, in bytes. */
+const HEADER_BYTES = 64 * 1024
 
 /** The download of an engine goes on for other jobs, and this one need not wait for it. */
 async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -181,11 +273,11 @@ async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-async function runPhase(context: EngineContext, warm: boolean): Promise<FinishJob> {
+async function runPhase(context: EngineContext, warm: boolean): Promise<Planned> {
   const { job } = context
   if (job.kind === 'plan') return runPlan(context)
   if (!warm) await prepareColdApply(context)
-  return runApply(context)
+  return { outcome: await runApply(context) }
 }
 
 /** For an apply exactly three lines: the command line cuts as many off its log (see its `cloud` back end). */

@@ -1,8 +1,9 @@
-import { copyFile, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import { openConfined, type Bounds } from './confined-file.ts'
+import { parseJson } from './parse-json.ts'
 
 const FACTS = 'job.json'
 
@@ -19,6 +20,8 @@ const journalFacts = z.object({
   workingFolder: z.string().optional(),
   /** The engine was told to apply, so that the job can't be handed back any more. */
   began: z.boolean().optional(),
+  /** A plan whose outcome may have been told, and whose documents were not delivered. */
+  owesDocuments: z.boolean().optional(),
   /** It is over, and this is how. */
   outcome: finishBody.optional(),
 })
@@ -102,14 +105,6 @@ async function syncFolder(path: string) {
   }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** How the engine ended behind the back of its agent; undefined when nobody knows. */
 export async function readExit(journal: Journal): Promise<{ code: number | null } | undefined> {
   const text = await readFile(journal.exit, 'utf8').catch(() => '')
@@ -129,6 +124,11 @@ export async function saveErroredState(journal: Journal, bounds: Bounds, working
   const content = file.handle.createReadStream({ autoClose: false })
   await writeFile(journal.erroredState, content, { mode: 0o600, flush: true })
   return true
+}
+
+/** Whether the journal has a state that the engine could not store. */
+export async function hasErroredState(journal: Journal): Promise<boolean> {
+  return (await stat(journal.erroredState).catch(() => undefined)) !== undefined
 }
 
 /** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */

@@ -11,14 +11,16 @@ const RECEIPT_ANSWER_MS = 1_500
 const LATE_MS = 1_000
 /** The least time between two heartbeats, in ms, for a server that does not hold them. */
 const SHORTEST_BEAT_MS = 250
+/** After the receipt, in ms: a command to a job that has just begun arrives this much later. */
+const FIRST_HOLD_MS = 1_000
 /** The pause after a heartbeat that got no answer of the server's own, in ms. */
 const REFUSED_MS = 1_000
 
 /** Disposing ends the heartbeats; it resolves when none is under way. */
 export type Lease = AsyncDisposable & {
   /**
-   * Resolves once the server knows that the job has arrived. Before that it may give the job to another agent, so that nothing
-   * may begin. Rejects with why when it has.
+   * Resolves once the server knows that the job has arrived. Before that it may give the job to another agent, so that no
+   * program may start: a folder may be made ready. Rejects with why when it has.
    */
   received: Promise<void>
   /**
@@ -39,7 +41,7 @@ export type LeaseEvents = {
 }
 
 /**
- * Says at once that the job has arrived, and then keeps one heartbeat waiting at the server, so that a command arrives at once.
+ * Says at once that the job has arrived, and after a moment keeps one heartbeat waiting at the server, so that a command arrives at once.
  *
  * The agent counts the lease from when it sent the last answered heartbeat, the server from when that arrived. So the agent
  * gives up first. Heartbeats go on all the same: a server that was away waits before it gives a job up.
@@ -87,6 +89,8 @@ export function holdLease(
     if (receipt !== 'continue') onCommand(receipt)
     let seen: JobCommand = receipt
     let leftMs = renew(performance.now() - arrivedAt)
+    // Most phases are short: a request that waits for a command would be cut off, and its connection with it.
+    await delay(Math.min(FIRST_HOLD_MS, holdMs), undefined, { signal: ended.signal })
     while (!ended.signal.aborted) {
       const sentAt = performance.now()
       const waitMs = Math.floor(Math.min(holdMs, leftMs / 2))

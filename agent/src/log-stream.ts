@@ -16,6 +16,11 @@ const AGAIN_MS = 500
 
 export type LogStream = Disposable & {
   write: (output: Buffer | string) => void
+  /**
+   * Ends the log, and returns what the server has not got of it, for another request to bring; undefined where that is more than
+   * `limit` bytes, or where some of it was refused: `close` sends it.
+   */
+  rest: (limit: number) => Promise<{ offset: number; bytes: Uint8Array } | undefined>
   /** Sends what is left. Resolves when the server has all that it takes, with what to say if not even a note of a gap is taken. */
   close: () => Promise<string | undefined>
 }
@@ -35,8 +40,8 @@ type LogOptions = {
 /**
  * The log of one phase as it goes to the server: text alone, which the server frames for its readers.
  *
- * Chunks go out one after the other, by offset, so that a repeated one does no harm: the first at once, then what has
- * gathered every 100 ms, or 64 KB if that is sooner. A server that is behind, or away, does not hold the engine back.
+ * Chunks go out one after the other, by offset, so that a repeated one does no harm: what has gathered every 100 ms, or 64 KB if
+ * that is sooner. So what a short phase logs goes with its outcome alone. A server that is behind, or away, does not hold the engine back.
  *
  * A chunk that is refused goes out in smaller parts. What is refused in the end is left out, and the log says so: that a proxy
  * does not let bytes pass is no reason to give up what they tell of.
@@ -52,16 +57,18 @@ export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs =
   /** Since when the chunk at the offset is refused although it is small. */
   let refusedSince: number | undefined
   let missing: string | undefined
-  let lastSentAt = -FLUSH_MS
+  let lastSentAt = performance.now()
   let sending: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let failure: { error: unknown } | undefined
   let closed = false
+  /** What is left goes with another request, unless that is refused. */
+  let held = false
   /** Nothing more is taken: the limit is reached, or the disk is full. */
   let ended = false
 
   function schedule() {
-    if (sending !== undefined || failure !== undefined || descriptor === undefined || stored === offset) return
+    if (held || sending !== undefined || failure !== undefined || descriptor === undefined || stored === offset) return
     const waitMs = closed || stored - offset >= FLUSH_BYTES ? 0 : lastSentAt + FLUSH_MS - performance.now()
     if (waitMs <= 0) {
       clearTimeout(timer)
@@ -154,11 +161,22 @@ export function openLogStream({ append, file, limitBytes, sent = 0, patienceMs =
         take(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run goes on.\n`))
       } else take(bytes)
     },
+    async rest(limit) {
+      closed = true
+      held = true
+      clearTimeout(timer)
+      timer = undefined
+      while (isSending()) await sending
+      if (descriptor === undefined || failure !== undefined || missing !== undefined || refusedSince !== undefined)
+        return undefined
+      if (stored - offset > limit) return undefined
+      const space = Buffer.allocUnsafe(stored - offset)
+      return { offset, bytes: withoutMarks(space.subarray(0, readSync(descriptor, space, 0, space.length, offset))) }
+    },
     async close() {
-      if (!closed) {
-        closed = true
-        schedule()
-      }
+      closed = true
+      held = false
+      schedule()
       while (isSending()) await sending
       if (failure !== undefined) throw failure.error
       return missing

@@ -1,31 +1,50 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
-import { uploadFile, uploadResult } from './artifacts.ts'
+import { uploadResult } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { readDeclaredVariables } from './declared-variables.ts'
+import { makeDocuments, type PlanSchemas } from './documents.ts'
 import { runHook } from './hooks.ts'
 import { lockFile } from './lock-file.ts'
-import { readPlan } from './plan-document.ts'
+import { readPlanSummary } from './plan-summary.ts'
 import { fetchSchemas, schemaFile } from './provider-schemas.ts'
-import { EngineFailed, runEngine, runToFile } from './run-engine.ts'
+import { EngineFailed, runEngine } from './run-engine.ts'
 import { writeVariables } from './variables.ts'
 import { runInit } from './working-folder.ts'
 
-/** Plans in a prepared folder and uploads the results. Throws `EngineFailed` when init or the plan fails. */
-export async function runPlan(context: EngineContext): Promise<FinishJob> {
+/** How a plan ended, and what is still to be made of it. */
+export type Planned = { outcome: FinishJob; owed?: PlanSchemas }
+
+/** With `-detailed-exitcode`: the plan has succeeded, and would change something. */
+const HAS_CHANGES = 2
+
+/**
+ * Plans in a prepared folder and uploads the results. Where the run applies a plan by itself, one that changes something is told at
+ * once, and its JSON is owed. Throws `EngineFailed` when init or the plan fails.
+ */
+export async function runPlan(context: EngineContext): Promise<Planned> {
   const { folder, job, log, workingFolder } = context
+  const mayOwe = job.documentsMayFollow && context.outbox !== undefined
   await runHook(context, 'pre-plan')
   const declared = await readDeclaredVariables(workingFolder, folder)
   const [variables] = await Promise.all([writeVariables(folder, job.variables, declared), runInit(context)])
   const generated = freeName(workingFolder)
   // Cached as a rule; where it is not, the engine can be asked while it plans.
-  const schemas = await schemaFile(context)
-  const schemasFetched = fetchSchemas(context, schemas)
-  schemasFetched.catch(() => {})
+  const file = await schemaFile(context)
+  const schemas = { file, fetched: fetchSchemas(context, file) }
+  schemas.fetched.catch(() => {})
 
-  const args = planArguments(job, { planFile: folder.planFile, generated, variables })
-  const exitCode = await runEngine(context, args, { onOutput: (lines) => log.write(lines) })
+  let counts: FinishJob['counts']
+  const args = planArguments(job, { planFile: folder.planFile, generated, variables, mayOwe })
+  const code = await runEngine(context, args, {
+    onOutput(lines, stream) {
+      if (mayOwe && stream === 'stdout') counts = readPlanSummary(lines) ?? counts
+      return log.write(lines)
+    },
+  })
+  const hasChanges = mayOwe && code === HAS_CHANGES
+  const exitCode = hasChanges ? 0 : code
   const generatedConfiguration = existsSync(join(workingFolder, generated))
   if (exitCode !== 0 && !(generatedConfiguration && existsSync(folder.planFile))) {
     await uploadGenerated()
@@ -38,54 +57,42 @@ export async function runPlan(context: EngineContext): Promise<FinishJob> {
     uploadResult(context, 'lock-file', lockFile(context)),
     uploadGenerated(),
   ])
-  const [document] = await Promise.all([showPlan(), uploads])
+  if (hasChanges) {
+    // Asked for schemas, the engine reads the organization, which it may no more once the outcome is told.
+    await Promise.all([uploads, schemas.fetched])
+    // A change of outputs alone has no summary.
+    const planned = counts ?? { additions: 0, changes: 0, destructions: 0, imports: 0 }
+    const outcome = { status: 'finished', exitCode, hasChanges, counts: planned, generatedConfiguration } as const
+    return { outcome: { ...outcome, owesDocuments: true }, owed: schemas }
+  }
+  const [document] = await Promise.all([makeDocuments(context, schemas), uploads])
   return {
-    status: exitCode === 0 ? 'finished' : 'errored',
-    exitCode,
-    hasChanges: document.hasChanges,
-    counts: document.counts,
-    generatedConfiguration,
+    outcome: {
+      status: exitCode === 0 ? 'finished' : 'errored',
+      exitCode,
+      hasChanges: document.hasChanges,
+      counts: document.counts,
+      generatedConfiguration,
+    },
   }
 
   async function uploadGenerated() {
     if (generatedConfiguration) await uploadResult(context, 'generated-configuration', join(workingFolder, generated))
   }
-
-  async function showPlan() {
-    await Promise.all([runToFile(context, ['show', '-json', folder.planFile], folder.planJson), schemasFetched])
-    const [read] = await Promise.all([
-      redact({ planJson: folder.planJson, schemas }),
-      uploadFile(context, 'plan-json', folder.planJson),
-    ])
-    return read
-  }
-
-  async function redact(files: { planJson: string; schemas: string }) {
-    const read = await readWithSchemas(files)
-    await context.client.putArtifact('plan-json-redacted', read.redacted, context.alive)
-    return read
-  }
-
-  async function readWithSchemas(files: { planJson: string; schemas: string }) {
-    const read = await readPlan(files)
-    if (read.unknownProviders.length === 0) return read
-    // The cached schemas are those of another configuration with the same lock file: built-in providers are not in it.
-    await fetchSchemas(context, schemas, true)
-    return readPlan(files)
-  }
 }
 
-type PlanPaths = { planFile: string; generated: string; variables: string[] }
+type PlanPaths = { planFile: string; generated: string; variables: string[]; mayOwe: boolean }
 
 function planArguments(
   { options, structuredOutput }: AgentJob,
-  { planFile, generated, variables }: PlanPaths,
+  { planFile, generated, variables, mayOwe }: PlanPaths,
 ): string[] {
   return [
     'plan',
     '-input=false',
     '-lock=false',
     `-out=${planFile}`,
+    ...(mayOwe ? ['-detailed-exitcode'] : []),
     ...(structuredOutput ? ['-json'] : []),
     ...(options.isDestroy ? ['-destroy'] : []),
     ...(options.refreshOnly ? ['-refresh-only'] : []),

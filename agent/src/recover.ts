@@ -32,7 +32,11 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
   const client = jobClient(connection, job)
   try {
     if (mustFinish(journal)) await finishApply(client, journal, recovery)
-    else await client.release(signal)
+    else {
+      // The server heeds it for a plan whose outcome it has not got.
+      await client.release(signal)
+      if (journal.facts().owesDocuments === true) await tellOfLostDocuments(client, signal)
+    }
     log.warn(facts, 'a job that was left behind is finished')
   } catch (error) {
     if (signal.aborted) return
@@ -44,6 +48,15 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
   const { folder } = journal.facts()
   if (folder !== undefined) await recovery.folders.removeLeft(folder)
   await journal.remove()
+}
+
+/** A plan whose outcome did not arrive owes nothing, and neither does one whose documents did. */
+async function tellOfLostDocuments(client: JobClient, signal: AbortSignal) {
+  await client
+    .sendDocuments({ files: [], problem: 'its agent was killed before it had made it' }, signal)
+    .catch((error: unknown) => {
+      if (!(error instanceof LeaseLost)) throw error
+    })
 }
 
 function mustFinish(journal: Journal) {

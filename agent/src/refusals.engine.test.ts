@@ -19,6 +19,8 @@ esac
   return path
 }
 
+const tellsOutcome = (verb: string) => ['finish', 'result'].includes(verb)
+
 const coldApply = () => ({
   kind: 'apply' as const,
   configuration: configuration(''),
@@ -29,9 +31,9 @@ test('an apply ends well behind a proxy that refuses large bodies, and heartbeat
   const server = await startServer()
   let [beats, outcomes] = [0, 0]
   server.refuse(({ verb, body }) => {
-    if (verb === 'log' && body.length > 16_384) return 413
+    if (['log', 'result'].includes(verb) && body.length > 16_384) return 413
     if (verb === 'heartbeat' && (beats += 1) === 2) return 404
-    return verb === 'finish' && (outcomes += 1) === 1 ? 403 : undefined
+    return tellsOutcome(verb) && (outcomes += 1) === 1 ? 403 : undefined
   })
   await startAgent(server, { enginePath: await chattyEngine() })
 
@@ -46,7 +48,7 @@ test.each([401, 409])('a %d of a proxy is not taken for the word of the server',
   const server = await startServer()
   let [beats, outcomes] = [0, 0]
   server.refuse(({ verb }) => {
-    const isRefused = (verb === 'heartbeat' && (beats += 1) === 2) || (verb === 'finish' && (outcomes += 1) === 1)
+    const isRefused = (verb === 'heartbeat' && (beats += 1) === 2) || (tellsOutcome(verb) && (outcomes += 1) === 1)
     return isRefused ? status : undefined
   })
   await startAgent(server, { enginePath: await chattyEngine({ seconds: 1 }) })
@@ -60,7 +62,7 @@ test.each([401, 409])('a %d of a proxy is not taken for the word of the server',
 test('an outcome that is refused for long is told as soon as it is taken, and other jobs do not wait for that', async () => {
   const server = await startServer()
   let isRefused = true
-  server.refuse(({ verb }) => (isRefused && verb === 'finish' ? 403 : undefined))
+  server.refuse(({ verb }) => (isRefused && tellsOutcome(verb) ? 403 : undefined))
   const { workDir, logged } = await startAgent(server, { enginePath: await chattyEngine() })
 
   const apply = server.submit(coldApply())

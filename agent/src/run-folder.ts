@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
+import { parseJson } from './parse-json.ts'
 import type { PluginCache, PluginCaches } from './plugin-caches.ts'
 import type { RunUser, createIdPool } from './run-users.ts'
 
@@ -40,12 +41,21 @@ export type RunFolder = {
   planFile: string
   planJson: string
   cliConfig: string
+  /** Resolves once the documents of a plan need the folder no more, of one that was told before them. */
+  documents?: Promise<void>
 }
 
 /** Where a program of a run starts: a run may work in a folder of its configuration. */
 export type Workplace = { folder: RunFolder; workingFolder: string }
 
-type Kept = { folder: RunFolder; jobId: string; engineVersion: string; keptAt: number }
+type Kept = {
+  folder: RunFolder
+  jobId: string
+  engineVersion: string
+  keptAt: number
+  /** While the folder is shut: resolves when it is. */
+  shut?: Promise<void>
+}
 
 export type FolderLimits = {
   /** How long a folder waits for its apply, in ms. */
@@ -77,12 +87,32 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
 
   async function remove(folder: RunFolder) {
     const { user, root, tmp, cache } = folder
+    await folder.documents
     // A process that has left its group would go on in a folder, and under an id, that others get next.
     if (user !== undefined) await users?.clear(user.uid)
     await rm(root, { recursive: true, force: true })
     if (!tmp.startsWith(root)) await rm(tmp, { recursive: true, force: true })
     if (user !== undefined) users?.free(user.uid)
     caches.leave(cache.organizationId)
+  }
+
+  async function clear({ user }: RunFolder) {
+    if (user !== undefined) await users?.clear(user.uid)
+  }
+
+  /** Takes a folder from its run, and what only a phase needs out of it. */
+  async function shut(folder: RunFolder) {
+    await clear(folder)
+    // Whoever gets a user id later must not get in here with it.
+    await chmod(folder.root, 0o700)
+    await rm(folder.variables, { recursive: true, force: true })
+    await rm(folder.cliConfig, { force: true })
+  }
+
+  /** As a rule the apply has begun by then, and has taken the folder. */
+  async function shutAfterDocuments(runId: string, entry: Kept) {
+    await entry.folder.documents
+    if (kept.get(runId) === entry) entry.shut = shut(entry.folder).catch(() => {})
   }
 
   async function sweep() {
@@ -102,6 +132,8 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
 
   return {
     remove,
+    /** Ends what the run has left running. */
+    clear,
     removeLeft,
     sweep,
     warmRunIds: () => [...kept.keys()].slice(-100),
@@ -129,6 +161,7 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       const found = kept.get(runId)
       if (found === undefined) return undefined
       kept.delete(runId)
+      await found.shut
       // Without its mark the folder goes when the agent starts again: it may be half way through an apply.
       await rm(join(found.folder.root, KEPT), { force: true })
       if (found.jobId === plan.jobId && found.engineVersion === plan.engineVersion) {
@@ -143,15 +176,13 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       const { id: jobId, runId } = job
       const { organizationId } = folder.cache
       const uid = folder.user?.uid
-      if (uid !== undefined) await users?.clear(uid)
-      // Whoever gets a user id later must not get in here with it.
-      await chmod(folder.root, 0o700)
+      if (folder.documents === undefined) await shut(folder)
       const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: folder.tmp, organizationId, uid }
-      await rm(folder.variables, { recursive: true, force: true })
-      await rm(folder.cliConfig, { force: true })
       await writeFile(join(folder.root, KEPT), JSON.stringify(facts))
       const earlier = kept.get(runId)
-      kept.set(runId, { folder, jobId, engineVersion, keptAt: facts.keptAt })
+      const entry: Kept = { folder, jobId, engineVersion, keptAt: facts.keptAt }
+      kept.set(runId, entry)
+      if (folder.documents !== undefined) void shutAfterDocuments(runId, entry)
       if (earlier) await remove(earlier.folder)
       await sweep()
     },
@@ -191,15 +222,6 @@ async function readKept(parent: string, { caches, users, inUse }: FolderOwners):
     } else await rm(root, { recursive: true, force: true })
   }
   return kept
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Half written when the agent was killed: the folder is not known to be whole.
-    return undefined
-  }
 }
 
 function folderAt(root: string, { tmp, user, cache }: Pick<RunFolder, 'tmp' | 'user' | 'cache'>): RunFolder {

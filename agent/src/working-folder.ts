@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
-import { unpackArchive } from './archive.ts'
 import { writeCliConfig } from './cli-config.ts'
+import { placeConfiguration } from './configuration-cache.ts'
 import type { JobContext, EngineContext } from './context.ts'
 import { engineEnvironment } from './environment.ts'
 import { lockFile, lockFileDigest } from './lock-file.ts'
@@ -12,19 +12,14 @@ import { whileFilling } from './plugin-caches.ts'
 import { EngineFailed, runEngine } from './run-engine.ts'
 import { handOver, type RunFolder } from './run-folder.ts'
 import { shareProviders } from './shared-cache.ts'
+import { openWarmInit } from './warm-init.ts'
 
 /** Prepares a new folder with the job's configuration and all that the engine needs, short of `init`. */
 export async function prepareFolder(jobContext: JobContext, folder: RunFolder): Promise<EngineContext> {
-  const { client, job } = jobContext
+  const { job } = jobContext
   const signal = AbortSignal.any([jobContext.alive, jobContext.stop.interrupt])
-  await client.getConfiguration(signal, async (archive) => {
-    // A download that broke off has left files here.
-    await rm(folder.configuration, { recursive: true })
-    await mkdir(folder.configuration, { mode: 0o700 })
-    await handOver(folder.configuration, folder)
-    return unpackArchive(archive, folder.configuration, folder.user)
-  })
-  const context = await enterFolder(jobContext, folder)
+  const configurationFacts = await placeConfiguration(jobContext, folder, signal)
+  const context = { ...(await enterFolder(jobContext, folder)), configurationFacts }
   await requireConfiguration(context)
   await forgetEarlierState(context.workingFolder)
   const override = { organization: job.organizationName, name: job.workspaceName }
@@ -37,12 +32,11 @@ export async function enterFolder(jobContext: JobContext, folder: RunFolder): Pr
   const { job, agent } = jobContext
   const problem = entryProblem({ path: job.workingDirectory, type: 'Directory' }, newSeenEntries())
   if (problem !== undefined) throw new Error(`the working directory "${job.workingDirectory}" ${problem}`)
-  await writeCliConfig(folder.cliConfig, {
-    apiUrl: agent.apiUrl,
-    token: job.engineToken,
-    hostNames: job.hostNames,
-  })
-  await handOver(folder.cliConfig, folder)
+  // Put in place at once: an engine that makes the documents of the plan may be about to read it.
+  const draft = `${folder.cliConfig}.draft`
+  await writeCliConfig(draft, { apiUrl: agent.apiUrl, token: job.engineToken, hostNames: job.hostNames })
+  await handOver(draft, folder)
+  await rename(draft, folder.cliConfig)
   await agent.confinement.prepare(folder)
   const environment = engineEnvironment(job, folder, agent)
   return { ...jobContext, folder, environment, workingFolder: join(folder.configuration, job.workingDirectory) }
@@ -76,9 +70,14 @@ async function makeWorkingFolder(folder: RunFolder, workingFolder: string) {
   for (let path = workingFolder; path !== folder.configuration; path = dirname(path)) await handOver(path, folder)
 }
 
-/** Runs `init`. Its output is logged only when it fails or the run is debugged. Throws `EngineFailed`. */
+/**
+ * Runs `init`, unless an earlier run of this agent has done so whose outcome can't be another one now. Its output is logged only
+ * when it fails or the run is debugged. Throws `EngineFailed`.
+ */
 export async function runInit(context: EngineContext) {
   const { job, log, stop, folder } = context
+  const warm = await openWarmInit(context)
+  if (await warm?.take()) return log.write('Initialized as in an earlier run of this configuration.\n')
   const said: Buffer[] = []
   const onOutput = (lines: Buffer) => (job.options.debug ? log.write(lines) : void said.push(lines))
   const init = async () => runEngine(context, ['init', '-input=false'], { onOutput })
@@ -95,7 +94,7 @@ export async function runInit(context: EngineContext) {
     // Without a lock file a version may have come out that the cache has not.
     return alone || !pinned ? whileFilling(folder.cache, initAndShare) : init()
   })
-  if (code === 0) return
+  if (code === 0) return warm?.keep()
   log.write(Buffer.concat(said))
   throw new EngineFailed('init', code)
 }

@@ -16,12 +16,18 @@ import { z } from 'zod'
  * | `GET /jobs/:jobId/artifacts/:kind` | job | 200 raw bytes, 404 |
  * | `GET /jobs/:jobId/configuration` | job | 200 the tar.gz archive of the configuration version |
  * | `POST /jobs/:jobId/finish` `finishBody` | job | 204; may be repeated |
+ * | `POST /jobs/:jobId/result` parcel with `resultHeader` | job | 204; as the log, the files and `finish` at once; may be repeated |
+ * | `POST /jobs/:jobId/documents` parcel with `documentsHeader` | job | 204; what the outcome of a plan has left owing; may be repeated |
  * | `POST /jobs/:jobId/release` | job | 204; queues the job again: a plan at any time, an apply before it begins |
  * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
  * | `POST /task-requests/:requestId/answer` `answerTaskRequestBody` | request | 204; may be repeated |
  *
  * An agent that claims with `sendsReceipt` begins nothing of a job before its first heartbeat was answered. Without one the lease
  * is over after five seconds, or half of it if that is less. The job is queued again then, and a late heartbeat answered 409.
+ *
+ * A parcel (`parcel.ts`) has at most `MAX_PARCEL_BYTES`. Longer content goes ahead of it, by the requests for the log and for files.
+ * The plan of a run that applies by itself may be reported before its JSON is made (`owesDocuments`). The server then takes
+ * `plan-json` and `plan-json-redacted` of the job for a day after its end, and whoever asks for them waits.
  *
  * Every request may be repeated: the agent does so without an answer and after a 5xx. A claim whose connection closes before
  * the answer must not take a job.
@@ -141,8 +147,15 @@ export const agentJob = z.object({
   workspaceName: z.string(),
   projectName: z.string().optional(),
   configurationVersionId: z.string(),
+  /** The SHA-256 of the configuration's archive in hex, if the server knows it. */
+  configurationDigest: z.string().optional(),
   /** The size of the state before the run, in bytes. */
   stateBytes: z.int().optional(),
+  /**
+   * The providers of the resources in the state before the run, as the state writes them. An init installs them beside those of
+   * the configuration. Absent while the server does not know them.
+   */
+  stateProviders: z.array(z.string()).optional(),
   /** Relative to the root of the archive; `''` is the root. */
   workingDirectory: z.string(),
   engine: z.object({
@@ -166,6 +179,10 @@ export const agentJob = z.object({
   /** The phase is interrupted after this time, and killed `graceMs` later, in ms. */
   timeLimitMs: z.int(),
   graceMs: z.int(),
+  /** The server takes an outcome with its log and its files in one request. Servers of earlier versions do not say so. */
+  takesResults: z.boolean().default(false),
+  /** For a plan: the run goes on to its apply by itself, and its JSON may follow the outcome. */
+  documentsMayFollow: z.boolean().default(false),
 })
 export type AgentJob = z.infer<typeof agentJob>
 
@@ -227,8 +244,34 @@ export const finishBody = z.object({
   generatedConfiguration: z.boolean().optional(),
   /** The version of the engine that ran. */
   engineVersion: z.string().optional(),
+  /** For a plan that is finished: its JSON follows. */
+  owesDocuments: z.boolean().optional(),
 })
 export type FinishJob = z.infer<typeof finishBody>
+
+/** The longest parcel, in bytes. */
+export const MAX_PARCEL_BYTES = 4 * 1024 * 1024
+
+/** The files of a parcel, in their order in it; sizes are in bytes. */
+const parcelFiles = z.array(z.object({ kind: artifactKind, size: z.int().min(0) })).max(10)
+
+/** The header of a result: what follows it are the bytes of the log that the server has not got yet, and the files. */
+export const resultHeader = z.object({
+  outcome: finishBody,
+  log: z.object({ offset: z.int().min(0), size: z.int().min(0) }).optional(),
+  files: parcelFiles,
+})
+export type ResultHeader = z.infer<typeof resultHeader>
+
+/** The header of the documents that a plan has owed. */
+export const documentsHeader = z.object({
+  files: parcelFiles,
+  /** What the plan's JSON counts, which takes the place of what the engine's output said. */
+  counts: resourceCounts.optional(),
+  /** Why the documents can't be had any more, for people. */
+  problem: z.string().min(1).max(1000).optional(),
+})
+export type DocumentsHeader = z.infer<typeof documentsHeader>
 
 export const claimTaskBody = z.object({
   /** How long the server may hold the request when there is no task request, in ms. */

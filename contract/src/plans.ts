@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { hasMany, resource, statusTimestamps, type Written } from './answers.ts'
+import { hasMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
 
 export const PHASE_STATUS = ['pending', 'queued', 'running', 'finished', 'errored', 'canceled', 'unreachable'] as const
 
@@ -10,6 +10,7 @@ export const phaseAttributes = {
   status: z.enum(PHASE_STATUS).describe('`unreachable` when the run ended before it'),
   'status-timestamps': statusTimestamps,
   'log-read-url': z.string().describe('where the log can be read without a token, for about a day'),
+  'log-deleted-at': timestamp.nullable().describe('our own: since when the log is no longer kept'),
   'resource-additions': count,
   'resource-changes': count,
   'resource-destructions': count,
@@ -32,6 +33,7 @@ export const planSchema = resource(
     attributes: {
       ...phaseAttributes,
       'has-changes': z.boolean(),
+      'json-deleted-at': timestamp.nullable().describe('our own: since when the plan is no longer kept as JSON'),
       'generated-configuration': z.boolean().describe('whether the plan has written configuration'),
       'structured-run-output-enabled': z.boolean().describe("whether the log is the engine's JSON lines"),
       actions: z.strictObject({ 'is-exportable': z.literal(false) }),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
@@ -5,14 +6,18 @@ import {
   AGENT_API,
   agentJob,
   claimBody,
+  documentsHeader,
   finishBody,
   heartbeatBody,
   registerAgentBody,
+  resultHeader,
   type AgentJob,
   type ArtifactKind,
+  type DocumentsHeader,
   type FinishJob,
   type RegisterAgent,
 } from '@groundstate/contract/agent'
+import { openParcel } from '@groundstate/contract/parcel'
 import { refuseAs } from './refusal.ts'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
 import { createWorkspaceApi, readBody, type WorkspaceApi } from './workspace-api.ts'
@@ -28,6 +33,8 @@ export type TestJob = {
   finished: Promise<FinishJob>
   log: () => string
   artifacts: Map<ArtifactKind, Buffer>
+  /** How often its configuration was fetched. */
+  fetches: () => number
   /** Resolves as soon as the log matches. */
   logged: (pattern: RegExp) => Promise<void>
   /** Answers the next heartbeat, the one under way included. */
@@ -38,6 +45,8 @@ export type TestJob = {
   giveUp: () => void
   /** The lease will be lost at the last moment, when the outcome arrives. */
   refuseOutcome: () => void
+  /** Resolves when the documents have come that the outcome has left owing. */
+  documents: Promise<DocumentsHeader>
   /** Resolves when the agent has handed the job back. */
   released: Promise<void>
 }
@@ -46,6 +55,7 @@ type JobRecord = TestJob & {
   job: AgentJob
   configuration: Buffer
   bytes: Buffer
+  fetched: number
   wanted: Command
   lost: boolean
   givenUp: boolean
@@ -55,6 +65,7 @@ type JobRecord = TestJob & {
   onLog: Set<() => void>
   onCommand: Set<() => void>
   resolveFinished: (body: FinishJob) => void
+  resolveDocuments: (header: DocumentsHeader) => void
   resolveReleased: () => void
 }
 
@@ -209,14 +220,17 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       hostNames: [],
       workspaceId: 'ws-acme-net',
       workspaceName: 'net',
-      configurationVersionId: 'cv-1',
+      // An id never gets another content.
+      configurationVersionId: `cv-${createHash('sha256').update(configuration).digest('hex')}`,
       stateBytes: 0,
+      stateProviders: [],
       workingDirectory: '',
       engine: { product: 'terraform', version: 'latest' },
       structuredOutput: false,
       variables: [],
       timeLimitMs: 60_000,
       graceMs: 10_000,
+      takesResults: true,
       ...(rest.kind === 'apply' && { planJobId: planOf(rest.runId) }),
       ...rest,
       options: {
@@ -308,6 +322,7 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
       return artifact === undefined ? refuseAs(response, 404) : void response.end(artifact)
     }
     case 'configuration':
+      record.fetched += 1
       return void response.end(record.configuration)
     case 'finish':
       record.lost = record.refusesOutcome
@@ -315,11 +330,42 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
       record.ended = true
       response.writeHead(204).end()
       return record.resolveFinished(finishBody.parse(JSON.parse(body.toString())))
+    case 'result': {
+      const { header, content } = openParcel(body) ?? {}
+      const { outcome, log, files } = resultHeader.parse(header)
+      const offset = log?.offset ?? 0
+      if (offset > record.bytes.length) return refuseAs(response, 416)
+      record.lost = record.refusesOutcome
+      if (record.lost) return refuseAs(response, 409)
+      const rest = Buffer.from(content ?? []).subarray(0, log?.size ?? 0)
+      record.bytes = Buffer.concat([record.bytes, rest.subarray(record.bytes.length - offset)])
+      for (const listener of record.onLog) listener()
+      keepFiles(record, files, Buffer.from(content ?? []).subarray(log?.size ?? 0))
+      record.ended = true
+      response.writeHead(204).end()
+      return record.resolveFinished(outcome)
+    }
+    case 'documents': {
+      const { header, content } = openParcel(body) ?? {}
+      const documents = documentsHeader.parse(header)
+      if (!record.ended) return refuseAs(response, 409)
+      keepFiles(record, documents.files, Buffer.from(content ?? []))
+      response.writeHead(204).end()
+      return record.resolveDocuments(documents)
+    }
     case 'release':
       response.writeHead(204).end()
       return record.resolveReleased()
     default:
       return refuseAs(response, 404)
+  }
+}
+
+function keepFiles(record: JobRecord, files: DocumentsHeader['files'], content: Buffer) {
+  let at = 0
+  for (const { kind, size } of files) {
+    record.artifacts.set(kind, content.subarray(at, at + size))
+    at += size
   }
 }
 
@@ -338,6 +384,7 @@ function commandChange(record: JobRecord, waitMs: number): Promise<void> {
 function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<ArtifactKind, Buffer>): JobRecord {
   const finished = Promise.withResolvers<FinishJob>()
   const released = Promise.withResolvers<void>()
+  const documents = Promise.withResolvers<DocumentsHeader>()
   const record: JobRecord = {
     id: job.id,
     runId: job.runId,
@@ -345,6 +392,7 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     configuration,
     artifacts,
     bytes: Buffer.alloc(0),
+    fetched: 0,
     wanted: 'continue',
     lost: false,
     givenUp: false,
@@ -354,9 +402,12 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     onCommand: new Set(),
     finished: finished.promise,
     resolveFinished: finished.resolve,
+    documents: documents.promise,
+    resolveDocuments: documents.resolve,
     released: released.promise,
     resolveReleased: released.resolve,
     log: () => record.bytes.toString(),
+    fetches: () => record.fetched,
     logged(pattern) {
       return new Promise((resolve) => {
         const check = () => {

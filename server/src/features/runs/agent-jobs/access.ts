@@ -1,6 +1,8 @@
+import type { ArtifactKind } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { conflict, unauthorized } from '../../../errors.ts'
+import { isDocument } from '../plans/artifact.ts'
 import { LATE_MS } from '../plans/log.ts'
 import { findJob, type Job } from './store.ts'
 
@@ -23,6 +25,24 @@ export async function requireOpenJob(ctx: Ctx, id: string, token: string | undef
   const job = await requireAnyJob(ctx, id, token)
   if (!acceptsLate(job, ctx.now())) checkRunning(job)
   return job
+}
+
+/** As `requireOpenJob`, for a job that sends a file of this kind: the documents of a plan may come after its end. */
+export async function requireJobForFile(
+  ctx: Ctx,
+  id: string,
+  { token, kind }: { token: string | undefined; kind: ArtifactKind },
+): Promise<Job> {
+  const job = await requireAnyJob(ctx, id, token)
+  const isOwed = isDocument(kind) && owesDocuments(job, ctx.now())
+  if (!isOwed && !acceptsLate(job, ctx.now())) checkRunning(job)
+  return job
+}
+
+/** Whether the outcome of the job's plan was accepted, and its documents may still come. */
+export function owesDocuments(job: Pick<Job, 'id' | 'kind' | 'plan_job_id' | 'documents_owed_at'>, now: Date) {
+  const { id, kind, plan_job_id: planJobId, documents_owed_at: owedAt } = job
+  return kind === 'plan' && planJobId === id && owedAt !== null && now.getTime() - owedAt.getTime() < LATE_MS
 }
 
 /** Whether the job is an apply whose agent was away for longer than its lease, and may still tell how it has ended. */

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { type EngineNames, engineNames } from '../../../auth/actor.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run.ts'
+import { appliesByItself } from './applies-by-itself.ts'
 import type { QueuedJob } from './claim-store.ts'
 import type { Product } from './engine-choice.ts'
 import { leaseLength } from './lease.ts'
@@ -40,7 +41,9 @@ export function agentJobDocument(
     workspaceId: run.workspace_id,
     workspaceName: names.workspace,
     configurationVersionId: run.configuration_version_id,
+    ...(queued.configuration_digest !== null && { configurationDigest: queued.configuration_digest }),
     stateBytes: queued.state_bytes ?? 0,
+    ...stateProviders(locked.workspace, queued),
     workingDirectory: workingFolder(run.working_directory),
     engine: {
       product,
@@ -60,6 +63,8 @@ export function agentJobDocument(
     variables,
     timeLimitMs: timeLimit(config, job.kind),
     graceMs: config.cancelGrace,
+    takesResults: true,
+    documentsMayFollow: job.kind === 'plan' && appliesByItself(run),
   } satisfies z.input<typeof agentJob>)
 }
 
@@ -87,6 +92,15 @@ function pageUrl(
 ) {
   if (!COMMAND_LINE.has(run.source) || !baseUrl.startsWith('http:')) return {}
   return { pageUrl: `${baseUrl}/app/${organization_name}/${workspace_name}/runs/${run.id}` }
+}
+
+/** A workspace without a state has none; those of a state that was not read, or can't be, are not known. */
+function stateProviders(
+  { current_state_version_id }: Pick<LockedRun['workspace'], 'current_state_version_id'>,
+  { state_providers }: Pick<QueuedJob, 'state_providers'>,
+) {
+  if (current_state_version_id === null) return { stateProviders: [] }
+  return state_providers === null ? {} : { stateProviders: state_providers }
 }
 
 /** The server's own name, the default of `groundstate cli-config`, and the name that the engines' documentation uses. */

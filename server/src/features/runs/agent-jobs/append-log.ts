@@ -1,9 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { announceSoon } from '../../../changes/announce.ts'
+import type { Db } from '../../../db/db.ts'
 import { AppError, conflict, unauthorized } from '../../../errors.ts'
 import { LATE_MS } from '../plans/log.ts'
 import { insertChunk } from './log-store.ts'
+import type { Job } from './store.ts'
 
 /** A log may exceed its limit by this many bytes: an agent that cuts its output at the limit has room to say so. */
 const SLACK_BYTES = 64 * 1024
@@ -19,28 +21,55 @@ export async function appendLog(
   { token, offset, bytes }: { token: string | undefined; offset: number; bytes: Buffer },
 ): Promise<number> {
   if (token === undefined) throw unauthorized()
-  const chunk = {
-    jobId,
-    tokenHash: tokenHash(token),
-    offset,
-    bytes,
-    lostAfter: new Date(ctx.now().getTime() - LATE_MS),
-    limit: ctx.config.logLimit + SLACK_BYTES,
-    notice: `\nThe log is cut off here: it is longer than ${ctx.config.logLimit} bytes. The run goes on.\n`,
-  }
+  const chunk = { jobId, tokenHash: tokenHash(token), offset, bytes, ...limitsOf(ctx) }
   for (;;) {
     const row = await insertChunk(ctx.db, chunk)
     if (!row) throw unauthorized('the token is not that of this job')
     if (!row.open) throw conflict(`the job ${jobId} is no longer yours`)
-    if (!row.full && row.size < offset) {
-      const detail = `the log has ${row.size} bytes: what stands between them and ${offset} is missing`
-      throw new AppError('range-not-satisfiable', [{ detail }])
-    }
+    if (!row.full && row.size < offset) throw gap(row.size, offset)
     if (row.full || row.size >= offset + bytes.length) {
-      const { organization_id: organization, workspace_id: workspace, run_id: run } = row
-      announceSoon(ctx, { organization, type: 'logs', id: row.phase_id, workspace, run })
+      announceLog(ctx, row)
       return row.full ? offset + bytes.length : row.size
     }
     // A concurrent request with the same bytes was storing them, and has finished now.
   }
+}
+
+/** Tells open pages that a log has grown. */
+export function announceLog(
+  ctx: Ctx,
+  log: { organization_id: string; phase_id: string; workspace_id: string; run_id: string },
+) {
+  const { organization_id: organization, phase_id: id, workspace_id: workspace, run_id: run } = log
+  announceSoon(ctx, { organization, type: 'logs', id, workspace, run })
+}
+
+/** Bytes of a log, at `offset` of what its job has written. */
+export type LogPart = { offset: number; bytes: Buffer }
+
+/**
+ * Appends the rest of the log of a job whose row this transaction has locked, so that nobody else appends to it, or of one that
+ * is lost.
+ */
+export async function insertRest(
+  ctx: Pick<Ctx, 'now' | 'config'> & { db: Db },
+  job: Pick<Job, 'id' | 'token_hash'>,
+  { offset, bytes }: LogPart,
+) {
+  if (job.token_hash === null) return
+  const row = await insertChunk(ctx.db, { jobId: job.id, tokenHash: job.token_hash, offset, bytes, ...limitsOf(ctx) })
+  if (row?.open === true && !row.full && row.size < offset + bytes.length) throw gap(row.size, offset)
+}
+
+function limitsOf({ config, now }: Pick<Ctx, 'now' | 'config'>) {
+  return {
+    lostAfter: new Date(now().getTime() - LATE_MS),
+    limit: config.logLimit + SLACK_BYTES,
+    notice: `\nThe log is cut off here: it is longer than ${config.logLimit} bytes. The run goes on.\n`,
+  }
+}
+
+function gap(size: number, offset: number) {
+  const detail = `the log has ${size} bytes: what stands between them and ${offset} is missing`
+  return new AppError('range-not-satisfiable', [{ detail }])
 }

@@ -1,9 +1,8 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
-import { lockRun } from '../runs/locked-run-store.ts'
 import type { LockedRun } from '../runs/locked-run.ts'
-import { type JobKey, type LockedLease, lockLease } from './store.ts'
+import { type JobKey, type LockedLease, lockRunOfJob } from './store.ts'
 
 /**
  * Locks the run of a job, then the job, and calls `change`; returns false, and does nothing, when the job has ended. An append to
@@ -15,10 +14,8 @@ export async function changeRunOfJob(
   change: (ctx: TransactionCtx, locked: LockedRun, lease: LockedLease) => Promise<void>,
 ): Promise<boolean> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
-    const locked = await lockRun(ctx.db, { id: job.run_id, workspaceId: job.workspace_id })
-    if (locked?.job?.id !== job.id || locked.job.status !== 'running') return false
-    const lease = await lockLease(ctx.db, job.id)
-    if (!lease) return false
+    const { locked, lease } = await lockRunOfJob(ctx.db, job)
+    if (locked?.job?.id !== job.id || locked.job.status !== 'running' || !lease) return false
     await change(ctx, locked, lease)
     return true
   })

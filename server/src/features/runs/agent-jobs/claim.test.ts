@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, EMPTY_ARCHIVE, readRun, readWorkspace } from '../../../testing/runs.ts'
+import { rawState, stateClient } from '../../../testing/state-versions.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
 
 const app = await createTestApp()
@@ -81,6 +83,47 @@ describe('a claim', () => {
     ])
     expect((await job.configuration()).bytes).toEqual(EMPTY_ARCHIVE)
     await job.finish({ hasChanges: false })
+  })
+
+  test('names its configuration by the digest of the archive, unless that is not known', async () => {
+    const setting = await createRunSetting(app)
+    await createRun(app, setting)
+    const job = await agent.take()
+    await job.finish({ hasChanges: false })
+    await app.db
+      .updateTable('configuration_versions')
+      .set({ sha256: null })
+      .where('id', '=', setting.configurationVersionId)
+      .execute()
+    await createRun(app, setting)
+
+    const later = await agent.take()
+
+    expect(job.configurationDigest).toBe(createHash('sha256').update(EMPTY_ARCHIVE).digest('hex'))
+    expect(later.configurationDigest).toBeUndefined()
+    await later.finish({ hasChanges: false })
+  })
+
+  test('names the providers of the state, as far as they are known', async () => {
+    const setting = await createRunSetting(app)
+    const states = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, setting.user.token)
+    const take = async () => {
+      await createRun(app, setting)
+      const job = await agent.take()
+      await job.finish({ hasChanges: false })
+      return job.stateProviders
+    }
+    const none = await take()
+    await states.lock()
+    const version = await states.create(rawState({ resources: ['a', 'b'] }))
+    await states.unlock()
+
+    const known = await take()
+    await app.db.updateTable('state_versions').set({ providers: null }).where('id', '=', version.id).execute()
+
+    expect(none).toEqual([])
+    expect(known).toEqual(['provider["terraform.io/builtin/terraform"]'])
+    expect(await take()).toBeUndefined()
   })
 
   test('takes the token of that agent only', async () => {

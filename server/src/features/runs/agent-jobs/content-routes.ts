@@ -1,16 +1,18 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { AGENT_API, artifactKind, logAnswer, type LogAnswer } from '@groundstate/contract/agent'
+import { AGENT_API, artifactKind, documentsHeader, logAnswer, type LogAnswer } from '@groundstate/contract/agent'
+import { MAX_PARCEL_BYTES, resultHeader } from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { bearerToken } from '../../../auth/authenticate.ts'
 import { invalidParameter, notFound } from '../../../errors.ts'
 import { binary, bytes, json, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requireJob, requireOpenJob } from './access.ts'
+import { requireAnyJob, requireJob, requireJobForFile, requireOpenJob } from './access.ts'
 import { appendLog } from './append-log.ts'
 import { openArtifact } from './open-artifact.ts'
 import { MAX_ARTIFACT_BYTES, putArtifact } from './put-artifact.ts'
+import { readParcel, receiveDocuments, receiveResult } from './receive-result.ts'
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
 /** Bodies above this, in bytes, are not read into memory before their sender is authenticated. */
@@ -18,6 +20,8 @@ const MAX_UNKNOWN_BYTES = 64 * 1024
 
 /** As for the other routes of a job, the job's own token is checked by the query that loads the job. */
 const BY_JOB = { access: 'public', prefix: AGENT_API } as const
+
+const PARCEL = { ...BY_JOB, answers: { 204: null }, upload: true, maxBytes: MAX_PARCEL_BYTES } as const
 
 /** The log and the files of a job. */
 export const jobContentRoutes: Routes = (http) => {
@@ -51,9 +55,27 @@ export const jobContentRoutes: Routes = (http) => {
       maxBytes: MAX_ARTIFACT_BYTES,
     },
     async (req) => {
-      const job = await requireOpenJob(req.ctx, req.params.jobId, bearerToken(req.raw))
-      const content = req.raw.body as Readable
-      await putArtifact(req.ctx, job, { kind: readKind(req.params.kind), content })
+      const kind = readKind(req.params.kind)
+      const job = await requireJobForFile(req.ctx, req.params.jobId, { token: bearerToken(req.raw), kind })
+      await putArtifact(req.ctx, job, { kind, content: req.raw.body as Readable })
+      return noContent()
+    },
+  )
+  http.post(
+    '/jobs/:jobId/result',
+    { ...PARCEL, summary: 'Report the result of a job with its log and files' },
+    async (req) => {
+      const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
+      await receiveResult(req.ctx, job, readParcel(await readBody(req.raw), resultHeader))
+      return noContent()
+    },
+  )
+  http.post(
+    '/jobs/:jobId/documents',
+    { ...PARCEL, summary: 'Send the documents that a plan has owed' },
+    async (req) => {
+      const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
+      await receiveDocuments(req.ctx, job, readParcel(await readBody(req.raw), documentsHeader))
       return noContent()
     },
   )

@@ -5,6 +5,9 @@ import { applyChange } from '../runs/advance.ts'
 import type { LockedRun } from '../runs/locked-run.ts'
 import { recheck } from '../runs/recheck-job.ts'
 import type { Change } from '../runs/transition.ts'
+import { acceptsLate } from './access.ts'
+import { announceLog, insertRest, type LogPart } from './append-log.ts'
+import { appliesByItself } from './applies-by-itself.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { countColumns } from './counts.ts'
 import { insertNotice } from './log-store.ts'
@@ -17,24 +20,32 @@ import type { Job } from './store.ts'
  */
 const DEFERRAL_MS = 2000
 
+/** What a job reports at its end; `log` is the rest of it, in the terms of `PUT /log`. */
+export type JobEnd = FinishJob & { log?: LogPart }
+
 /**
  * Records the result of a job and lets the run advance. Does nothing when the job has ended already, unless it is an apply that
  * was lost.
  */
-export async function finishJob(ctx: Ctx, job: Job, body: FinishJob) {
+export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd) {
   const isRecorded = await changeRunOfJob(ctx, job, async (ctx, locked) => {
     const { message } = body
+    if (log !== undefined) await insertRest(ctx, job, log)
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
-    const change = job.kind === 'plan' ? planEnd(body) : applyEnd(ctx, locked, body)
+    const change = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
     await applyChange(ctx, locked, { ...change, events: eventsOf(body) })
     const deferredUntil = change.apply?.held_until
     if (deferredUntil instanceof Date)
       await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: deferredUntil })
   })
-  if (!isRecorded) await recordLateResult(ctx, job, body)
+  if (isRecorded && log !== undefined) announceLog(ctx, job)
+  if (isRecorded) return
+  if (log !== undefined && acceptsLate(job, ctx.now())) await insertRest(ctx, job, log)
+  await recordLateResult(ctx, job, body)
 }
 
-function planEnd(body: FinishJob): Change {
+function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
+  const isOwed = body.owesDocuments === true && body.status === 'finished' && body.hasChanges === true
   return {
     job: body.status,
     // From now on the run has the engine that made its plan.
@@ -43,6 +54,7 @@ function planEnd(body: FinishJob): Change {
       ...countColumns(body),
       has_changes: body.hasChanges ?? false,
       generated_configuration: body.generatedConfiguration ?? false,
+      ...(isOwed && appliesByItself(run) && { documents_owed_at: ctx.now() }),
     },
   }
 }

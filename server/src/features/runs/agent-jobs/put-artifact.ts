@@ -11,7 +11,11 @@ export const MAX_ARTIFACT_BYTES = 1024 ** 3
 const COMPRESSED: ReadonlySet<ArtifactKind> = new Set(['plan-file'])
 
 /** Stores a file of a job; it is durable afterwards. A stored file is not replaced: an agent repeats the same content. */
-export async function putArtifact(ctx: Ctx, job: Job, { kind, content }: { kind: ArtifactKind; content: Readable }) {
+export async function putArtifact(
+  ctx: Ctx,
+  job: Job,
+  { kind, content }: { kind: ArtifactKind; content: Readable | Buffer },
+) {
   try {
     await ctx.blobs.put(artifactKey(job.run_id, job.id, kind), content, {
       maxBytes: MAX_ARTIFACT_BYTES,
@@ -20,6 +24,6 @@ export async function putArtifact(ctx: Ctx, job: Job, { kind, content }: { kind:
   } catch (error) {
     if (error instanceof BlobTooLargeError) throw tooLarge(error.message)
     if (!(error instanceof BlobExistsError)) throw error
-    content.resume()
+    if (!Buffer.isBuffer(content)) content.resume()
   }
 }

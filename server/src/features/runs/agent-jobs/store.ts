@@ -1,7 +1,18 @@
-import { type Insertable, type OperationNodeSource, type Selectable, sql } from 'kysely'
+import {
+  type InferResult,
+  type Insertable,
+  type OperationNodeSource,
+  type Selectable,
+  sql,
+  type Updateable,
+} from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { inOneTrip } from '../../../db/later.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { publishing } from '../../../signals.ts'
+import { documentsTopic } from '../plans/artifact.ts'
+import { lockedRunOf, runLock } from '../runs/locked-run-store.ts'
 import type { EngineHolder } from './engine-choice.ts'
 import { firstLease } from './lease.ts'
 
@@ -26,8 +37,9 @@ export const findJob = lookup(['id', 'hash'], (db, { id, hash }) =>
     .innerJoin('runs as r', 'r.id', 'j.run_id')
     .leftJoin('phases as plan', (join) => join.onRef('plan.run_id', '=', 'r.id').on('plan.kind', '=', 'plan'))
     .select(['j.id', 'j.kind', 'j.status', 'j.command', 'j.phase_id', 'j.run_id', 'j.agent_id', 'j.lease_expires_at'])
-    .select(['j.lease_ms', 'j.lost_at', 'j.late_result_at'])
-    .select(['r.workspace_id', 'r.configuration_version_id', 'plan.job_id as plan_job_id'])
+    .select(['j.token_hash', 'j.lease_ms', 'j.lost_at', 'j.late_result_at'])
+    .select(['r.organization_id', 'r.workspace_id', 'r.configuration_version_id'])
+    .select(['plan.job_id as plan_job_id', 'plan.documents_owed_at'])
     .where('j.id', '=', id)
     .where('j.token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
@@ -70,16 +82,26 @@ export function tokenInsert(tx: Tx, row: Insertable<Schema['tokens']>): Operatio
   return tx.insertInto('tokens').values(row)
 }
 
-export type LockedLease = NonNullable<Awaited<ReturnType<typeof lockLease>>>
+export type LockedLease = InferResult<ReturnType<typeof leaseLock>>[number]
 
-/** Reads and locks the lease of a job: no heartbeat renews it until the end of the transaction. */
-export async function lockLease(tx: Tx, jobId: string) {
+/**
+ * Locks the workspace of a job's run, reads the run, and locks the lease of the job: no heartbeat renews it until the end of the
+ * transaction.
+ */
+export async function lockRunOfJob(tx: Tx, job: Pick<JobKey, 'id' | 'run_id' | 'workspace_id'>) {
+  const [workspaces, runs, [lease]] = await inOneTrip(tx, [
+    ...runLock(tx, { id: job.run_id, workspaceId: job.workspace_id }),
+    leaseLock(tx, job.id),
+  ])
+  return { locked: lockedRunOf(workspaces, runs), lease }
+}
+
+function leaseLock(tx: Tx, jobId: string) {
   return tx
     .selectFrom('agent_jobs')
     .select(['kind', 'attempt', 'phase_id', 'agent_id', 'agent_name', 'lease_expires_at', 'receipt_due_at'])
     .where('id', '=', jobId)
     .forNoKeyUpdate()
-    .executeTakeFirst()
 }
 
 /** Whether the job is still running, and has its lease renewed. */
@@ -169,4 +191,18 @@ export async function lockLostApply(tx: Tx, jobId: string, since: Date) {
 
 export async function markLateResult(tx: Tx, jobId: string, now: Date) {
   await tx.updateTable('agent_jobs').set({ late_result_at: now }).where('id', '=', jobId).execute()
+}
+
+/** Records that the documents which the plan of a job has owed are there, or why not; with what they have counted. */
+export async function updateOwedDocuments(
+  db: Db,
+  job: Pick<Job, 'id' | 'phase_id'>,
+  documents: Updateable<Schema['phases']>,
+) {
+  const update = db
+    .updateTable('phases')
+    .set({ ...documents, documents_owed_at: null })
+    .where('id', '=', job.phase_id)
+    .where('job_id', '=', job.id)
+  await sql`with updated as (${update}) ${publishing([documentsTopic(job.phase_id)])}`.execute(db)
 }

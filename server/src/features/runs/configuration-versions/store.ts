@@ -32,14 +32,17 @@ export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** What decides whether a run can use a version; undefined if the workspace has no such version. */
-export async function findVersionForRun(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
+/** What decides whether a new run can use a version of the workspace: the given one, or else the current one. */
+export function selectVersionForRun(db: Db, { id, workspaceId }: { id: string | undefined; workspaceId: string }) {
+  const wanted =
+    id === undefined
+      ? sql`(select current_configuration_version_id from workspaces where id = ${workspaceId})`
+      : sql`${id}`
   return db
     .selectFrom('configuration_versions')
     .select(['id', 'status', 'speculative'])
-    .where('id', '=', id)
+    .where('id', '=', sql<string>`${wanted}`)
     .where('workspace_id', '=', workspaceId)
-    .executeTakeFirst()
 }
 
 export async function findConfigurationVersions(db: Db, actor: Actor, ids: readonly string[]) {

@@ -29,7 +29,7 @@ async function read(setting: RunSetting, path: string) {
 /** How many archives are stored for a version. */
 async function archivesOf(versionId: string) {
   let count = 0
-  for await (const _ of app.blobs.list(`${ARCHIVE_PREFIX}${versionId}/`)) count += 1
+  for await (const { keys } of app.blobs.list(`${ARCHIVE_PREFIX}${versionId}/`)) count += keys.length
   return count
 }
 

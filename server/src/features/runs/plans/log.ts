@@ -20,5 +20,10 @@ export function segmentKey(phaseId: string, index: number) {
   return `${LOG_PREFIX}${phaseId}/${index}`
 }
 
+/** The keys of all blobs of a log. */
+export function segmentKeys(phaseId: string, size: number) {
+  return Array.from({ length: Math.ceil(size / SEGMENT_BYTES) }, (_, index) => segmentKey(phaseId, index))
+}
+
 /** For this long, in ms, the agent of an apply that was lost may send the rest of its log, and what became of the apply. */
 export const LATE_MS = 24 * 3_600_000

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { notFound } from '../../../errors.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
+import { noLongerKept, notFound } from '../../../errors.ts'
 import { advanceRun } from '../runs/advance.ts'
 import { MAX_READ_BYTES, SEGMENT_BYTES, segmentKey } from './log.ts'
 import { isPhaseOver } from './status.ts'
@@ -14,7 +15,10 @@ const STX = Buffer.from([2])
 const ETX = Buffer.from([3])
 export type LogPiece = { bytes: Buffer; isEnd: boolean }
 
-/** The bytes of a log from `offset` on, empty if there are none yet; `isEnd` says that the log ends with them. */
+/**
+ * The bytes of a log from `offset` on, empty if there are none yet; `isEnd` says that the log ends with them. Throws `not-found`, in
+ * words of its own for a log that is no longer kept.
+ */
 export async function readLog(
   ctx: Ctx,
   phaseId: string,
@@ -26,11 +30,12 @@ export async function readLog(
   const to = Math.max(from, offset + size - 1)
   const log = await store.findLog(ctx.db, phaseId, { from, to })
   if (!log) throw notFound('log')
+  if (log.log_deleted_at !== null) throw noLongerKept(`the log of ${phaseId}`, log.log_deleted_at)
   if (log.kind === 'apply' && log.log_opened_at === null) await openLog(ctx, log)
 
   const over = isPhaseOver(log.status)
   const contentSize = log.log_size ?? log.chunks_end ?? 0
-  const content = log.log_size === null ? (log.bytes ?? Buffer.alloc(0)) : await readBlobs(ctx, log, { from, to })
+  const content = log.log_size === null ? (log.bytes ?? Buffer.alloc(0)) : await readKept(ctx, log, { from, to })
   const whole = Buffer.concat([
     ...(offset === 0 && size > 0 ? [STX] : []),
     content,
@@ -44,6 +49,16 @@ export async function readLog(
 async function openLog(ctx: Ctx, log: { id: string; run_id: string; held_until: Date | null }) {
   await store.markLogOpened(ctx.db, log.id, ctx.now())
   if (log.held_until !== null) await advanceRun({ ...ctx, actor: SYSTEM }, log.run_id)
+}
+
+/** As `readBlobs`; what has been deleted since the row was read is no longer kept. */
+async function readKept(ctx: Ctx, log: Parameters<typeof readBlobs>[1], range: { from: number; to: number }) {
+  try {
+    return await readBlobs(ctx, log, range)
+  } catch (error) {
+    if (error instanceof BlobNotFoundError) throw noLongerKept(`the log of ${log.id}`, ctx.now())
+    throw error
+  }
 }
 
 async function readBlobs(

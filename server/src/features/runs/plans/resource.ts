@@ -14,6 +14,7 @@ export function planResource(ctx: UrlCtx, plan: Phase): PlanResource {
     attributes: {
       ...phaseAttributes(ctx, plan),
       'has-changes': plan.has_changes,
+      'json-deleted-at': plan.json_deleted_at,
       'generated-configuration': plan.generated_configuration,
       'structured-run-output-enabled': plan.structured_output,
       actions: { 'is-exportable': false },
@@ -48,6 +49,7 @@ function phaseAttributes(ctx: UrlCtx, phase: Phase) {
     status: phase.status,
     'status-timestamps': timestamps(phase.status_timestamps as Record<string, string>),
     'log-read-url': logUrl(ctx, phase.id),
+    'log-deleted-at': phase.log_deleted_at,
     'resource-additions': phase.resource_additions,
     'resource-changes': phase.resource_changes,
     'resource-destructions': phase.resource_destructions,

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import { binary, bytes, noContent, ok, unstored } from '../../../http/answers.ts'
+import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireRun } from '../runs/access.ts'
 import { requireRunPhase, requirePhase } from './access.ts'
@@ -48,18 +49,18 @@ export const planRoutes: Routes = (http) => {
   })
 
   http.get('/plans/:planId/json-output', PLAN_JSON, async (req) =>
-    unstored(jsonAnswer(await openPlanJson(req.ctx, req.params.planId))),
+    unstored(jsonAnswer(await openPlanJson(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))),
   )
   http.get('/runs/:runId/plan/json-output', PLAN_JSON, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read', { forTask: true })
-    return unstored(jsonAnswer(await openPlanJson(req.ctx, run.plan_id)))
+    return unstored(jsonAnswer(await openPlanJson(req.ctx, run.plan_id, clientSignal(req.raw, req.reply))))
   })
   http.get('/plans/:planId/json-output-redacted', REDACTED, async (req) => {
-    return jsonAnswer(await openRedactedPlan(req.ctx, req.params.planId))
+    return jsonAnswer(await openRedactedPlan(req.ctx, req.params.planId, clientSignal(req.raw, req.reply)))
   })
   http.get('/runs/:runId/plan/json-output-redacted', REDACTED, async (req) => {
     const run = await requireRun(req.ctx, req.params.runId, 'runs:read')
-    return jsonAnswer(await openRedactedPlan(req.ctx, run.plan_id))
+    return jsonAnswer(await openRedactedPlan(req.ctx, run.plan_id, clientSignal(req.raw, req.reply)))
   })
 
   http.get('/_objects/logs/:token', LOG, async (req) => {
@@ -71,7 +72,12 @@ export const planRoutes: Routes = (http) => {
       const piece = await readLog(req.ctx, grant.id, { offset, limit: Math.min(limit, MAX_READ_BYTES) })
       return bytes(piece.bytes, LOG_TYPE)
     }
-    return bytes(Readable.from(restOfLog(req.ctx, grant.id, offset), { objectMode: false }), LOG_TYPE)
+    // Read before the answer begins: a log that is not there is an error.
+    const first = await readLog(req.ctx, grant.id, { offset, limit: MAX_READ_BYTES })
+    return bytes(
+      Readable.from(restOfLog(req.ctx, grant.id, { offset, first: first.bytes }), { objectMode: false }),
+      LOG_TYPE,
+    )
   })
 }
 
@@ -79,13 +85,13 @@ function jsonAnswer(content: Readable | undefined) {
   return content ? bytes(content, JSON_TYPE) : noContent()
 }
 
-/** The log from `offset` to its current end, in pieces. */
-async function* restOfLog(ctx: Ctx, phaseId: string, offset: number) {
-  for (let at = offset; ;) {
-    const { bytes } = await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })
-    if (bytes.length === 0) return
-    yield bytes
-    at += bytes.length
+/** The log from `offset` to its current end, in pieces; `first` is the first of them. */
+async function* restOfLog(ctx: Ctx, phaseId: string, { offset, first }: { offset: number; first: Buffer }) {
+  let piece = first
+  for (let at = offset; piece.length > 0;) {
+    yield piece
+    at += piece.length
+    piece = (await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })).bytes
   }
 }
 

@@ -44,6 +44,7 @@ export async function findLog(db: Db, phaseId: string, { from, to }: { from: num
   return db
     .selectFrom('phases as p')
     .select(['p.id', 'p.kind', 'p.status', 'p.run_id', 'p.log_size', 'p.log_opened_at', 'p.held_until'])
+    .select('p.log_deleted_at')
     .select([
       sql<number | null>`(select start_offset + octet_length(data) from log_chunks where phase_id = p.id
           order by start_offset desc limit 1)`.as('chunks_end'),
@@ -100,24 +101,25 @@ export async function listUncompacted(
     .execute()
 }
 
-/** The ids among these that phases have. */
-export async function findPhaseIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+/** The ids among these of phases whose log is kept. */
+export async function findLoggedPhases(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('phases')
     .select('id')
     .where('id', '=', sql<string>`any(${ids})`)
+    .where('log_deleted_at', 'is', null)
     .execute()
   return new Set(rows.map((row) => row.id))
 }
 
-/** The ids among these that runs have. */
-export async function findRunIds(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await db
-    .selectFrom('runs')
-    .select('id')
-    .where('id', '=', sql<string>`any(${ids})`)
+/** Those of the runs that are there, and whether the files of their plans are kept. */
+export async function findPlansOfRuns(db: Db, runIds: readonly string[]) {
+  return db
+    .selectFrom('phases')
+    .select(['run_id', 'json_deleted_at', 'file_deleted_at'])
+    .where('run_id', '=', sql<string>`any(${runIds})`)
+    .where('kind', '=', 'plan')
     .execute()
-  return new Set(rows.map((row) => row.id))
 }
 
 /** Records the size of a log that was moved to blobs, and deletes its rows. */
@@ -129,4 +131,13 @@ export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string
     .deleteFrom('log_chunks')
     .where('phase_id', '=', phaseId)
     .execute()
+}
+
+/** Since when the documents of a plan are owed, and why they can't be had. */
+export async function findOwedDocuments(db: Db, phaseId: string) {
+  return db
+    .selectFrom('phases')
+    .select(['documents_owed_at', 'documents_error'])
+    .where('id', '=', phaseId)
+    .executeTakeFirst()
 }

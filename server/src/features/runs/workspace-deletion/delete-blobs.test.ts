@@ -12,9 +12,9 @@ const DAY_MS = 86_400_000
 const signal = new AbortController().signal
 
 async function blobs(app: TestApp) {
-  const keys: string[] = []
-  for await (const { key } of app.blobs.list('')) keys.push(key.split('/', 1)[0] ?? '')
-  return keys.toSorted((a, b) => a.localeCompare(b))
+  const kinds: string[] = []
+  for await (const { keys } of app.blobs.list('')) kinds.push(...keys.map((key) => key.split('/', 1)[0] ?? ''))
+  return kinds.toSorted((a, b) => a.localeCompare(b))
 }
 
 async function sweepAll(app: TestApp) {

@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  configuration,
+  describeWithTerraform,
+  ONE_RESOURCE,
+  startAgent,
+  startServer,
+  temporaryFolder,
+} from './testing/agent-fixture.ts'
+import { AGENT_TOKEN } from './testing/protocol-server.ts'
+
+const ITSELF = { runId: 'run-a', documentsMayFollow: true }
+const DOCUMENTS = ['plan-json', 'plan-json-redacted']
+
+/** The real engine, whose `show` waits for a file. */
+async function engineWithSlowShow() {
+  const folder = await temporaryFolder()
+  const [path, go] = [join(folder, 'terraform'), join(folder, 'go')]
+  const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
+  const wait = `[ "$1" = show ] && while [ ! -e '${go}' ]; do sleep 0.05; done`
+  await writeFile(path, `#!/bin/sh\n${wait}\n${real}\n`, { mode: 0o755 })
+  return { enginePath: path, goOn: () => writeFile(go, '') }
+}
+
+describeWithTerraform('a plan of a run that applies by itself', () => {
+  test.for([false, true])(
+    'is told before its documents, with its counts (structured output: %s)',
+    async (structuredOutput) => {
+      const server = await startServer()
+      const { enginePath, goOn } = await engineWithSlowShow()
+      await startAgent(server, { enginePath })
+      const archive = configuration(ONE_RESOURCE)
+
+      const plan = server.submit({ ...ITSELF, structuredOutput, configuration: archive })
+      const planned = await plan.finished
+      const applied = await server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() }).finished
+      const early = [...plan.artifacts.keys()]
+      await goOn()
+      const documents = await plan.documents
+
+      const counts = { additions: 1, changes: 0, destructions: 0, imports: 0 }
+      expect(planned).toMatchObject({ status: 'finished', exitCode: 0, hasChanges: true, owesDocuments: true, counts })
+      expect([applied.status, early]).toEqual(['finished', ['plan-file']])
+      expect(documents.counts).toEqual(counts)
+      expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    },
+  )
+
+  test('keeps the folder of the run until its documents are made, and no longer', async () => {
+    const server = await startServer()
+    const { enginePath, goOn } = await engineWithSlowShow()
+    const { workDir } = await startAgent(server, { enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+    await server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() }).finished
+
+    const during = [await readdir(join(workDir, 'runs')), await readdir(join(workDir, 'jobs'))]
+    await goOn()
+    await plan.documents
+
+    expect(during.map(({ length }) => length > 0)).toEqual([true, true])
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+  })
+
+  test.for([
+    ['changes nothing', 'locals { a = 1 }'],
+    ['fails', 'output "a" { value = file("missing") }'],
+  ] as const)('that %s owes nothing', async ([, main]) => {
+    const server = await startServer()
+    await startAgent(server)
+
+    const planned = await server.submit({ ...ITSELF, configuration: configuration(main) }).finished
+
+    expect(planned.owesDocuments).toBeUndefined()
+    expect(planned.hasChanges ?? false).toBe(false)
+  })
+
+  test('that changes outputs alone counts nothing, and has changes', async () => {
+    const server = await startServer()
+    await startAgent(server)
+
+    const plan = server.submit({ ...ITSELF, configuration: configuration('output "a" { value = "b" }') })
+
+    const counts = { additions: 0, changes: 0, destructions: 0, imports: 0 }
+    expect(await plan.finished).toMatchObject({ hasChanges: true, owesDocuments: true, counts })
+    expect((await plan.documents).counts).toEqual(counts)
+  })
+
+  test('whose documents can not be made says so, and is applied', async () => {
+    const server = await startServer()
+    const path = join(await temporaryFolder(), 'terraform')
+    const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
+    await writeFile(path, `#!/bin/sh\n[ "$1" = show ] && { echo no plan >&2; exit 1; }\n${real}\n`, { mode: 0o755 })
+    await startAgent(server, { enginePath: path })
+
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    const documents = await plan.documents
+    const applied = await server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() }).finished
+
+    expect(documents).toEqual({ files: [], problem: expect.stringContaining('no plan') })
+    expect(applied.status).toBe('finished')
+  })
+
+  test('has its documents made by an agent that is asked to end meanwhile', async () => {
+    const server = await startServer()
+    const { enginePath, goOn } = await engineWithSlowShow()
+    const { workDir, stop, ended } = await startAgent(server, { enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+
+    stop()
+    await expect.poll(() => server.deregistered.length).toBe(1)
+    await goOn()
+    await ended
+
+    expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    expect(await readdir(join(workDir, 'jobs'))).toEqual([])
+  })
+
+  test('whose agent is killed before its documents are made hears from the next one that there are none', async () => {
+    const server = await startServer()
+    const { enginePath, goOn } = await engineWithSlowShow()
+    const workDir = await temporaryFolder()
+    const start = () => {
+      const agent = spawn(process.execPath, [join(import.meta.dirname, '../bin/groundstate-agent.mjs')], {
+        env: {
+          PATH: process.env['PATH'],
+          GROUNDSTATE_URL: server.url,
+          GROUNDSTATE_AGENT_TOKEN: AGENT_TOKEN,
+          GROUNDSTATE_WORK_DIR: workDir,
+          GROUNDSTATE_ENGINE_PATH: enginePath,
+        },
+        stdio: 'ignore',
+      })
+      onTestFinished(() => void agent.kill('SIGKILL'))
+      return agent
+    }
+    const agent = start()
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+    agent.kill('SIGKILL')
+    await once(agent, 'exit')
+
+    await goOn()
+    start()
+    const documents = await plan.documents
+
+    expect(documents).toEqual({ files: [], problem: expect.stringContaining('was killed') })
+    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+  }, 60_000)
+})
+
+describeWithTerraform('a server that takes each file by itself', () => {
+  test('gets the outcome after the log and the files', async () => {
+    const server = await startServer()
+    await startAgent(server)
+
+    const plan = server.submit({ takesResults: false, configuration: configuration(ONE_RESOURCE) })
+    const planned = await plan.finished
+
+    expect(planned).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+    expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    expect(plan.log()).toContain('1 to add')
+  })
+})

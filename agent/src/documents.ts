@@ -1,0 +1,71 @@
+import { uploadBytes, uploadFile } from './artifacts.ts'
+import { LeaseLost, Refused } from './client.ts'
+import type { EngineContext } from './context.ts'
+import { readPlan, type PlanDocument } from './plan-document.ts'
+import { fetchSchemas } from './provider-schemas.ts'
+import { runToFile } from './run-engine.ts'
+
+/** Where the schemas of a plan's providers are, or will be once `fetched` resolves. */
+export type PlanSchemas = { file: string; fetched: Promise<void> }
+
+/** Makes the JSON of a plan file, with and without sensitive values, and uploads both. */
+export async function makeDocuments(context: EngineContext, schemas: PlanSchemas): Promise<PlanDocument> {
+  const { planFile, planJson } = context.folder
+  await Promise.all([runToFile(context, ['show', '-json', planFile], planJson), schemas.fetched])
+  const [read] = await Promise.all([redact(), uploadFile(context, 'plan-json', planJson)])
+  return read
+
+  async function redact() {
+    const known = await readPlan({ planJson, schemas: schemas.file })
+    const read = known.unknownProviders.length === 0 ? known : await readWithFreshSchemas()
+    await uploadBytes(context, 'plan-json-redacted', read.redacted)
+    return read
+  }
+
+  /** The cached schemas are those of another configuration with the same lock file: built-in providers are not in it. */
+  async function readWithFreshSchemas() {
+    await fetchSchemas(context, schemas.file, true)
+    return readPlan({ planJson, schemas: schemas.file })
+  }
+}
+
+/** The longest time that the engine gets to print a plan whose run goes on without it, in ms. */
+const LIMIT_MS = 30 * 60_000
+
+/**
+ * Makes the documents that the outcome of a plan has left owing, once the server has that outcome: `isReported` tells, and false
+ * drops them. Says why where they can't be made. Rejects when the signal aborts before the server has them, or when it can't be told.
+ */
+export async function deliverDocuments(
+  context: EngineContext,
+  schemas: PlanSchemas,
+  { isReported, signal }: { isReported: Promise<boolean>; signal: AbortSignal },
+) {
+  const stopped = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
+  const outbox: EngineContext['outbox'] = { files: [] }
+  const stop = { interrupt: stopped, kill: stopped, graceMs: () => 0 }
+  // What is too large for one request goes ahead of it, and the server takes it only for a plan that it has.
+  const client = { ...context.client, putArtifact: putWhenReported }
+  const made = await makeDocuments({ ...context, stop, alive: signal, outbox, client }, schemas).then(
+    ({ counts }) => ({ files: outbox.files, counts }),
+    (error: unknown) => {
+      signal.throwIfAborted()
+      if (error instanceof LeaseLost) throw error
+      return { files: [], problem: `its agent could not make it: ${messageOf(error)}`.slice(0, 1_000) }
+    },
+  )
+  if (!(await isReported)) return
+  await context.client.sendDocuments(made, signal).catch(async (error: unknown) => {
+    if (!(error instanceof Refused)) throw error
+    const problem = `its agent could not send it: ${messageOf(error)}`.slice(0, 1_000)
+    await context.client.sendDocuments({ files: [], problem }, signal)
+  })
+
+  async function putWhenReported(...args: Parameters<typeof context.client.putArtifact>) {
+    if (await isReported) await context.client.putArtifact(...args)
+  }
+}
+
+function messageOf(error: unknown) {
+  return error instanceof Error ? error.message : String(error)
+}

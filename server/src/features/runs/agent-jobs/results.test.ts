@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { readRun, runStatus } from '../../../testing/runs.ts'
+import { reapLostLeases } from './reap-leases.ts'
+import { openLog, startPlan } from './testing/jobs.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+const PLAN_JSON = '{"format_version":"1.2"}'
+
+async function readJson(setting: { user: { token: string } }, run: string, kind = 'json-output') {
+  return app.request({ url: `/api/v2/runs/${run}/plan/${kind}`, token: setting.user.token })
+}
+
+describe('a result', () => {
+  test('brings the rest of the log, the files and the outcome at once', async () => {
+    const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
+    await job.log('begun\n')
+
+    const answer = await job.result({}, { log: 'done\n', files: { 'plan-file': 'zip', 'plan-json': PLAN_JSON } })
+
+    expect(answer.status).toBe(204)
+    expect(await runStatus(app, setting, run)).toBe('apply_queued')
+    const { read } = await openLog(app, setting, { run, phase: 'plan' })
+    expect(String(await read(0, 1000))).toBe('\u0002begun\ndone\n\u0003')
+    expect((await readJson(setting, run)).text).toBe(PLAN_JSON)
+    expect((await (await agent.take()).get('plan-file')).text).toBe('zip')
+  })
+
+  test('may be repeated', async () => {
+    const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
+    const parts = { log: 'done\n', offset: 0, files: { 'plan-file': 'zip' } }
+
+    const answers = [await job.result({}, parts), await job.result({}, parts)]
+
+    expect(answers.map(({ status }) => status)).toEqual([204, 204])
+    const { read } = await openLog(app, setting, { run, phase: 'plan' })
+    expect(String(await read(0, 1000))).toBe('\u0002done\n\u0003')
+    await (await agent.take()).finish()
+  })
+
+  test('whose log has a gap is refused, and changes nothing', async () => {
+    const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
+
+    const answer = await job.result({}, { log: 'done\n', offset: 7 })
+
+    expect(answer.status).toBe(416)
+    expect(await runStatus(app, setting, run)).toBe('planning')
+    await job.finish({ hasChanges: false })
+  })
+
+  test.each([
+    ['no header', Buffer.from('{"outcome":{}}')],
+    ['bytes that nobody has announced', Buffer.from('{"outcome":{"status":"finished","exitCode":0},"files":[]}\nx')],
+    ['a header of another kind', Buffer.from('{"files":[]}\n')],
+  ])('with %s is refused', async (_, body) => {
+    const { job } = await startPlan(app, agent)
+
+    const url = `/api/agent/v1/jobs/${job.id}/result`
+    const answer = await app.request({ method: 'POST', url, token: job.token, body })
+
+    expect(answer.status).toBe(400)
+    await job.finish({ hasChanges: false })
+  })
+
+  test('of an apply that was lost comes with the rest of its log', async () => {
+    const { setting, run, job: plan } = await startPlan(app, agent, { 'auto-apply': true })
+    await plan.finish()
+    const job = await agent.take()
+    await job.log('before\n')
+    app.clock.advance(121_000)
+    await reapLostLeases(app.as())
+
+    expect((await job.result({}, { log: 'after\n', files: { 'errored-state': '{}' } })).status).toBe(204)
+
+    const { read } = await openLog(app, setting, { run, phase: 'apply' })
+    expect(String(await read(0, 1000))).toMatch(/^.before\n[^]*after\n[^]*was back/)
+  })
+})
+
+describe('the documents of a plan that is reported before them', () => {
+  async function owingPlan() {
+    const started = await startPlan(app, agent, { 'auto-apply': true })
+    await started.job.result({ owesDocuments: true, counts: { additions: 1, changes: 0, destructions: 0, imports: 0 } })
+    const apply = await agent.take()
+    await apply.finish()
+    return started
+  }
+
+  test('may follow when the run applies by itself', async () => {
+    const itself = await startPlan(app, agent, { 'auto-apply': true })
+    const asked = await startPlan(app, agent, { 'auto-apply': false })
+    const only = await startPlan(app, agent, { 'plan-only': true, 'auto-apply': true })
+
+    expect([itself, asked, only].map(({ job }) => job.documentsMayFollow)).toEqual([true, false, false])
+    for (const { job } of [itself, asked, only]) await job.finish({ hasChanges: false })
+  })
+
+  test.each(['json-output', 'json-output-redacted'])('are waited for by who asks for the %s', async (kind) => {
+    const { setting, run, job } = await owingPlan()
+    const asked = readJson(setting, run, kind)
+
+    const sent = await job.documents({ 'plan-json': PLAN_JSON, 'plan-json-redacted': PLAN_JSON })
+
+    expect(sent.status).toBe(204)
+    expect((await asked).text).toBe(PLAN_JSON)
+  })
+
+  test('may come one by one, and then count', async () => {
+    const { setting, run, job } = await owingPlan()
+    await job.put('plan-json', PLAN_JSON)
+    await job.put('plan-json-redacted', PLAN_JSON)
+    await job.documents({}, { counts: { additions: 2, changes: 0, destructions: 0, imports: 0 } })
+
+    expect((await readJson(setting, run)).text).toBe(PLAN_JSON)
+    const plan = await app.request({ url: `/api/v2/runs/${run}/plan`, token: setting.user.token })
+    expect(plan.json().data.attributes['resource-additions']).toBe(2)
+  })
+
+  test('that can not be had any more are said to be so, also to who waits', async () => {
+    const { setting, run, job } = await owingPlan()
+    const asked = readJson(setting, run)
+    await job.documents({}, { problem: 'the agent was killed' })
+
+    const answers = [await asked, await readJson(setting, run)]
+
+    expect(answers.map(({ status }) => status)).toEqual([422, 422])
+    expect(answers[0]?.json().errors[0].detail).toContain('the agent was killed')
+  })
+
+  test('are taken once, for a day, and no other file with them', async () => {
+    const { job } = await owingPlan()
+    const late = await owingPlan()
+
+    const first = await job.documents({ 'plan-json': PLAN_JSON })
+    const others = [await job.documents({ 'plan-json': '{}' }), await late.job.put('plan-file', 'zip')]
+    app.clock.advance(24 * 3_600_000)
+    others.push(await late.job.documents({ 'plan-json': PLAN_JSON }))
+
+    expect(first.status).toBe(204)
+    expect(others.map(({ status }) => status)).toEqual([409, 409, 409])
+    expect((await readJson(late.setting, late.run)).status).toBe(422)
+  })
+
+  test('bring no file that the apply would use', async () => {
+    const { job } = await owingPlan()
+
+    const refused = await job.documents({ 'plan-json': PLAN_JSON, 'plan-file': 'another plan' })
+
+    expect(refused.status).toBe(400)
+    expect(refused.json().errors[0].detail).toContain('plan-file')
+  })
+
+  test('are not waited for after a plan that owes none, whatever its agent says', async () => {
+    const { setting, run, job } = await startPlan(app, agent, { 'plan-only': true })
+
+    await job.result({ owesDocuments: true, hasChanges: true })
+
+    expect((await readJson(setting, run)).status).toBe(204)
+  })
+
+  test('that are owed for long are not waited for', async () => {
+    const { setting, run } = await owingPlan()
+    app.clock.advance(3_600_000)
+
+    const answer = await readJson(setting, run)
+
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
+  })
+
+  test('of a plan that is not over are not there', async () => {
+    const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
+
+    expect((await readJson(setting, run)).status).toBe(204)
+    expect((await job.documents({ 'plan-json': PLAN_JSON })).status).toBe(409)
+    await job.finish({ hasChanges: false })
+    expect((await readRun(app, setting, run)).attributes.status).toBe('planned_and_finished')
+  })
+})
