@@ -1,11 +1,12 @@
 // Prepares npm start, npm test and npm run e2e, which replace their shell afterwards: installs the dependencies, checks
-// `postgres`, and builds the `web` application and the package of the `agent`, as the arguments say. It runs before anything is installed, on any Node:
+// `postgres`, builds the `web` application and the package of the `agent`, and bundles the `server`, as the arguments say. It runs before anything is installed, on any Node:
 // so it is plain JavaScript for Node 20 without dependencies.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isBundleFresh } from '../server/bin/bundle.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -18,6 +19,7 @@ const node = findNode()
 if (needs.has('postgres')) checkPostgres()
 if (needs.has('web')) buildWeb()
 if (needs.has('agent')) buildAgent()
+if (needs.has('server')) buildServer()
 
 /** Installs the dependencies unless those of the current lockfile are installed. */
 function install() {
@@ -58,6 +60,14 @@ function buildAgent() {
   const target = join(agent, 'dist/groundstate-agent.tgz')
   build("the agent's package", { sources: [agent, join(ROOT, 'contract'), join(ROOT, 'scripts')], target }, () =>
     spawnSync(node, [join(ROOT, 'scripts/build-agent.mjs')], { cwd: ROOT, encoding: 'utf8' }),
+  )
+}
+
+/** Bundles the server unless the bundle is of the same sources and dependencies. */
+function buildServer() {
+  if (isBundleFresh()) return
+  step('bundle the server', () =>
+    spawnSync(node, [join(ROOT, 'scripts/build-server.mjs')], { cwd: ROOT, encoding: 'utf8' }),
   )
 }
 
