@@ -1,13 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { memoryBenches } from './memory.ts'
 import { queryBenches } from './queries.ts'
 import { queueBenches } from './queue.ts'
 import { readBenches } from './reads.ts'
 import { runBenches } from './runs.ts'
 import { startupBenches } from './startup.ts'
-import { stateBenches, stateMemoryBenches } from './states.ts'
+import { stateBenches } from './states.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
+import { warmBenches } from './warm.ts'
 import { webBenches } from './web.ts'
 
 /**
@@ -20,9 +22,10 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   reads: readBenches,
   queries: queryBenches,
   runs: runBenches,
+  warm: warmBenches,
   queue: queueBenches,
   states: stateBenches,
-  memory: stateMemoryBenches,
+  memory: memoryBenches,
   tasks: taskBenches,
   web: async () => webBenches(),
 }

@@ -28,7 +28,7 @@ export async function startupBenches(): Promise<BenchRow[]> {
         better: 'less',
         budget: 1500,
       },
-      { name: 'idle memory, server and database', value: memory, unit: 'MB', better: 'less', budget: 200 },
+      { name: 'idle memory, server and database', value: memory, unit: 'MB', better: 'less', budget: 150 },
     ]
   } finally {
     await rm(dataDir, { recursive: true, force: true })

@@ -137,6 +137,31 @@ export async function cpuMs(pid: number): Promise<number> {
   return times.reduce((total, time) => total + time, own)
 }
 
+/** The processor time of a server so far, in ms: its own, that of its database, and that of the engines that have ended. */
+export async function cpuParts(pid: number): Promise<{ server: number; database: number; engines: number }> {
+  const parts = { server: 0, database: 0, engines: 0 }
+  const walk = async (process: number, isEngine: boolean) => {
+    const stat = await readFile(`/proc/${process}/stat`, 'utf8').catch(() => '')
+    const name = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'))
+    const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 15)
+      .map((ticks) => Number(ticks) * TICK_MS)
+    const isDatabase = name === 'postgres'
+    parts[isEngine ? 'engines' : isDatabase ? 'database' : 'server'] += user + system
+    // Only the launcher starts programs that end: the engines. Backends that have ended are the database's.
+    parts[isDatabase ? 'database' : 'engines'] += endedUser + endedSystem
+    for (const child of await childrenOf(process)) await walk(child, /^(terraform|tofu)$/.test(await nameOf(child)))
+  }
+  await walk(pid, false)
+  return parts
+}
+
+async function nameOf(pid: number) {
+  return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim()
+}
+
 /** Of all its threads: each has the processes that it has started itself. */
 async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => [])

@@ -164,7 +164,12 @@ async function createState(target: Target) {
   await api(target, 'POST', `/workspaces/${workspace.id}/actions/lock`)
   const raw = stateOf(1, STATE_BYTES)
   const { pending } = bodyOf(raw, 1, { isInline: false })
-  const { data } = await api(target, 'POST', `/workspaces/${workspace.id}/state-versions`, JSON.parse(pending))
+  const { data } = await api(
+    target,
+    'POST',
+    `/workspaces/${workspace.id}/state-versions`,
+    JSON.parse(pending.toString()),
+  )
   const upload = await fetch(data.attributes['hosted-state-upload-url'], { method: 'PUT', body: new Uint8Array(raw) })
   if (!upload.ok) throw new Error(`the upload of a state answered ${upload.status}`)
   await api(target, 'POST', `/workspaces/${workspace.id}/actions/unlock`)
