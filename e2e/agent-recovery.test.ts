@@ -141,7 +141,7 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
           const at = run.attributes['status-timestamps']['planning-at']
           return run.attributes.status !== 'plan_queued' && Date.parse(at) > killedAt
         },
-        { timeout: 25_000 },
+        { timeout: 60_000 },
       )
       .toBe(true)
     await untilStatus(workspaceId, 'applied')

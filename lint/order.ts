@@ -50,6 +50,7 @@ const VERBS: ReadonlySet<string> = new Set([
   'end',
   'ensure',
   'exchange',
+  'expire',
   'extract',
   'finish',
   'fire',

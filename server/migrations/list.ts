@@ -39,6 +39,16 @@ import * as workspaceGroups from './0088-workspace-groups.ts'
 import * as samples from './0089-samples.ts'
 import * as currentRunGroups from './0090-current-run-groups.ts'
 import * as failedRuns from './0091-failed-runs.ts'
+import * as resourceLists from './0092-resource-lists.ts'
+import * as owedDocuments from './0094-owed-documents.ts'
+import * as configurationDigests from './0096-configuration-digests.ts'
+import * as signalOutbox from './0099-signal-outbox.ts'
+import * as runKeys from './0100-run-keys.ts'
+import * as keysOfEarlierRuns from './0101-keys-of-earlier-runs.ts'
+import * as runLists from './0102-run-lists.ts'
+import * as retention from './0103-retention.ts'
+import * as retentionOfPlans from './0104-retention-of-plans.ts'
+import * as retentionOfTasks from './0105-retention-of-tasks.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -89,4 +99,14 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0089-samples', up: samples.up },
   { name: '0090-current-run-groups', up: currentRunGroups.up, isBatched: true },
   { name: '0091-failed-runs', up: failedRuns.up },
+  { name: '0092-resource-lists', up: resourceLists.up },
+  { name: '0094-owed-documents', up: owedDocuments.up },
+  { name: '0096-configuration-digests', up: configurationDigests.up },
+  { name: '0099-signal-outbox', up: signalOutbox.up },
+  { name: '0100-run-keys', up: runKeys.up },
+  { name: '0101-keys-of-earlier-runs', up: keysOfEarlierRuns.up },
+  { name: '0102-run-lists', up: runLists.up },
+  { name: '0103-retention', up: retention.up },
+  { name: '0104-retention-of-plans', up: retentionOfPlans.up },
+  { name: '0105-retention-of-tasks', up: retentionOfTasks.up },
 ]

@@ -5,6 +5,7 @@ import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
+import { createConnectionPool } from './db/pool.ts'
 import { createEvents, type Events, type Reaction } from './events/events.ts'
 import { newId } from './ids.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
@@ -49,23 +50,37 @@ export type TransactionCtx = Ctx & { db: Tx }
 /** The origin of a request, for the audit trail. */
 export type RequestOrigin = { id: string; address: string; userAgent: string | undefined }
 
-/**
- * Creates the app on a migrated database at `databaseUrl`. `runsJobs` says whether this process runs background jobs.
- * Tests pass their clock and ids in `overrides`.
- */
+export type AppOptions = {
+  databaseUrl: string
+  /** The address past the pooler that `databaseUrl` leads to, if it does. */
+  directUrl?: string | undefined
+  baseUrl: string
+  log: Log
+  /** Whether this process runs background jobs. */
+  runsJobs: boolean
+  reactions: readonly Reaction[]
+}
+
+/** Creates the app on a migrated database. Tests pass their clock and ids in `overrides`. */
 export async function createApp(
   config: Config,
-  options: { databaseUrl: string; baseUrl: string; log: Log; runsJobs: boolean; reactions: readonly Reaction[] },
+  options: AppOptions,
   overrides: Partial<Pick<App, 'now' | 'newId'>> = {},
 ): Promise<App & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
   const secret = await loadSecret(config.dataDir, config.secret)
-  const db = stack.adopt(createDb(options.databaseUrl), (pool) => pool.destroy())
-  const clock = stack.use(await createDatabaseClock(db, options.log))
+  const { databaseUrl, directUrl, log } = options
+  const isPooled = directUrl !== undefined
+  const prepares = config.databasePrepared ?? !isPooled
+  let signals: Signals | undefined
+  const onWritten = () => signals?.passOn()
+  const pool = createConnectionPool(databaseUrl, { max: config.databasePoolSize, isPooled, prepares, onWritten })
+  const db = stack.adopt(createDb(pool), (connected) => connected.destroy())
+  const clock = stack.use(await createDatabaseClock(db, log))
   const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
-  const signals = stack.use(await createSignals(options.databaseUrl))
+  signals = stack.use(await createSignals(directUrl ?? databaseUrl))
   const changes = stack.use(createChangeFeed(signals))
-  const jobs = stack.use(await createJobs(options.databaseUrl, options.log, { runsJobs: options.runsJobs }))
+  const jobs = stack.use(await createJobs({ pool, signals, log }, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
   const ownServer = stack.use(createOwnServer())
   const outbound = stack.use(
@@ -91,7 +106,7 @@ export async function createApp(
     workers,
     outbound,
     ownServer,
-    log: options.log,
+    log,
     now: clock.now,
     newId,
     ...overrides,

@@ -24,6 +24,7 @@ const ownAddress = baseAddress.superRefine((text, context) => {
   const problem = URL.canParse(text) ? addressProblem(text) : undefined
   if (problem !== undefined) context.addIssue(problem)
 })
+const days = integer(0, 36_500)
 const milliseconds = integer(1, 2 ** 31 - 1)
 
 const proxies = z.string().transform((text, context) => {
@@ -40,6 +41,11 @@ const proxies = z.string().transform((text, context) => {
 function isProxy(name: string) {
   return name === 'loopback' || name === 'uniquelocal' || ipaddr.isValid(name) || ipaddr.isValidCIDR(name)
 }
+
+const databaseAddress = z
+  .string()
+  .refine(isDatabaseUrl, 'it must be an address such as postgresql://user:password@host:5432/name')
+  .optional()
 
 function isDatabaseUrl(text: string) {
   // The host after `@` may be missing: the socket's folder is then a parameter.
@@ -72,12 +78,23 @@ export const SETTINGS = {
     shown: '`~/.groundstate`, or `/var/lib/groundstate` as root',
   },
   DATABASE_URL: {
-    schema: z
-      .string()
-      .refine(isDatabaseUrl, 'it must be an address such as postgresql://user:password@host:5432/name')
-      .optional(),
+    schema: databaseAddress,
     doc: 'PostgreSQL 15 or later to use in place of the embedded one',
     secret: true,
+  },
+  DATABASE_DIRECT_URL: {
+    schema: databaseAddress,
+    doc: 'address of that PostgreSQL itself, for LISTEN and migrations, where DATABASE_URL is a pooler in transaction mode',
+    secret: true,
+  },
+  DATABASE_POOL_SIZE: {
+    schema: integer(1, 200).default(8),
+    doc: 'connections of this process to the database at most, beside the one that listens and, of the embedded database, the one that guards it',
+  },
+  DATABASE_PREPARED: {
+    schema: flag.optional(),
+    doc: 'whether connections keep statements prepared; a pooler must be able to, such as PgBouncer 1.21 with `max_prepared_statements`',
+    shown: 'on, off when DATABASE_DIRECT_URL is set',
   },
   ROLE: {
     schema: z.enum(['all', 'api', 'worker']).default('all'),
@@ -130,6 +147,11 @@ export const SETTINGS = {
     schema: z.string().optional(),
     doc: 'folder of programs that the built-in agent runs around plans and applies: pre-plan, post-plan, pre-apply, post-apply',
     shown: 'none',
+  },
+  WARM_FOLDERS: {
+    schema: flag.default(true),
+    doc: 'whether the built-in agent keeps what runs have unpacked and initialized, for later runs of the same configuration',
+    shown: 'on',
   },
   ENGINE_DOWNLOADS: {
     schema: flag.default(false),
@@ -211,6 +233,30 @@ export const SETTINGS = {
   AUDIT_RETENTION_DAYS: {
     schema: integer(0, 36_500).default(365),
     doc: 'days for which the audit trail is kept; 0 keeps it for ever',
+  },
+  LOG_RETENTION_DAYS: {
+    schema: days.default(365),
+    doc: 'days for which logs of plans and applies are kept, and the texts of run tasks about them; 0 keeps them for ever',
+  },
+  PLAN_RETENTION_DAYS: {
+    schema: days.default(90),
+    doc: 'days for which plans are kept as JSON, which web pages show as changes; 0 keeps them for ever',
+  },
+  ARCHIVE_RETENTION_DAYS: {
+    schema: days.default(90),
+    doc: 'days for which archives of configurations are kept that no run has used since; a data retention policy goes before; 0 keeps them for ever',
+  },
+  DELIVERY_RETENTION_DAYS: {
+    schema: days.default(30),
+    doc: 'days for which is kept what was sent to receivers of run tasks and what they answered; 0 keeps it for ever',
+  },
+  AGENT_RETENTION_DAYS: {
+    schema: days.default(30),
+    doc: 'days for which agents are listed that have exited or fallen silent; 0 keeps them for ever',
+  },
+  RUN_HISTORY_RETENTION_DAYS: {
+    schema: days.default(0),
+    doc: 'days for which the events of a run and the jobs of its agents are kept; 0 keeps them for ever',
   },
   OIDC_ISSUER: {
     schema: webAddress.transform((url) => new URL(url)).optional(),
@@ -332,6 +378,8 @@ export function readConfig(
       problems.push(`${sourceOf(variable)}${value}: ${result.error.issues.map(problemText).join(', ')}`)
     }
   }
+  if (config['databaseDirectUrl'] !== undefined && config['databaseUrl'] === undefined)
+    problems.push('GROUNDSTATE_DATABASE_URL: it must be set when GROUNDSTATE_DATABASE_DIRECT_URL is')
   if (config['oidcIssuer'] !== undefined && config['oidcClientId'] === undefined)
     problems.push('GROUNDSTATE_OIDC_CLIENT_ID: it must be set when GROUNDSTATE_OIDC_ISSUER is')
   if (config['passwordSignIn'] === false && config['oidcIssuer'] === undefined)

@@ -50,6 +50,13 @@ export function notFound(noun: string, source?: ErrorSource) {
   return new AppError('not-found', [source === undefined ? { detail } : { detail, source }])
 }
 
+/** What was there and has been deleted, since it is kept for some time only. `what` names it: `the log of plan-…`. */
+export function noLongerKept(what: string, deletedAt: Date) {
+  return new AppError('not-found', [
+    { detail: `${what} is no longer kept: it was deleted at ${deletedAt.toISOString()}` },
+  ])
+}
+
 export function unauthorized(detail = 'a valid token is required') {
   return new AppError('unauthorized', [{ detail }])
 }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { App } from './app.ts'
 
 const registry = new Registry()
@@ -10,6 +10,14 @@ export const requestSeconds = new Histogram({
   help: 'time from request to answer',
   labelNames: ['method', 'status'],
   buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+  registers: [registry],
+})
+
+/** What this process has deleted since the time for which it is kept was over. */
+export const expiredTotal = new Counter({
+  name: 'groundstate_expired_total',
+  help: 'logs, plans, archives and others that were deleted after the time for which they are kept',
+  labelNames: ['what'],
   registers: [registry],
 })
 

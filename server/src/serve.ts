@@ -11,6 +11,7 @@ import { startLeaseReaper } from './features/runs/agent-jobs/reap-leases.ts'
 import { ensureAdmin } from './features/site/admin/ensure-admin.ts'
 import { startTaskDeliveries } from './features/tasks/task-results/delivery-loop.ts'
 import { createServer } from './http/server.ts'
+import { giveBackIdleMemory } from './idle-memory.ts'
 import { requireSameInstallation } from './installation.ts'
 import { createLog } from './log.ts'
 import { readPointer } from './postgres/folders.ts'
@@ -38,7 +39,8 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   await using stack = new AsyncDisposableStack()
 
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
-  await migrate(databaseUrl, {
+  const directUrl = config.databaseDirectUrl
+  await migrate(directUrl ?? databaseUrl, {
     afterwards: (client) => requireSameInstallation(client, config),
     warn: (line) => log.warn(line),
   })
@@ -46,7 +48,14 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const tls = await loadTls(config)
   const runsJobs = config.role !== 'api'
   const app = stack.use(
-    await createApp(config, { databaseUrl, baseUrl: config.baseUrl ?? '', log, runsJobs, reactions: REACTIONS }),
+    await createApp(config, {
+      databaseUrl,
+      directUrl,
+      baseUrl: config.baseUrl ?? '',
+      log,
+      runsJobs,
+      reactions: REACTIONS,
+    }),
   )
   await app.jobs.declare(JOBS)
 
@@ -81,6 +90,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           logLimitBytes: config.logLimit,
           workDir: await openAgentFolder(config),
           enginePath: config.enginePath,
+          ...(!config.warmFolders && { warmFolders: false as const }),
           engineDownloads: config.engineDownloads
             ? {
                 mirrors: { terraform: config.terraformMirror, tofu: config.opentofuMirror },
@@ -99,6 +109,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const movedDatabase = config.databaseUrl === undefined ? await readPointer(config.dataDir) : undefined
   options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile, movedDatabase })
   log.info({ baseUrl: app.baseUrl, role: config.role }, 'ready')
+  stack.use(giveBackIdleMemory())
 
   await aborted(options.signal)
   log.info('draining')

@@ -5,11 +5,16 @@ import { ORGANIZATION_ACCESS } from './grants.ts'
 
 /** A user whose id is an expression of the statement. */
 type UserInSql = { kind: 'user'; userId: RawBuilder<string> }
-/** Whose facts SQL computes. Of a user it needs the id alone. */
-export type ActorInSql = Actor | UserInSql
+type RunInSql = { kind: 'run'; workspaceId: RawBuilder<string> }
+/** Whose facts SQL computes. Of a user it needs the id alone, and of a run that of its workspace. */
+export type ActorInSql = Actor | UserInSql | RunInSql
 
 export function userInSql(userId: RawBuilder<string>): UserInSql {
   return { kind: 'user', userId }
+}
+
+export function runInSql(workspaceId: RawBuilder<string>): RunInSql {
+  return { kind: 'run', workspaceId }
 }
 
 /**

@@ -5,6 +5,7 @@ import type { JobHandler } from '../jobs/handler.ts'
 import { agentPoolLoaders } from './agents/agent-pools/includes.ts'
 import { agentPoolRoutes } from './agents/agent-pools/routes.ts'
 import { agentTokenRoutes } from './agents/agent-pools/token-routes.ts'
+import { agentJobs } from './agents/agents/jobs.ts'
 import { agentReactions } from './agents/agents/reactions.ts'
 import { agentRoutes } from './agents/agents/routes.ts'
 import { accountRoutes } from './identity/account/routes.ts'
@@ -67,6 +68,7 @@ import { adminUserRoutes } from './site/admin/user-routes.ts'
 import { agentPackageRoutes } from './site/agent-package/routes.ts'
 import { auditTrailJobs } from './site/audit-trail/jobs.ts'
 import { auditTrailRoutes } from './site/audit-trail/routes.ts'
+import { blobShelfJobs } from './site/blob-shelves/jobs.ts'
 import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
@@ -89,6 +91,7 @@ import { taskRoutes } from './tasks/run-tasks/routes.ts'
 import { taskRequestReactions } from './tasks/task-requests/reactions.ts'
 import { taskRequestRoutes } from './tasks/task-requests/routes.ts'
 import { taskResultLoaders } from './tasks/task-results/includes.ts'
+import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders } from './tasks/workspace-tasks/includes.ts'
 import { workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
@@ -213,7 +216,9 @@ export const LOADERS: readonly Loader[] = [
 
 /** Everything that runs in the background. */
 export const JOBS: readonly JobHandler[] = [
+  ...agentJobs,
   ...auditTrailJobs,
+  ...blobShelfJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...oauthJobs,
@@ -223,5 +228,6 @@ export const JOBS: readonly JobHandler[] = [
   ...sampleJobs,
   ...sessionJobs,
   ...stateVersionJobs,
+  ...taskResultJobs,
   ...taskStageJobs,
 ]

@@ -2,9 +2,12 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
+const DOCUMENT = /json\b/
 const TEXT = /^(?:application\/(?:vnd\.api\+)?json|text\/html|image\/svg\+xml)\b/
-/** Smaller contents (bytes) travel in the first packets anyway. */
+/** Smaller contents (bytes) travel in one packet anyway. */
 const SMALL = 2 * 1024
+/** Smaller documents (bytes) travel in the first packets, and engines ask for many of them. */
+const SMALL_DOCUMENT = 12 * 1024
 /** Larger ones, such as plans in JSON, are sent as they are: compressing them takes longer than most lines to send them. */
 const LARGE = 8 * 1024 * 1024
 /** Lists of resources shrink to about a tenth at this level already. */
@@ -17,7 +20,9 @@ const LEVEL = 4
 export function compressAnswers(server: FastifyInstance) {
   server.addHook('onSend', async (request, reply, content) => {
     if (!Buffer.isBuffer(content) || content.length < SMALL || content.length > LARGE) return content
-    if (!isCompressible(reply)) return content
+    const type = String(reply.getHeader('content-type') ?? '')
+    if (!isCompressible(reply, type)) return content
+    if (content.length < SMALL_DOCUMENT && DOCUMENT.test(type)) return content
     addVary(reply)
     if (!takesGzip(request.headers['accept-encoding'])) return content
     reply.header('content-encoding', 'gzip').removeHeader('content-length')
@@ -25,8 +30,7 @@ export function compressAnswers(server: FastifyInstance) {
   })
 }
 
-function isCompressible(reply: FastifyReply) {
-  const type = String(reply.getHeader('content-type') ?? '')
+function isCompressible(reply: FastifyReply, type: string) {
   return (
     TEXT.test(type) &&
     reply.statusCode !== 206 &&

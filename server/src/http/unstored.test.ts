@@ -31,7 +31,7 @@ describe('an answer with a secret is not to be stored, and not compressed', () =
     const { name } = await createOrganization(app, user)
     const workspace = await lockedWorkspace(app, name, user)
     const password = { value: 'p'.repeat(4000), type: 'string', sensitive: true }
-    const version = await workspace.create(rawState({ outputs: { password, region: 'r'.repeat(4000) } }))
+    const version = await workspace.create(rawState({ outputs: { password, region: 'r'.repeat(16_000) } }))
     const read = async (path: string) => {
       const headers = { 'accept-encoding': 'gzip' }
       const answer = await app.request({ url: `/api/v2${path}`, token: user.token, headers })

@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { inject } from 'vitest'
@@ -54,6 +55,8 @@ export type TestOptions = {
   opened?: Promise<void>
   /** Puts something between the app and its database, and returns the URL by which the app reaches it. */
   reach?: (databaseUrl: string) => Promise<string>
+  /** As `reach`, with a pooler in transaction mode; what needs a session goes past it. */
+  pool?: (databaseUrl: string) => Promise<string>
 }
 
 /**
@@ -80,7 +83,8 @@ export async function createTestApp(
   const app = await createApp(
     config,
     {
-      databaseUrl: (await options.reach?.(database.url)) ?? database.url,
+      databaseUrl: (await (options.pool ?? options.reach)?.(database.url)) ?? database.url,
+      directUrl: options.pool && database.url,
       baseUrl: config.baseUrl ?? 'http://groundstate.test',
       log,
       runsJobs: false,
@@ -105,7 +109,7 @@ export async function createTestApp(
   }
 
   async function request({ method = 'GET', url, token, body, headers }: TestRequest): Promise<TestResponse> {
-    const raw = typeof body === 'string' || Buffer.isBuffer(body)
+    const raw = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable
     const options: InjectOptions = {
       method,
       url,

@@ -1,11 +1,13 @@
 import { AGENT_API, agentJob, type AgentJob, type ArtifactKind, type FinishJob } from '@groundstate/contract/agent'
 import {
   type AnswerTaskRequest,
+  type DocumentsHeader,
   type RegisterAgent,
   taskRequest,
   type TaskRequest,
   type WorkKind,
 } from '@groundstate/contract/agent'
+import { packParcel } from '@groundstate/contract/parcel'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/create-token.ts'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
@@ -44,8 +46,14 @@ export type FakeJob = AgentJob & {
   configuration: () => Promise<TestResponse>
   heartbeat: (options?: { waitMs?: number; seen?: string }) => Promise<TestResponse>
   finish: (body?: Partial<FinishJob>) => Promise<TestResponse>
+  /** As `finish`, with the rest of the log and files in the same request. */
+  result: (body: Partial<FinishJob>, parts?: { log?: string; offset?: number; files?: Files }) => Promise<TestResponse>
+  /** What the outcome has left owing. */
+  documents: (files: Files, header?: Pick<DocumentsHeader, 'counts' | 'problem'>) => Promise<TestResponse>
   release: () => Promise<TestResponse>
 }
+
+type Files = Partial<Record<ArtifactKind, string>>
 
 /** What it says about itself. Without `downloadsEngines` it is as agents of earlier versions, which may have any engine. */
 type FakeAgentFacts = Partial<Pick<RegisterAgent, 'engines' | 'downloadsEngines'>> & { accepts?: readonly WorkKind[] }
@@ -109,6 +117,13 @@ function fakeJob(app: TestApp, job: AgentJob): FakeJob {
   const send = (method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown) =>
     app.request({ method, url: `${AGENT_API}/jobs/${job.id}${path}`, token: job.token, body })
   let written = 0
+  const outcome = (body: Partial<FinishJob>) => ({
+    status: 'finished',
+    exitCode: 0,
+    ...(job.kind === 'plan' && { hasChanges: true }),
+    ...body,
+  })
+  const sizes = (files: Files) => Object.entries(files).map(([kind, text]) => ({ kind, size: Buffer.byteLength(text) }))
   return {
     ...job,
     async log(text, offset = written) {
@@ -121,13 +136,27 @@ function fakeJob(app: TestApp, job: AgentJob): FakeJob {
     get: (kind) => send('GET', `/artifacts/${kind}`),
     configuration: () => send('GET', '/configuration'),
     heartbeat: ({ waitMs = 0, seen = 'continue' } = {}) => send('POST', '/heartbeat', { waitMs, seen }),
-    finish: (body = {}) =>
-      send('POST', '/finish', {
-        status: 'finished',
-        exitCode: 0,
-        ...(job.kind === 'plan' && { hasChanges: true }),
-        ...body,
-      }),
+    finish: (body = {}) => send('POST', '/finish', outcome(body)),
+    result(body, { log, offset = written, files = {} } = {}) {
+      const rest = log === undefined ? {} : { log: { offset, size: Buffer.byteLength(log) } }
+      const pieces = [log ?? '', ...Object.values(files)].map((piece) => Buffer.from(piece))
+      return send(
+        'POST',
+        '/result',
+        Buffer.from(packParcel({ outcome: outcome(body), ...rest, files: sizes(files) }, pieces)),
+      )
+    },
+    documents: (files, header) =>
+      send(
+        'POST',
+        '/documents',
+        Buffer.from(
+          packParcel(
+            { ...header, files: sizes(files) },
+            Object.values(files).map((text) => Buffer.from(text)),
+          ),
+        ),
+      ),
     release: () => send('POST', '/release'),
   }
 }

@@ -311,10 +311,12 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only job',
   'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only job',
   'GET /api/agent/v1/jobs/:jobId/configuration': 'only job',
+  'POST /api/agent/v1/jobs/:jobId/documents': 'only job',
   'POST /api/agent/v1/jobs/:jobId/finish': 'only job',
   'POST /api/agent/v1/jobs/:jobId/heartbeat': 'only job',
   'PUT /api/agent/v1/jobs/:jobId/log': 'only job',
   'POST /api/agent/v1/jobs/:jobId/release': 'only job',
+  'POST /api/agent/v1/jobs/:jobId/result': 'only job',
   'POST /api/agent/v1/register': 'only agent',
   // Takes the token that came with the request, which is nobody's.
   'POST /api/agent/v1/task-requests/:requestId/answer': 'only',

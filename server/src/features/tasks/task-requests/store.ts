@@ -22,9 +22,15 @@ export async function insertTaskRequest(db: Db, row: NewRequest, forgotten: Date
       values (${row.id}, ${row.agent_pool_id}, ${row.task_result_id}, ${row.request}, ${row.timeout_ms}, ${row.claim_until},
               ${row.created_at})
       on conflict (task_result_id) do nothing
-      returning id)
-    select id, (${publishing([queueTopic(row.agent_pool_id)])}) from added`.execute(db)
+      returning id),
+    told as (${publishing([], topicOf('added', queueTopic(row.agent_pool_id)))})
+    select id from added`.execute(db)
   return rows[0]
+}
+
+/** The topic, where the statement has changed a row. */
+function topicOf(changed: 'added' | 'freed' | 'answered', topic: string) {
+  return sql<{ topic: string }>`select ${topic}::text as topic from ${sql.table(changed)}`
 }
 
 /** Locks the request of a result. */
@@ -108,7 +114,7 @@ export async function requeueRequest(db: Db, { id, poolId }: { id: string; poolI
          set status = 'queued', agent_name = null, token_hash = null, leased_at = null, lease_expires_at = null
        where id = ${id} and status = 'leased'
       returning id)
-    select (${publishing([queueTopic(poolId)])}) from freed`.execute(db)
+    ${publishing([], topicOf('freed', queueTopic(poolId)))}`.execute(db)
 }
 
 /** A request that an agent has, or has answered, by the hash of its token in hex. */
@@ -125,7 +131,7 @@ export async function recordAnswer(db: Db, id: string, answer: Buffer) {
   await sql`with answered as (
       update task_requests set status = 'answered', answer = ${answer} where id = ${id} and status = 'leased'
       returning id)
-    select (${publishing([answerTopic(id)])}) from answered`.execute(db)
+    ${publishing([], topicOf('answered', answerTopic(id)))}`.execute(db)
 }
 
 /** Notes that the agents ask for requests of run tasks. */

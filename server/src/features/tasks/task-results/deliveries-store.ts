@@ -50,7 +50,8 @@ type Claims = { now: Date; leaseUntil: Date; connections: Connections; busy: rea
 /**
  * Leases requests that are due, so that each is sent by one process. Tasks of an organization take turns, and so do
  * organizations. What has its share of connections waits; requests that an agent sends need none. When a process dies,
- * its requests become due again. One statement loads everything that sending them needs.
+ * its requests become due again. One statement loads everything that sending them needs. Of each task it reads the first requests only,
+ * however many are due.
  */
 export async function claimDeliveries(db: Db, { now, leaseUntil, connections, busy }: Claims) {
   const { all, reserved, perOrganization, perTask } = connections
@@ -58,17 +59,26 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
   const column = <K extends keyof Busy>(name: K) => busy.map((receiver) => receiver[name])
   const isDue = sql`r.delivery_due_at <= ${now} and r.deadline_at > ${now}
     and (r.lease_expires_at is null or r.lease_expires_at <= ${now})`
-  const { rows } = await sql<ClaimedRequest>`with busy as (
+  const connects = sql`(t.id is not null and t.agent_pool_id is null)`
+  const { rows } = await sql<ClaimedRequest>`with recursive busy as (
       select * from unnest(${column('taskId')}::text[], ${column('organizationId')}::text[], ${column('count')}::integer[])
                       as busy (task_id, organization_id, count)),
     busy_organizations as (select organization_id, sum(count) as count from busy group by organization_id),
+    asked as (
+      (select task_id from task_results where delivery_due_at is not null order by task_id limit 1)
+      union all
+      select (select r.task_id from task_results r
+               where r.delivery_due_at is not null and r.task_id > asked.task_id order by r.task_id limit 1)
+        from asked where asked.task_id is not null),
     waiting as (
-      select r.id, r.delivery_due_at, t.organization_id, t.id is not null and t.agent_pool_id is null as connects,
-             row_number() over (partition by r.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
-        from task_results r
-        left join tasks t on t.id = r.task_id
+      select r.id, r.delivery_due_at, t.organization_id, ${connects} as connects,
+             row_number() over (partition by asked.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
+        from asked
+        left join tasks t on t.id = asked.task_id
         left join busy on busy.task_id = t.id and t.agent_pool_id is null
-       where ${isDue}),
+       cross join lateral (
+         select r.id, r.delivery_due_at from task_results r where r.task_id = asked.task_id and ${isDue}
+          order by r.delivery_due_at limit case when ${connects} then ${perTask}::integer else ${perOrganization}::integer end) r),
     turns as (
       select waiting.*, row_number() over (partition by organization_id, connects order by task_turn, delivery_due_at)
                           + case when connects then coalesce(busy.count, 0) else 0 end as turn

@@ -2,14 +2,16 @@ import type { Ctx } from '../../../app.ts'
 import { deliver } from './deliver.ts'
 import { type Busy, claimDeliveries, type ClaimedRequest, type Connections, renewLeases } from './deliveries-store.ts'
 import { endOverdueResults } from './end.ts'
-import { findNextDeadline, findNextDelivery } from './store.ts'
+import { findFirstDelivery, findNextDeadline, findNextDelivery } from './store.ts'
 import { TOPIC } from './topic.ts'
 
 /** When a process dies, the others take over its requests after this time. */
 const LEASE_MS = 10_000
 const RENEW_MS = 3000
-/** A lost signal delays a request by at most this time. */
+/** A lost signal delays a request by at most this time, in ms, and so does an attempt that is repeated. */
 const POLL_MS = 1000
+/** The same for the end of what is overdue. */
+const DEADLINE_POLL_MS = 2000
 /** How many connections to receivers a process holds. Requests that wait for an agent hold none, and do not count. */
 const CONNECTIONS: Connections = { all: 1000, reserved: 200, perOrganization: 500, perTask: 50 }
 
@@ -66,6 +68,8 @@ type Sending = { inFlight: InFlight; connections: Connections; freed: AbortContr
 async function claimDue(ctx: Ctx, sending: Sending) {
   const { inFlight, connections, signal } = sending
   const now = ctx.now()
+  const first = await findFirstDelivery(ctx.db)
+  if (!first || first > now) return untilDue(ctx, first)
   const claims = await claimDeliveries(ctx.db, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
   for (const claim of claims) {
     const receiver = receiverOf(claim)
@@ -115,19 +119,25 @@ function sum(busy: readonly Busy[]) {
 async function endOverdue(ctx: Ctx, signal: AbortSignal) {
   using topic = ctx.signals.subscribe(TOPIC)
   while (!signal.aborted) {
-    const timeoutMs = await endOverdueResults(ctx)
-      .then(async () => untilDue(ctx, await findNextDeadline(ctx.db)))
-      .catch((error: unknown) => {
-        ctx.log.error({ err: error }, 'deadlines of run tasks')
-        return POLL_MS
-      })
+    const timeoutMs = await endDue(ctx).catch((error: unknown) => {
+      ctx.log.error({ err: error }, 'deadlines of run tasks')
+      return POLL_MS
+    })
     await topic.next({ timeoutMs, signal })
   }
 }
 
+/** Ends what is overdue; returns how long to wait for more, in ms. */
+async function endDue(ctx: Ctx) {
+  const first = await findNextDeadline(ctx.db)
+  if (!first || first > ctx.now()) return untilDue(ctx, first, DEADLINE_POLL_MS)
+  await endOverdueResults(ctx)
+  return untilDue(ctx, await findNextDeadline(ctx.db), DEADLINE_POLL_MS)
+}
+
 /** How long to wait for a time, in ms: as long as a poll at most. */
-function untilDue(ctx: Ctx, due: Date | undefined) {
-  return due ? Math.min(POLL_MS, Math.max(10, due.getTime() - ctx.now().getTime())) : POLL_MS
+function untilDue(ctx: Ctx, due: Date | undefined, pollMs = POLL_MS) {
+  return due ? Math.min(pollMs, Math.max(10, due.getTime() - ctx.now().getTime())) : pollMs
 }
 
 function leaseEnd(ctx: Ctx) {

@@ -251,6 +251,18 @@ export async function listOverdue(db: Db, now: Date, limit: number) {
     .execute()
 }
 
+/** When the first delivery of all is or was due; undefined when there is none. */
+export async function findFirstDelivery(db: Db) {
+  const row = await db
+    .selectFrom('task_results')
+    .select('delivery_due_at')
+    .where('delivery_due_at', 'is not', null)
+    .orderBy('delivery_due_at')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.delivery_due_at ?? undefined
+}
+
 /** When the next delivery after `now` is due; undefined when none is. */
 export async function findNextDelivery(db: Db, now: Date) {
   const row = await db

@@ -107,11 +107,16 @@ function inForce(workspaceId: string, projectId: string) {
 export type SetInForce = { id: string; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
 
 /** The sets in force in a workspace, each with the narrowest scope by which it is. */
-export async function listSetsInForce(
-  db: Db,
-  { workspaceId, projectId, organizationId }: { workspaceId: string; projectId: string; organizationId: string },
-) {
-  const { rows } = await sql<SetInForce>`
+export async function listSetsInForce(db: Db, scope: Scope) {
+  const { rows } = await selectSetsInForce(scope).execute(db)
+  return rows
+}
+
+type Scope = { workspaceId: string; projectId: string; organizationId: string }
+
+/** The query of `listSetsInForce`. */
+export function selectSetsInForce({ workspaceId, projectId, organizationId }: Scope) {
+  return sql<SetInForce>`
     select s.id, s.name, s.priority,
            case when exists (select from variable_set_workspaces x
                               where x.variable_set_id = s.id and x.workspace_id = ${workspaceId}) then 'workspace'
@@ -119,8 +124,7 @@ export async function listSetsInForce(
                               where x.variable_set_id = s.id and x.project_id = ${projectId}) then 'project'
                 else 'global' end as scope
       from variable_sets s
-     where s.organization_id = ${organizationId} and ${inForce(workspaceId, projectId)}`.execute(db)
-  return rows
+     where s.organization_id = ${organizationId} and ${inForce(workspaceId, projectId)}`
 }
 
 export async function insertVariableSet(db: Db, row: Insertable<Schema['variable_sets']>) {

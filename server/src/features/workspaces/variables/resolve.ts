@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
-import { listSetsInForce } from '../variable-sets/store.ts'
+import { inOneTrip } from '../../../db/later.ts'
+import { selectSetsInForce } from '../variable-sets/store.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
 import { byPrecedence, inForce, type Overwrites, type VariableSource } from './precedence.ts'
 import * as store from './store.ts'
@@ -95,9 +96,9 @@ async function listWithSources(
   ctx: Ctx,
   scope: { workspaceId: string; projectId: string; organizationId: string },
 ): Promise<SourcedRow[]> {
-  const [own, sets] = await Promise.all([
-    store.listVariables(ctx.db, { workspaceId: scope.workspaceId }),
-    listSetsInForce(ctx.db, scope),
+  const [own, sets] = await inOneTrip(ctx.db, [
+    store.selectVariables(ctx.db, { workspaceId: scope.workspaceId }),
+    selectSetsInForce(scope),
   ])
   const sources = new Map(sets.map((set) => [set.id, set]))
   const ids = sets.map((set) => set.id)

@@ -26,7 +26,12 @@ export async function findWorkspaceVariable(db: Db, id: string) {
 }
 
 export async function listVariables(db: Db, owner: VariableOwner) {
-  return db.selectFrom('variables').selectAll().where(of(owner)).orderBy('key').orderBy('category').execute()
+  return selectVariables(db, owner).execute()
+}
+
+/** The query of `listVariables`. */
+export function selectVariables(db: Db, owner: VariableOwner) {
+  return db.selectFrom('variables').selectAll().where(of(owner)).orderBy('key').orderBy('category')
 }
 
 /** The variables of several workspaces, which the caller may read. */

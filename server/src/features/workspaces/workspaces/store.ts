@@ -1,6 +1,6 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
-import { type ActorInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
+import { type ActorInSql, runInSql, userInSql, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
@@ -11,7 +11,7 @@ export type WorkspaceRow = Selectable<Schema['workspaces']>
 
 export type WorkspaceKey = { id: string } | { organization: string; name: string }
 type InSql = string | RawBuilder<string>
-type KeyInSql = { id: InSql } | { organization: InSql; name: InSql } | { organizationId: string; name: string }
+type KeyInSql = { id: InSql } | { organization: InSql; name: InSql } | { organizationId: InSql; name: InSql }
 
 /** Workspaces with what their defaults come from, and the names of their tags. */
 export function selectWorkspaces(db: Db) {
@@ -55,10 +55,10 @@ export async function findWorkspace(db: Db, actor: Actor, key: WorkspaceKey) {
   const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
   if ('name' in lower && isOwnOrganizationName(actor, lower.organization)) {
     const { workspaceId, organizationId, names } = actor
-    const own =
-      lower.name === names?.workspace.toLowerCase() ? { id: workspaceId } : { organizationId, name: lower.name }
-    return selectWorkspace(db, actor, own).executeTakeFirst()
+    if (lower.name === names?.workspace.toLowerCase()) return findForRunById(db, { workspaceId, id: workspaceId })
+    return findForRunByName(db, { workspaceId, organizationId, name: lower.name })
   }
+  if (actor.kind === 'run' && 'id' in lower) return findForRunById(db, { workspaceId: actor.workspaceId, ...lower })
   if (actor.kind !== 'user') return selectWorkspace(db, actor, lower).executeTakeFirst()
   const { userId } = actor
   return 'id' in lower ? findForUserById(db, { userId, ...lower }) : findForUserByName(db, { userId, ...lower })
@@ -75,10 +75,17 @@ function selectWorkspace(db: Db, actor: ActorInSql, lower: KeyInSql) {
   })
 }
 
-// Nearly every request begins with one of these.
+// Nearly every request begins with one of these: those of people, and those of engines.
 const findForUserById = lookup(['userId', 'id'], (db, { userId, id }) => selectWorkspace(db, userInSql(userId), { id }))
 const findForUserByName = lookup(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
   selectWorkspace(db, userInSql(userId), { organization, name }),
+)
+const findForRunById = lookup(['workspaceId', 'id'], (db, { workspaceId, id }) =>
+  selectWorkspace(db, runInSql(workspaceId), { id }),
+)
+const findForRunByName = lookup(
+  ['workspaceId', 'organizationId', 'name'],
+  (db, { workspaceId, organizationId, name }) => selectWorkspace(db, runInSql(workspaceId), { organizationId, name }),
 )
 
 /** The workspaces that exist, each with the facts for the actor: the caller leaves out those that it may not see. */

@@ -72,6 +72,8 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
 
 /** What the active run of each workspace and the first in its queue wait for. */
 export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds: readonly string[]; now: Date }) {
+  // The subquery hides the ids from the planner: their number would have it plan this statement for each execution anew.
+  const ids = sql`(select ${workspaceIds}::text[])::text[]`
   return db
     .selectFrom('workspaces as w')
     .innerJoinLateral(
@@ -101,7 +103,7 @@ export async function listWaiting(db: Db, { workspaceIds, now }: { workspaceIds:
     .select(['r.id', 'r.workspace_id'])
     .select(waitingColumn(heardSince(now)).as('waiting'))
     .select(stagesColumn.as('task_stages'))
-    .where(sql<boolean>`w.id = any(${workspaceIds})`)
+    .where(sql<boolean>`w.id = any(${ids})`)
     .orderBy('r.waits')
     .execute()
 }
