@@ -263,15 +263,26 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       stack.defer(() => clearTimeout(deadline))
     }
 
-    async function takeJob(job: AgentJob) {
-      // It came as the agent stopped.
-      if (stopping.aborted) await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
-      else if (!(await runJob(connection, job, { ...settings, tellLater: recover, beside }))) {
-        // Whatever kept the server from hearing of it may keep on.
-        await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
-        return false
+    async function takeJob(job: AgentJob, order = { isNext: false }): Promise<boolean> {
+      if (stopping.aborted) {
+        // It came as the agent stopped.
+        await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
+        return true
       }
-      return true
+      const { hasBegun, next } = await runJob(
+        connection,
+        job,
+        { ...settings, tellLater: recover, beside, takesApply },
+        order,
+      )
+      // Whatever kept the server from hearing of it may keep on.
+      if (!hasBegun) await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
+      if (next !== undefined) await takeJob(next, { isNext: true })
+      return hasBegun
+    }
+
+    function takesApply() {
+      return !stopping.aborted && options.single !== true && accepts.includes('apply')
     }
 
     async function sayGoodbye() {
@@ -301,7 +312,10 @@ type Parts = {
   journals: readonly Journal[]
 }
 
-async function prepare(options: AgentOptions, parts: Parts): Promise<Omit<JobSettings, 'tellLater' | 'beside'>> {
+async function prepare(
+  options: AgentOptions,
+  parts: Parts,
+): Promise<Omit<JobSettings, 'tellLater' | 'beside' | 'takesApply'>> {
   const { workDir, connection, confinement, watchdog, certificates, forceful, journals } = parts
   const schemaCache = join(workDir, 'schemas')
   await mkdir(schemaCache, { recursive: true, mode: 0o700 })

@@ -234,8 +234,13 @@ export async function claim(
   const call: Call = { method: 'POST', path: `/agents/${agentId}/claim`, token, body, holdMs: waitMs, signal }
   const response = await send(connection, { ...call, proxyPatienceMs: Infinity })
   await requireStatus(call, response, [200, 204])
-  if (response.statusCode === 200) return agentJob.parse(await response.body.json())
-  await response.body.dump()
+  return jobOf(response)
+}
+
+/** The job that an answer brings, if it brings one. */
+async function jobOf({ statusCode, body }: Dispatcher.ResponseData): Promise<AgentJob | undefined> {
+  if (statusCode === 200) return agentJob.parse(await body.json())
+  await body.dump()
   return undefined
 }
 
@@ -287,7 +292,12 @@ function isTransportError(error: unknown): boolean {
 }
 
 type JobFile = { kind: ArtifactKind; bytes: Uint8Array }
-type ResultParts = { log: { offset: number; bytes: Uint8Array } | undefined; files: readonly JobFile[] }
+type ResultParts = {
+  log: { offset: number; bytes: Uint8Array } | undefined
+  files: readonly JobFile[]
+  /** The agent would go on with the apply at once. */
+  takesApply: boolean
+}
 
 function sizesOf(files: readonly JobFile[]) {
   return files.map(({ kind, bytes }) => ({ kind, size: bytes.length }))
@@ -316,8 +326,7 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     { signal, patienceMs }: { signal: AbortSignal; patienceMs: number },
   ) {
     const call = { method: 'POST', path, body, proxyPatienceMs: patienceMs, signal } as const
-    const response = await sendForJob(call, [200, 204])
-    await response.body.dump()
+    return sendForJob(call, [200, 204])
   }
 
   /** Receives a body, again from its beginning when the connection breaks; undefined when there is none. */
@@ -377,16 +386,19 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
       const response = await sendForJob({ ...call, proxyPatienceMs: FINISH_MS }, [200, 204])
       await response.body.dump()
     },
-    /** As `appendLog`, `putArtifact` and `finish`, in one request. */
-    async sendResult(outcome: FinishJob, { log, files }: ResultParts, signal: AbortSignal) {
+    /** As `appendLog`, `putArtifact` and `finish`, in one request. Returns the job of the apply that `takesApply` has brought. */
+    async sendResult(outcome: FinishJob, { log, files, takesApply }: ResultParts, signal: AbortSignal) {
       const header = {
         outcome,
+        takesApply,
         ...(log !== undefined && { log: { offset: log.offset, size: log.bytes.length } }),
         files: sizesOf(files),
       } satisfies ResultHeader
       const pieces = [log?.bytes ?? Buffer.alloc(0), ...files.map(({ bytes }) => bytes)]
       // Where a proxy refuses it, the same goes by several requests.
-      await sendParcel('/result', packParcel(header, pieces), { signal, patienceMs: 0 })
+      const response = await sendParcel('/result', packParcel(header, pieces), { signal, patienceMs: 0 })
+      // The outcome is stored. A job that did not arrive whole is queued again, since nobody says that it was received.
+      return jobOf(response).catch(() => undefined)
     },
     /** What the outcome of a plan has left owing; `files` are those that were not sent before. */
     async sendDocuments(
@@ -398,7 +410,8 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
         header,
         files.map(({ bytes }) => bytes),
       )
-      await sendParcel('/documents', parcel, { signal, patienceMs: FINISH_MS })
+      const response = await sendParcel('/documents', parcel, { signal, patienceMs: FINISH_MS })
+      await response.body.dump()
     },
     async release(signal: AbortSignal) {
       const response = await sendForJob({ method: 'POST', path: '/release', signal }, [200, 204])

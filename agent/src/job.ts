@@ -9,6 +9,7 @@ import { createJournal, hasErroredState, type Journal, storeErroredState } from 
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
 import type { AgentLog } from './log.ts'
+import { failedOutcome, isOwnWord, stoppedOutcome } from './outcome.ts'
 import { runPlan, type Planned } from './plan.ts'
 import { Stopped } from './process.ts'
 import { EngineFailed } from './run-engine.ts'
@@ -28,18 +29,29 @@ export type JobSettings = {
   tellLater: (journal: Journal) => void
   /** Does what is left of a job beside all other work, until the signal aborts. Resolves at its end, however that comes. */
   beside: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
+  /** Whether this slot would go on with the apply of a plan that it has made. */
+  takesApply: () => boolean
   /** Aborts when the agent has to end soon. */
   forceful: AbortSignal
 }
+
+/** Whether a job has begun here, and the job that came with the answer to its result. */
+export type JobEnd = { hasBegun: boolean; next?: AgentJob | undefined }
 
 /**
  * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
  * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that is refused is left to
  * `tellLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
  *
- * Returns false for a job that did not begin, since the server could not be told that it has arrived.
+ * A job does not begin when the server could not be told that it has arrived. `isNext` says that it came with the answer to the
+ * result of its plan, which was made here.
  */
-export async function runJob(connection: Connection, job: AgentJob, settings: JobSettings): Promise<boolean> {
+export async function runJob(
+  connection: Connection,
+  job: AgentJob,
+  settings: JobSettings,
+  { isNext }: { isNext: boolean } = { isNext: false },
+): Promise<JobEnd> {
   const { log } = settings
   const client = jobClient(connection, job)
   const facts = {
@@ -72,19 +84,22 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
   )
   const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
   let folder: RunFolder | undefined
-  // A new folder is nobody else's. The one that a plan has left is taken by who has the job for certain.
-  const early = job.kind === 'plan' ? prepare() : undefined
+  // A new folder is nobody else's, nor is that of the plan from which this agent goes on. Otherwise the one that a plan has left
+  // is taken by who has the job for certain.
+  const early = job.kind === 'plan' || isNext ? prepare() : undefined
   try {
     await unlessStopped(lease.received, stop.signals.stop.interrupt)
   } catch (error) {
     log.warn({ ...facts, error }, 'job left to others: it has not begun here')
     if (await isGivenUp(error)) await journal.remove()
-    await early?.ready.catch(() => {})
-    if (folder !== undefined) await settings.agent.folders.remove(folder)
-    return false
+    const prepared = await early?.ready.catch(() => undefined)
+    if (prepared?.isWarm === true) await leave(prepared.context)
+    else if (folder !== undefined) await settings.agent.folders.remove(folder)
+    return { hasBegun: false }
   }
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
 
+  let next: AgentJob | undefined
   let outcome: FinishJob
   let keep = false
   /** Of a plan whose documents are owed: whether the server has its outcome. */
@@ -141,7 +156,7 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     await journal.note({ folder: undefined })
     settings.tellLater(journal)
   }
-  return true
+  return { hasBegun: true, next }
 
   /** Finds the engine, and makes the folder ready, or takes that of the plan. Writes nothing to the log, and starts nothing. */
   function prepare() {
@@ -169,6 +184,12 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     folder = warm ?? (await agent.folders.create(job))
     const context = await (warm === undefined ? prepareFolder(jobContext, folder) : enterFolder(jobContext, folder))
     return { context, isWarm: warm !== undefined }
+  }
+
+  /** Leaves the folder of a plan to whoever gets the apply. */
+  async function leave({ folder: left, engine }: EngineContext) {
+    const { planJobId = '', runId } = job
+    await settings.agent.folders.keep(left, { id: planJobId, runId }, engine.version)
   }
 
   /** Whether the server knows that nothing has begun here. */
@@ -214,7 +235,9 @@ export async function runJob(connection: Connection, job: AgentJob, settings: Jo
     if (log === undefined) return false
     lease.concluding()
     try {
-      await client.sendResult(told, { log, files }, stop.alive)
+      const goesOn = job.documentsMayFollow && told.hasChanges === true && settings.takesApply()
+      const takesApply = goesOn && told.status === 'finished'
+      next = await client.sendResult(told, { log, files, takesApply }, stop.alive)
       return true
     } catch (error) {
       if (error instanceof Refused) return false
@@ -293,19 +316,4 @@ async function warnOfRefused({ environment, log }: EngineContext) {
   for (const key of environment.refused) {
     log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
   }
-}
-
-function isOwnWord(error: unknown): boolean {
-  return error instanceof Error && error.constructor === Error && !('code' in error)
-}
-
-function failedOutcome(error: unknown): FinishJob {
-  const message = error instanceof Error ? error.message : String(error)
-  const exitCode = error instanceof EngineFailed ? error.exitCode : null
-  return { status: 'errored', exitCode, message: message.slice(0, 10_000) }
-}
-
-function stoppedOutcome(reached: FinishJob, { kind, message }: Stopped): FinishJob {
-  const status = kind === 'canceled' || kind === 'force-canceled' ? 'canceled' : 'errored'
-  return { ...reached, status, message }
 }

@@ -16,7 +16,7 @@ import { z } from 'zod'
  * | `GET /jobs/:jobId/artifacts/:kind` | job | 200 raw bytes, 404 |
  * | `GET /jobs/:jobId/configuration` | job | 200 the tar.gz archive of the configuration version |
  * | `POST /jobs/:jobId/finish` `finishBody` | job | 204; may be repeated |
- * | `POST /jobs/:jobId/result` parcel with `resultHeader` | job | 204; as the log, the files and `finish` at once; may be repeated |
+ * | `POST /jobs/:jobId/result` parcel with `resultHeader` | job | 204; as the log, the files and `finish` at once; may be repeated. With `takesApply` perhaps 200 `agentJob` |
  * | `POST /jobs/:jobId/documents` parcel with `documentsHeader` | job | 204; what the outcome of a plan has left owing; may be repeated |
  * | `POST /jobs/:jobId/release` | job | 204; queues the job again: a plan at any time, an apply before it begins |
  * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
@@ -28,6 +28,9 @@ import { z } from 'zod'
  * A parcel (`parcel.ts`) has at most `MAX_PARCEL_BYTES`. Longer content goes ahead of it, by the requests for the log and for files.
  * The plan of a run that applies by itself may be reported before its JSON is made (`owesDocuments`). The server then takes
  * `plan-json` and `plan-json-redacted` of the job for a day after its end, and whoever asks for them waits.
+ *
+ * An agent that tells the result of a plan with `takesApply` may get the job of the run's apply as the answer, leased to it as by a
+ * claim with `sendsReceipt`. An answer that is lost is not given again: the job is queued again when its receipt is overdue.
  *
  * Every request may be repeated: the agent does so without an answer and after a 5xx. A claim whose connection closes before
  * the answer must not take a job.
@@ -260,6 +263,8 @@ export const resultHeader = z.object({
   outcome: finishBody,
   log: z.object({ offset: z.int().min(0), size: z.int().min(0) }).optional(),
   files: parcelFiles,
+  /** Of a plan: the agent would go on with the run's apply at once. Agents of earlier versions claim it. */
+  takesApply: z.boolean().default(false),
 })
 export type ResultHeader = z.infer<typeof resultHeader>
 

@@ -163,16 +163,36 @@ function headsOfOrganizations({ agent, isQueued, isFree, left, classes }: Lanes)
      order by j.class, j.tag, j.seq limit ${sql.lit(HEADS)}`
 }
 
-/** Tries the candidates in their order, one at a time, and locks the first that is free. */
 async function lockFirst(
   tx: Tx,
   agent: ClaimingAgent,
   candidates: RawBuilder<unknown>,
 ): Promise<QueuedJob | undefined> {
-  const hasAgent = sql`exists (select from agents a where a.id = ${agent.id} and a.exited_at is null)`
-  const { rows } = await sql<QueuedJob>`select found.*, ${hasAgent} as has_agent from (${candidates}) candidate
-    cross join lateral (${selectFreeJob(tx)}) found limit 1`.execute(tx)
+  const { rows } = await firstFree(tx, agent.id, candidates).execute(tx)
   return rows[0]
+}
+
+/** Tries the candidates in their order, one at a time, and locks the first that is free. */
+function firstFree(tx: Tx, agentId: string, candidates: RawBuilder<unknown>): RawBuilder<QueuedJob> {
+  const hasAgent = sql`exists (select from agents a where a.id = ${agentId} and a.exited_at is null)`
+  return sql`select found.*, ${hasAgent} as has_agent from (${candidates}) candidate
+    cross join lateral (${selectFreeJob(tx)}) found limit 1`
+}
+
+/**
+ * The queries that read the agent which has made the plan of a run, and lock the queued apply of that run for it. Both find nothing when
+ * the agent has exited or takes no applies, and the second also when the job is one of another pool or a limit holds it back.
+ */
+export function applyLock(tx: Tx, { runId, agentId }: { runId: string; agentId: string }) {
+  const agent = tx
+    .selectFrom('agents as a')
+    .select(['a.id', 'a.name', 'a.agent_pool_id', 'a.engines', 'a.downloads_engines'])
+    .where('a.id', '=', agentId)
+    .where('a.exited_at', 'is', null)
+    .where(sql<boolean>`'apply' = any(a.accepts)`)
+  const candidate = sql`select j.id from agent_jobs j join (${agent}) a on a.agent_pool_id = j.agent_pool_id
+    where j.run_id = ${runId} and j.status = 'queued' and j.kind = 'apply'`
+  return [agent, firstFree(tx, agentId, candidate)] as const
 }
 
 /** The engine of the workspace's newest run that has had one. */

@@ -4,14 +4,16 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { isDatabaseFailure, transact } from '../../../db/db.ts'
+import { inOneTrip } from '../../../db/later.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { onlineSince } from '../../agents/agents/status.ts'
 import { resolveRunVariables } from '../../workspaces/variables/resolve.ts'
 import { applyChange } from '../runs/advance.ts'
-import { readLockedRun } from '../runs/locked-run-store.ts'
+import { lockedRunOf, readLockedRun, type RunKey, runLock } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
 import {
+  applyLock,
   type JobKind,
   type LeftEngine,
   listOtherHolders,
@@ -58,6 +60,30 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
 
 /** So many engines are left to other agents in one claim: each takes a look of its own. */
 const MAX_LEFT = 50
+
+/**
+ * Leases the apply of a run to the agent that has just made its plan, in the transaction that ends the plan: the apply takes the
+ * place of its plan, and is queued for others only if it can't. The agent says that it received the job before it begins. Returns
+ * undefined when the apply is left in the queue, or is not there.
+ */
+export async function claimApply(
+  ctx: TransactionCtx,
+  run: RunKey & { agentId: string },
+): Promise<AgentJob | undefined> {
+  const [agents, jobs, workspaces, runs] = await inOneTrip(ctx.db, [
+    ...applyLock(ctx.db, { runId: run.id, agentId: run.agentId }),
+    ...runLock(ctx.db, run),
+  ])
+  const [[agent], [queued], locked] = [agents, jobs, lockedRunOf(workspaces, runs)]
+  if (!agent || !queued?.is_served || !hasJob(locked)) return undefined
+  const wanted = wantedEngine(ctx, queued, locked)
+  if (fitOf(wanted, store.holderOf(agent)) !== 'preferred') return undefined
+  if (!(await lockLimits(ctx.db, queued))) return undefined
+  const job = await makeJob(ctx, locked, { queued, product: productFor(wanted, store.holderOf(agent)) })
+  if (!job) return undefined
+  await lease(ctx, locked, { wish: { agent, sendsReceipt: true }, job })
+  return job
+}
 
 type FoundJob = { queued: QueuedJob; locked: JobRun; wanted: WantedEngine }
 
@@ -151,7 +177,7 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
   if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
-type Lease = { wish: Wish; job: AgentJob }
+type Lease = { wish: Pick<Wish, 'agent' | 'sendsReceipt'>; job: AgentJob }
 
 async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }: Lease) {
   const { run, workspace, job } = locked

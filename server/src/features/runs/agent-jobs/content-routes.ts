@@ -1,18 +1,27 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { AGENT_API, artifactKind, documentsHeader, logAnswer, type LogAnswer } from '@groundstate/contract/agent'
+import {
+  AGENT_API,
+  agentJob,
+  artifactKind,
+  documentsHeader,
+  logAnswer,
+  type LogAnswer,
+} from '@groundstate/contract/agent'
 import { MAX_PARCEL_BYTES, resultHeader } from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { bearerToken } from '../../../auth/authenticate.ts'
 import { invalidParameter, notFound } from '../../../errors.ts'
-import { binary, bytes, json, noContent } from '../../../http/answers.ts'
+import { binary, bytes, json, noContent, unstored } from '../../../http/answers.ts'
+import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
 import { requireAnyJob, requireJob, requireJobForFile, requireOpenJob } from './access.ts'
 import { appendLog } from './append-log.ts'
 import { openArtifact } from './open-artifact.ts'
 import { MAX_ARTIFACT_BYTES, putArtifact } from './put-artifact.ts'
 import { readParcel, receiveDocuments, receiveResult } from './receive-result.ts'
+import { handBackJob } from './release.ts'
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
 /** Bodies above this, in bytes, are not read into memory before their sender is authenticated. */
@@ -63,10 +72,19 @@ export const jobContentRoutes: Routes = (http) => {
   )
   http.post(
     '/jobs/:jobId/result',
-    { ...PARCEL, summary: 'Report the result of a job with its log and files' },
+    {
+      ...PARCEL,
+      summary: 'Report the result of a job with its log and files',
+      answers: { 200: agentJob, 204: null },
+    },
     async (req) => {
+      const client = clientSignal(req.raw, req.reply)
       const job = await requireAnyJob(req.ctx, req.params.jobId, bearerToken(req.raw))
-      await receiveResult(req.ctx, job, readParcel(await readBody(req.raw), resultHeader))
+      const next = await receiveResult(req.ctx, job, readParcel(await readBody(req.raw), resultHeader))
+      if (next === undefined) return noContent()
+      // Nobody has received it: it need not wait for its receipt to be overdue.
+      if (!client.aborted) return unstored(json(next))
+      await handBackJob(req.ctx, next)
       return noContent()
     },
   )

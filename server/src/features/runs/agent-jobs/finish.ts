@@ -1,4 +1,4 @@
-import type { FinishJob } from '@groundstate/contract/agent'
+import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import type { NewRunEvent } from '../run-events/run-event.ts'
 import { applyChange } from '../runs/advance.ts'
@@ -9,6 +9,7 @@ import { acceptsLate } from './access.ts'
 import { announceLog, insertRest, type LogPart } from './append-log.ts'
 import { appliesByItself } from './applies-by-itself.ts'
 import { changeRunOfJob } from './change-run.ts'
+import { claimApply } from './claim.ts'
 import { countColumns } from './counts.ts'
 import { insertNotice } from './log-store.ts'
 import { recordLateResult } from './record-late-result.ts'
@@ -25,10 +26,16 @@ export type JobEnd = FinishJob & { log?: LogPart }
 
 /**
  * Records the result of a job and lets the run advance. Does nothing when the job has ended already, unless it is an apply that
- * was lost.
+ * was lost. With `takesApply` the agent of a plan gets the job of the apply that comes next, if it may have it: then that is returned.
  */
-export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd) {
-  const isRecorded = await changeRunOfJob(ctx, job, async (ctx, locked) => {
+export async function finishJob(
+  ctx: Ctx,
+  job: Job,
+  { log, ...body }: JobEnd,
+  { takesApply }: { takesApply: boolean } = { takesApply: false },
+): Promise<AgentJob | undefined> {
+  let next: AgentJob | undefined
+  const isRecorded = await changeRunOfJob(ctx, job, async (ctx, locked, { agent_id: agentId }) => {
     const { message } = body
     if (log !== undefined) await insertRest(ctx, job, log)
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
@@ -37,11 +44,17 @@ export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd) {
     const deferredUntil = change.apply?.held_until
     if (deferredUntil instanceof Date)
       await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: deferredUntil })
+    const goesOn = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesByItself(locked.run)
+    next =
+      goesOn && agentId !== null
+        ? await claimApply(ctx, { id: job.run_id, workspaceId: job.workspace_id, agentId })
+        : undefined
   })
   if (isRecorded && log !== undefined) announceLog(ctx, job)
-  if (isRecorded) return
+  if (isRecorded) return next
   if (log !== undefined && acceptsLate(job, ctx.now())) await insertRest(ctx, job, log)
   await recordLateResult(ctx, job, body)
+  return undefined
 }
 
 function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {

@@ -22,15 +22,15 @@ export function readParcel<Header>(bytes: Buffer, schema: z.ZodType<Header>): Pa
   return { header: header.data, content: Buffer.from(parcel.content) }
 }
 
-/** Stores the files of a result, durably, and then its log and its outcome, as `finishJob` does. */
+/** Stores the files of a result, durably, and then its log and its outcome, as `finishJob` does, whose answer it returns. */
 export async function receiveResult(ctx: Ctx, job: Job, { header, content }: Parcel<ResultHeader>) {
-  const { outcome, log, files } = header
+  const { outcome, log, files, takesApply } = header
   const pieces = cut(content, [log?.size ?? 0, ...files.map(({ size }) => size)])
   // One that is repeated, since its answer was lost, has left its files.
   if (job.status === 'running' || acceptsLate(job, ctx.now()))
     await putFiles(ctx, job, { files, pieces: pieces.slice(1) })
   const rest = log && { log: { offset: log.offset, bytes: pieces[0] ?? Buffer.alloc(0) } }
-  await finishJob(ctx, job, { ...outcome, ...rest })
+  return finishJob(ctx, job, { ...outcome, ...rest }, { takesApply })
 }
 
 /** Stores the documents that a plan has owed, or why there are none. Throws `conflict` when it owes none, and `bad-request` for other files. */

@@ -1,3 +1,4 @@
+import type { AgentJob } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
 import { applyChange } from '../runs/advance.ts'
 import { changeRunOfJob } from './change-run.ts'
@@ -8,4 +9,9 @@ export async function releaseJob(ctx: Ctx, job: JobKey) {
   await changeRunOfJob(ctx, job, async (ctx, locked) => {
     await applyChange(ctx, locked, { job: 'retry', isHandedBack: true })
   })
+}
+
+/** Queues a job again that its agent has not received. */
+export async function handBackJob(ctx: Ctx, { id, runId, workspaceId }: AgentJob) {
+  await releaseJob(ctx, { id, run_id: runId, workspace_id: workspaceId })
 }

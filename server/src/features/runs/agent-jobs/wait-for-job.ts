@@ -3,14 +3,14 @@ import { createClaims } from '../../../claims/claims.ts'
 import { poolTopic } from '../runs/pool-topic.ts'
 import { listPoolsWithJobs, listPreferredAgents, type Wish } from './claim-store.ts'
 import { claimJob } from './claim.ts'
-import { releaseJob } from './release.ts'
+import { handBackJob } from './release.ts'
 
 const claims = createClaims<Wish, AgentJob>({
   items: 'jobs',
   topic: poolTopic,
   listPoolsWithItems: async ({ db }, poolIds) => listPoolsWithJobs(db, poolIds),
   claim: claimJob,
-  handBack: async (ctx, job) => releaseJob(ctx, { id: job.id, run_id: job.runId, workspace_id: job.workspaceId }),
+  handBack: handBackJob,
   kindOf: ({ accepts, agent }) =>
     [...accepts.toSorted(), agent.downloads_engines, JSON.stringify(agent.engines)].join(' '),
   listPreferredAgents: async ({ db }, poolId, agentIds) => listPreferredAgents(db, poolId, agentIds),
