@@ -47,13 +47,14 @@ export type FakeJob = AgentJob & {
   heartbeat: (options?: { waitMs?: number; seen?: string }) => Promise<TestResponse>
   finish: (body?: Partial<FinishJob>) => Promise<TestResponse>
   /** As `finish`, with the rest of the log and files in the same request. */
-  result: (body: Partial<FinishJob>, parts?: { log?: string; offset?: number; files?: Files }) => Promise<TestResponse>
+  result: (body: Partial<FinishJob>, parts?: ResultParts) => Promise<TestResponse>
   /** What the outcome has left owing. */
   documents: (files: Files, header?: Pick<DocumentsHeader, 'counts' | 'problem'>) => Promise<TestResponse>
   release: () => Promise<TestResponse>
 }
 
 type Files = Partial<Record<ArtifactKind, string>>
+type ResultParts = { log?: string; offset?: number; files?: Files; takesApply?: boolean }
 
 /** What it says about itself. Without `downloadsEngines` it is as agents of earlier versions, which may have any engine. */
 type FakeAgentFacts = Partial<Pick<RegisterAgent, 'engines' | 'downloadsEngines'>> & { accepts?: readonly WorkKind[] }
@@ -78,7 +79,7 @@ export async function createFakeAgent(
     })
     if (response.status === 204) return undefined
     if (response.status !== 200) throw new Error(`claim failed: ${response.text}`)
-    const job = fakeJob(app, agentJob.parse(response.json()))
+    const job = receivedJob(app, response)
     if (receives) await job.heartbeat()
     return job
   }
@@ -113,6 +114,11 @@ function fakeTaskRequest(app: TestApp, request: TaskRequest): FakeTaskRequest {
   }
 }
 
+/** The job that an answer brings. */
+export function receivedJob(app: TestApp, response: TestResponse): FakeJob {
+  return fakeJob(app, agentJob.parse(response.json()))
+}
+
 function fakeJob(app: TestApp, job: AgentJob): FakeJob {
   const send = (method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown) =>
     app.request({ method, url: `${AGENT_API}/jobs/${job.id}${path}`, token: job.token, body })
@@ -137,14 +143,11 @@ function fakeJob(app: TestApp, job: AgentJob): FakeJob {
     configuration: () => send('GET', '/configuration'),
     heartbeat: ({ waitMs = 0, seen = 'continue' } = {}) => send('POST', '/heartbeat', { waitMs, seen }),
     finish: (body = {}) => send('POST', '/finish', outcome(body)),
-    result(body, { log, offset = written, files = {} } = {}) {
+    result(body, { log, offset = written, files = {}, ...wish } = {}) {
       const rest = log === undefined ? {} : { log: { offset, size: Buffer.byteLength(log) } }
       const pieces = [log ?? '', ...Object.values(files)].map((piece) => Buffer.from(piece))
-      return send(
-        'POST',
-        '/result',
-        Buffer.from(packParcel({ outcome: outcome(body), ...rest, files: sizes(files) }, pieces)),
-      )
+      const header = { outcome: outcome(body), ...rest, ...wish, files: sizes(files) }
+      return send('POST', '/result', Buffer.from(packParcel(header, pieces)))
     },
     documents: (files, header) =>
       send(

@@ -76,10 +76,10 @@ export async function claimApply(
   ])
   const [[agent], [queued], locked] = [agents, jobs, lockedRunOf(workspaces, runs)]
   if (!agent || !queued?.is_served || !hasJob(locked)) return undefined
-  const wanted = wantedEngine(ctx, queued, locked)
-  if (fitOf(wanted, store.holderOf(agent)) !== 'preferred') return undefined
   if (!(await lockLimits(ctx.db, queued))) return undefined
-  const job = await makeJob(ctx, locked, { queued, product: productFor(wanted, store.holderOf(agent)) })
+  // It has the engine of its plan.
+  const product = productFor(wantedEngine(ctx, queued, locked), store.holderOf(agent))
+  const job = await makeJob(ctx, locked, { queued, product })
   if (!job) return undefined
   await lease(ctx, locked, { wish: { agent, sendsReceipt: true }, job })
   return job

@@ -1,8 +1,9 @@
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import type { NewRunEvent } from '../run-events/run-event.ts'
 import { applyChange } from '../runs/advance.ts'
-import type { LockedRun } from '../runs/locked-run.ts'
+import type { LockedRun, RunRow } from '../runs/locked-run.ts'
+import { poolTopic } from '../runs/pool-topic.ts'
 import { recheck } from '../runs/recheck-job.ts'
 import type { Change } from '../runs/transition.ts'
 import { acceptsLate } from './access.ts'
@@ -40,21 +41,26 @@ export async function finishJob(
     if (log !== undefined) await insertRest(ctx, job, log)
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
     const change = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
-    await applyChange(ctx, locked, { ...change, events: eventsOf(body) })
+    const goesOn = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesByItself(locked.run)
+    await applyChange(ctx, locked, { ...change, events: eventsOf(body), isQuiet: goesOn })
     const deferredUntil = change.apply?.held_until
     if (deferredUntil instanceof Date)
       await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: deferredUntil })
-    const goesOn = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesByItself(locked.run)
-    next =
-      goesOn && agentId !== null
-        ? await claimApply(ctx, { id: job.run_id, workspaceId: job.workspace_id, agentId })
-        : undefined
+    next = goesOn ? await giveApply(ctx, locked.run, agentId) : undefined
   })
   if (isRecorded && log !== undefined) announceLog(ctx, job)
   if (isRecorded) return next
   if (log !== undefined && acceptsLate(job, ctx.now())) await insertRest(ctx, job, log)
   await recordLateResult(ctx, job, body)
   return undefined
+}
+
+/** Gives the apply that has just been queued to the agent of its plan, or else tells all agents of it. */
+async function giveApply(ctx: TransactionCtx, run: RunRow, agentId: string | null): Promise<AgentJob | undefined> {
+  const key = { id: run.id, workspaceId: run.workspace_id }
+  const job = agentId === null ? undefined : await claimApply(ctx, { ...key, agentId })
+  if (!job) await ctx.signals.publish(ctx.db, poolTopic(run.agent_pool_id))
+  return job
 }
 
 function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {

@@ -21,6 +21,8 @@ export type Change = {
   endsJob?: boolean
   /** The job was handed back before it had begun, which does not count as an attempt. */
   isHandedBack?: boolean
+  /** The job that this may queue is for the caller, who tells of it unless it takes it in the same transaction. */
+  isQuiet?: boolean
   /** Writes for the same statement; see `writeTogether`. */
   writes?: readonly OperationNodeSource[]
 }
@@ -97,7 +99,7 @@ export function transitionOf(
     entersQueue: effects.waits && !before.waits && before.status !== 'pending',
     topics: [
       `run:${before.id}`,
-      ...(enqueue ? [poolTopic(enqueue.agent_pool_id)] : []),
+      ...(enqueue && change.isQuiet !== true ? [poolTopic(enqueue.agent_pool_id)] : []),
       // An agent knows of every other end: it has reported it.
       ...(locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : []),
     ],

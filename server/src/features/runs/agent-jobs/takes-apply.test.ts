@@ -1,0 +1,163 @@
+import { packParcel } from '@groundstate/contract/parcel'
+import { sql } from 'kysely'
+import { request } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
+import { createFakeAgent, receivedJob } from '../../../testing/fake-agent.ts'
+import { readRun, runStatus } from '../../../testing/runs.ts'
+import { reapLostLeases } from './reap-leases.ts'
+import { startPlan } from './testing/jobs.ts'
+
+const app = await createTestApp()
+const url = await app.listen()
+const agent = await createFakeAgent(app)
+const admin = await createUser(app, { isSiteAdmin: true })
+
+const start = async () => startPlan(app, agent, { 'auto-apply': true })
+
+describe('an agent that would go on with the apply of its plan', () => {
+  test('gets it with the answer to the result, and is held to say that it received it', async () => {
+    const { setting, run, job } = await start()
+
+    const apply = receivedJob(app, await job.result({}, { takesApply: true }))
+
+    expect([apply.kind, apply.planJobId, apply.runId]).toEqual(['apply', job.id, run])
+    expect(await agent.claim()).toBeUndefined()
+    const { attributes } = await readRun(app, setting, run)
+    expect(attributes.status).toBe('applying')
+    expect(Object.keys(attributes['status-timestamps'])).toEqual(
+      expect.arrayContaining(['planned-at', 'apply-queued-at', 'applying-at']),
+    )
+    expect((await apply.heartbeat()).status).toBe(200)
+    expect((await apply.finish()).status).toBe(204)
+    expect(await runStatus(app, setting, run)).toBe('applied')
+  })
+
+  test('gets it where the organization runs one job at a time: it takes the place of its plan', async () => {
+    const { setting, job } = await start()
+    await app.request({
+      method: 'PATCH',
+      url: `/api/v2/admin/organizations/${setting.organization}`,
+      token: admin.token,
+      body: { data: { type: 'organizations', attributes: { 'run-concurrency': 1 } } },
+    })
+
+    const answer = await job.result({}, { takesApply: true })
+
+    expect(answer.status).toBe(200)
+    await receivedJob(app, answer).finish()
+  })
+
+  test('does not get it twice, and others get it once its receipt is overdue', async () => {
+    const { setting, run, job } = await start()
+    const lost = receivedJob(app, await job.result({}, { takesApply: true }))
+
+    const again = await job.result({}, { takesApply: true })
+    app.clock.advance(5001)
+    await reapLostLeases(app.as())
+    const claimed = await agent.take()
+
+    expect(again.status).toBe(204)
+    expect([claimed.kind, claimed.runId]).toEqual(['apply', run])
+    expect((await lost.heartbeat()).status).toBe(409)
+    await claimed.finish()
+    expect(await runStatus(app, setting, run)).toBe('applied')
+  })
+
+  test('leaves it to others at once when it goes before it is answered', async () => {
+    const { run, job } = await start()
+    const held = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const holding = app.db.transaction().execute(async (tx) => {
+      await sql`select from agent_jobs where id = ${job.id} for update`.execute(tx)
+      locked.resolve()
+      await held.promise
+    })
+    await locked.promise
+    const leaving = new AbortController()
+    const answer = request(`${url}/api/agent/v1/jobs/${job.id}/result`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${job.token}`, 'content-type': 'application/octet-stream' },
+      body: packParcel(
+        { outcome: { status: 'finished', exitCode: 0, hasChanges: true }, files: [], takesApply: true },
+        [],
+      ),
+      signal: leaving.signal,
+    })
+    await expect.poll(countWaiters).toBe(1)
+
+    leaving.abort()
+    await expect(answer).rejects.toThrow()
+    held.resolve()
+    await holding
+    const claimed = await agent.take()
+
+    expect([claimed.kind, claimed.runId]).toEqual(['apply', run])
+    await claimed.finish()
+  })
+
+  test('need not wait for a claim that it makes besides', async () => {
+    const { job } = await start()
+    const waiting = agent.claim({ waitMs: 300 })
+
+    const answer = await job.result({}, { takesApply: true })
+
+    expect(await waiting).toBeUndefined()
+    await receivedJob(app, answer).finish()
+  })
+})
+
+describe('the apply of a plan is left to whoever claims it', () => {
+  test('where its agent does not ask for it', async () => {
+    const { run, job } = await start()
+    const waiting = agent.claim({ waitMs: 5000 })
+
+    expect((await job.result({})).status).toBe(204)
+
+    expect((await waiting)?.runId).toBe(run)
+    await (await waiting)?.finish()
+  })
+
+  test('where its agent takes no applies', async () => {
+    const planner = await createFakeAgent(app, { name: 'planner', accepts: ['plan'] })
+    const { run, job } = await startPlan(app, planner, { 'auto-apply': true })
+    const waiting = agent.claim({ waitMs: 5000 })
+
+    expect((await job.result({}, { takesApply: true })).status).toBe(204)
+
+    expect((await waiting)?.runId).toBe(run)
+    await (await waiting)?.finish()
+  })
+
+  test('where its agent has said goodbye', async () => {
+    const leaving = await createFakeAgent(app, { name: 'leaving' })
+    const { run, job } = await startPlan(app, leaving, { 'auto-apply': true })
+    const goodbye = `/api/agent/v1/agents/${leaving.id}/deregister`
+    await app.request({ method: 'POST', url: goodbye, token: leaving.token })
+
+    expect((await job.result({}, { takesApply: true })).status).toBe(204)
+
+    const apply = await agent.take()
+    expect(apply.runId).toBe(run)
+    await apply.finish()
+  })
+
+  test.each([
+    ['somebody has to confirm it', { 'auto-apply': false }, {}, 'planned'],
+    ['nothing would change', { 'auto-apply': true }, { hasChanges: false }, 'planned_and_finished'],
+    ['the plan has failed', { 'auto-apply': true }, { status: 'errored', exitCode: 1 }, 'errored'],
+  ] as const)('where there is none, since %s', async (_, attributes, outcome, status) => {
+    const { setting, run, job } = await startPlan(app, agent, attributes)
+
+    expect((await job.result(outcome, { takesApply: true })).status).toBe(204)
+
+    expect(await runStatus(app, setting, run)).toBe(status)
+  })
+})
+
+async function countWaiters() {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
+  return rows.length
+}
