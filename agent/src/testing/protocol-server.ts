@@ -60,6 +60,8 @@ type JobRecord = TestJob & {
   lost: boolean
   givenUp: boolean
   refusesOutcome: boolean
+  /** The job that the answer to its result brings. */
+  next: AgentJob | undefined
   /** Its outcome has arrived. */
   ended: boolean
   onLog: Set<() => void>
@@ -80,6 +82,8 @@ export type ProtocolServer = AsyncDisposable & {
   url: string
   api: WorkspaceApi
   submit: (input: JobInput) => TestJob
+  /** The apply that the answer to the result of the plan brings, where the agent asks for it. */
+  submitNext: (plan: TestJob, input: JobInput) => TestJob
   tasks: TaskQueue
   /** Drops every connection and refuses new ones until `resume`, on the same port. */
   pause: () => Promise<void>
@@ -205,7 +209,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     return [...jobs.values()].findLast(({ job, ended }) => job.runId === runId && job.kind === 'plan' && ended)?.id
   }
 
-  function submit(input: JobInput): TestJob {
+  function create(input: JobInput): JobRecord {
     sequence += 1
     const { configuration, artifacts, options, ...rest } = input
     const job = agentJob.parse({
@@ -246,6 +250,11 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     })
     const record = jobRecord(job, configuration, artifacts ?? new Map())
     jobs.set(job.id, record)
+    return record
+  }
+
+  function submit(input: JobInput): TestJob {
+    const record = create(input)
     const wake = waiting.shift()
     if (wake === undefined) queue.push(record)
     else wake(record)
@@ -256,6 +265,12 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     url,
     api,
     submit,
+    submitNext(plan, input) {
+      const record = create({ ...input, kind: 'apply', runId: plan.runId, planJobId: plan.id })
+      const planned = jobs.get(plan.id)
+      if (planned !== undefined) planned.next = record.job
+      return record
+    },
     tasks,
     revokeToken() {
       revoked = true
@@ -332,7 +347,7 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
       return record.resolveFinished(finishBody.parse(JSON.parse(body.toString())))
     case 'result': {
       const { header, content } = openParcel(body) ?? {}
-      const { outcome, log, files } = resultHeader.parse(header)
+      const { outcome, log, files, takesApply } = resultHeader.parse(header)
       const offset = log?.offset ?? 0
       if (offset > record.bytes.length) return refuseAs(response, 416)
       record.lost = record.refusesOutcome
@@ -342,7 +357,8 @@ async function answerJob(record: JobRecord, { request, response, target, verb, k
       for (const listener of record.onLog) listener()
       keepFiles(record, files, Buffer.from(content ?? []).subarray(log?.size ?? 0))
       record.ended = true
-      response.writeHead(204).end()
+      if (takesApply && record.next !== undefined) sendJson(response, record.next)
+      else response.writeHead(204).end()
       return record.resolveFinished(outcome)
     }
     case 'documents': {
@@ -397,6 +413,7 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     lost: false,
     givenUp: false,
     refusesOutcome: false,
+    next: undefined,
     ended: false,
     onLog: new Set(),
     onCommand: new Set(),

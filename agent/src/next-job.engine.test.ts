@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { configuration, describeWithTerraform, ONE_RESOURCE, startAgent, startServer } from './testing/agent-fixture.ts'
+
+const PLAN = { runId: 'run-a', documentsMayFollow: true, configuration: configuration(ONE_RESOURCE) }
+const APPLY = { configuration: Buffer.of() }
+
+describeWithTerraform('the apply that comes with the answer to the result of its plan', () => {
+  test('is done in the folder of the plan, by the agent that has one slot', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const plan = server.submit(PLAN)
+    const apply = server.submitNext(plan, APPLY)
+
+    expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+
+    expect(apply.fetches()).toBe(0)
+    expect((await plan.documents).problem).toBeUndefined()
+    expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['one'])
+  })
+
+  test('begins nothing before its receipt is answered, and else leaves the folder to who claims it', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const plan = server.submit(PLAN)
+    const lost = server.submitNext(plan, APPLY)
+    lost.loseLease()
+    await plan.finished
+
+    const claimed = server.submit({ ...APPLY, kind: 'apply', runId: plan.runId, planJobId: plan.id })
+
+    expect(await claimed.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+    expect([lost.log(), lost.fetches(), claimed.fetches()]).toEqual(['', 0, 0])
+  })
+
+  test('is not asked for by an agent that does one job', async () => {
+    const server = await startServer()
+    const { ended } = await startAgent(server, { single: true })
+    const plan = server.submit(PLAN)
+    const apply = server.submitNext(plan, APPLY)
+
+    await plan.finished
+    await ended
+
+    expect(await Promise.race([apply.finished, delay(0, 'not begun')])).toBe('not begun')
+  })
+})
