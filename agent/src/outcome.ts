@@ -1,5 +1,5 @@
 import type { FinishJob } from '@groundstate/contract/agent'
-import { Stopped } from './process.ts'
+import type { Stopped } from './process.ts'
 import { EngineFailed } from './run-engine.ts'
 
 /** Whether the agent says in its own words what went wrong, which is somebody's mistake. Anything else is a bug. */

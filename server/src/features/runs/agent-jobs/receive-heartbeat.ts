@@ -1,7 +1,8 @@
 import type { JobCommand } from '@groundstate/contract/agent'
 import type { Ctx } from '../../../app.ts'
+import { tokenHash } from '../../../auth/tokens.ts'
 import { checkRunning, jobGone, requireAnyJob } from './access.ts'
-import { type Job, renewLease } from './store.ts'
+import { type Job, renewLease, renewLeaseOf } from './store.ts'
 
 /** A lease of which less than this part is used up is not written again. */
 const FRESH = 0.1
@@ -15,6 +16,11 @@ export async function receiveHeartbeat(
   jobId: string,
   { token, waitMs, seen, signal }: { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal },
 ): Promise<JobCommand> {
+  // A receipt, for one: the statement that renews the lease authenticates its sender.
+  const hash = waitMs > 0 || token === undefined ? undefined : tokenHash(token)
+  const renewed = hash && (await renewLeaseOf(ctx.db, { id: jobId, hash }, ctx.now()))
+  if (renewed !== undefined) return renewed === 'continue' ? seen : renewed
+
   using signals = ctx.signals.subscribe(`job:${jobId}`)
   const job = await requireAnyJob(ctx, jobId, token)
   const command = newCommand(job, seen)

@@ -115,6 +115,19 @@ export async function renewLease(db: Db, jobId: string, expiresAt: Date): Promis
   return numUpdatedRows > 0n
 }
 
+/** Renews the lease of the running job with this token; returns the command to its agent, and undefined when there is no such job. */
+export async function renewLeaseOf(db: Db, { id, hash }: { id: string; hash: Buffer }, now: Date) {
+  const row = await db
+    .updateTable('agent_jobs')
+    .set({ lease_expires_at: sql<Date>`${now}::timestamptz + lease_ms * interval '1 ms'`, receipt_due_at: null })
+    .where('id', '=', id)
+    .where('token_hash', '=', hash)
+    .where('status', '=', sql.lit('running' as const))
+    .returning('command')
+    .executeTakeFirst()
+  return row?.command
+}
+
 /** How often a phase was queued again since its agent had not said that it received the job. */
 export async function countUnheard(tx: Tx, phaseId: string): Promise<number> {
   const { count } = await tx

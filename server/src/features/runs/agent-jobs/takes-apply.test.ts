@@ -88,7 +88,7 @@ describe('an agent that would go on with the apply of its plan', () => {
     await expect.poll(countWaiters).toBe(1)
 
     leaving.abort()
-    await expect(answer).rejects.toThrow()
+    await expect(answer).rejects.toThrow('aborted')
     held.resolve()
     await holding
     const claimed = await agent.take()
