@@ -1,6 +1,7 @@
 import type { Actor } from './auth/actor.ts'
 import { storeOf } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
+import { announceRest } from './changes/announce.ts'
 import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
@@ -80,6 +81,7 @@ export async function createApp(
   const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
   signals = stack.use(await createSignals(directUrl ?? databaseUrl))
   const changes = stack.use(createChangeFeed(signals))
+  stack.defer(() => announceRest({ db, log }))
   const jobs = stack.use(await createJobs({ pool, signals, log }, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
   const ownServer = stack.use(createOwnServer())

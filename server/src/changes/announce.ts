@@ -9,8 +9,10 @@ const WINDOW_MS = 250
 type AnnounceCtx = Pick<App, 'db' | 'log'>
 type NewChange = Omit<SignalledChange, 'cursor'>
 
-/** The changes that are told when the window closes, by the database. */
-const windows = new WeakMap<App['db'], Map<string, NewChange>>()
+/** The changes that are told when the window closes, by their things. */
+type Window = { changes: Map<string, NewChange>; timer: NodeJS.Timeout }
+
+const windows = new WeakMap<App['db'], Window>()
 
 /**
  * Tells of a change that is made too often for a signal in its transaction, soon after: the first at once, and each thing that
@@ -18,26 +20,35 @@ const windows = new WeakMap<App['db'], Map<string, NewChange>>()
  */
 export function announceSoon(ctx: AnnounceCtx, change: NewChange) {
   const window = windows.get(ctx.db)
-  if (window) return void window.set(change.id, change)
+  if (window) return void window.changes.set(change.id, change)
   open(ctx)
-  announce(ctx, [change])
+  void announce(ctx, [change])
+}
+
+/** Tells at once of what waits for the end of a window: the last thing before the database is left. */
+export async function announceRest(ctx: AnnounceCtx) {
+  const window = windows.get(ctx.db)
+  windows.delete(ctx.db)
+  clearTimeout(window?.timer)
+  if (window && window.changes.size > 0) await announce(ctx, [...window.changes.values()])
 }
 
 function open(ctx: AnnounceCtx) {
   const changes = new Map<string, NewChange>()
-  windows.set(ctx.db, changes)
-  setTimeout(() => {
+  const timer = setTimeout(() => {
     windows.delete(ctx.db)
     if (changes.size === 0) return
     open(ctx)
-    announce(ctx, [...changes.values()])
-  }, WINDOW_MS).unref()
+    void announce(ctx, [...changes.values()])
+  }, WINDOW_MS)
+  timer.unref()
+  windows.set(ctx.db, { changes, timer })
 }
 
-function announce({ db, log }: AnnounceCtx, changes: readonly NewChange[]) {
+async function announce({ db, log }: AnnounceCtx, changes: readonly NewChange[]) {
   const cursor = randomUUID()
   const topics = changes.map((change) => withDetail(CHANGE_TOPIC, JSON.stringify({ cursor, ...change })))
-  publishing(topics)
+  await publishing(topics)
     .execute(db)
     .catch((error: unknown) => log.error({ err: error }, 'telling of changes'))
 }

@@ -9,7 +9,7 @@ import { hasBegun, hasLog, isOver } from '../log/log-store.ts'
 import { useDiagnostics } from '../log/use-diagnostics.ts'
 import { wasKept } from '../log/was-kept.ts'
 import type { RunDocument } from '../run.ts'
-import { usePlanModel } from './plan-json.ts'
+import { isOwed, usePlanModel, whyLost } from './plan-json.ts'
 import { PlannedChanges } from './planned-changes.tsx'
 
 /** What a run changes, or has changed: the plan as a diff, with the progress of its apply. */
@@ -29,8 +29,16 @@ export function ChangesPart({ run, plan, apply, workspace }: RunPartProps & Pick
       </EmptyState>
     )
   }
-  if (isKept && model.isPending) return <Skeleton rows={6} label="Loading the changes" />
-  const failure = isKept ? failureOf(model) : undefined
+  if (isKept && model.isPending) {
+    if (!isOwed(model.failureReason)) return <Skeleton rows={6} label="Loading the changes" />
+    return (
+      <EmptyState icon={Hourglass} title="The changes are being worked out" actions={<ToLog />}>
+        <p>The apply has begun before the agent has sent them. They appear here as soon as they are there.</p>
+      </EmptyState>
+    )
+  }
+  const lost = isKept ? whyLost(model.error) : undefined
+  const failure = isKept && lost === undefined ? failureOf(model) : undefined
   if (failure) return <ErrorNote {...failure} />
   if (isKept && model.data) {
     return <PlannedChanges model={model.data} apply={apply} workspace={workspace} diagnostics={diagnostics} />
@@ -38,8 +46,11 @@ export function ChangesPart({ run, plan, apply, workspace }: RunPartProps & Pick
   return (
     <div className="space-y-3">
       <Diagnostics diagnostics={diagnostics} />
-      <EmptyState title="There are no changes to show" actions={hasLog(plan) && <ToLog />}>
-        <p>{whyNoPlan(plan, run)}</p>
+      <EmptyState
+        title={lost === undefined ? 'There are no changes to show' : "The changes can't be shown"}
+        actions={hasLog(plan) && <ToLog />}
+      >
+        <p>{lost ?? whyNoPlan(plan, run)}</p>
       </EmptyState>
     </div>
   )
