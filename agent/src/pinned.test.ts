@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { isPinned, type InitFiles } from './pinned.ts'
+import { hasModules, isPinned, type InitFiles } from './pinned.ts'
 import { temporaryFolder } from './testing/agent-fixture.ts'
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567'
-const NOTHING: InitFiles = { lock: undefined, modules: undefined }
+const NOTHING: InitFiles = { lock: undefined, modules: undefined, hasModules: false }
 
 /** Whether an init is pinned, in a folder with these files. */
 async function pinned(
@@ -18,8 +18,12 @@ async function pinned(
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), text)
   }
-  const inits = { before: { ...NOTHING, ...change.before }, after: { ...NOTHING, ...change.after } }
   const place = { workingFolder: join(root, workingDirectory), workingDirectory }
+  const brought = await hasModules(change.before?.modules, place.workingFolder)
+  const inits = {
+    before: { ...NOTHING, hasModules: brought, ...change.before },
+    after: { ...NOTHING, ...change.after },
+  }
   return isPinned(inits, place, { root, user: undefined })
 }
 
@@ -132,7 +136,9 @@ describe('modules', () => {
   test('that the archive has brought and init has left alone are pinned by that', async () => {
     const modules = modulesOf({ ...registry, Source: 'git::https://example.com/m.git?ref=main' })
 
-    expect(await pinned({ before: { modules }, after: { modules } })).toBe(true)
+    const change = { before: { modules }, after: { modules } }
+    expect(await pinned(change, { [`${registry.Dir}/main.tf`]: '' })).toBe(true)
+    expect(await pinned(change)).toBe(false)
   })
 
   test('in a list that nobody understands are not pinned', async () => {

@@ -1,10 +1,15 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import { z } from 'zod'
 import { type Bounds, readConfined } from './confined-file.ts'
 
 /** What an init starts from, and what it leaves. */
-export type InitFiles = { lock: string | undefined; modules: string | undefined }
+export type InitFiles = {
+  lock: string | undefined
+  modules: string | undefined
+  /** Whether the folders of all these modules are there. */
+  hasModules: boolean
+}
 
 const moduleList = z.object({
   Modules: z.array(z.object({ Key: z.string(), Source: z.string(), Version: z.string().optional(), Dir: z.string() })),
@@ -22,7 +27,7 @@ export async function isPinned(
 ): Promise<boolean> {
   if (!areProvidersPinned(before.lock, after.lock)) return false
   // The archive has brought them, and the engine has left them as they are.
-  if (after.modules === undefined || after.modules === before.modules) return true
+  if (after.modules === undefined || (after.modules === before.modules && before.hasModules)) return true
   const modules = parseModules(after.modules)
   if (modules === undefined) return false
   for (const module of modules) {
@@ -30,6 +35,14 @@ export async function isPinned(
     if (module.Version === undefined || !(await isExactVersion(module, modules, { ...place, bounds }))) return false
   }
   return true
+}
+
+/** Whether the folder of each module in a list of installed modules is there. Init fetches those that are not. */
+export async function hasModules(list: string | undefined, workingFolder: string): Promise<boolean> {
+  const modules = list === undefined ? undefined : parseModules(list)
+  if (modules === undefined) return false
+  const folders = await Promise.all(modules.map(({ Dir }) => stat(join(workingFolder, Dir)).catch(() => undefined)))
+  return folders.every((folder) => folder?.isDirectory() === true)
 }
 
 const SELECTION = /^provider "([^"]+)" \{\n[^}]*?^  version\s+= "([^"]+)"$([^}]*)/gm

@@ -7,7 +7,7 @@ import { readConfined } from './confined-file.ts'
 import type { EngineContext } from './context.ts'
 import { hasHook } from './hooks.ts'
 import { lockFile } from './lock-file.ts'
-import { type InitFiles, isPinned } from './pinned.ts'
+import { hasModules, type InitFiles, isPinned } from './pinned.ts'
 import { handOver } from './run-folder.ts'
 import { copyTree, restoreTree, type TreeEntry } from './tree-copy.ts'
 import type { WarmFolders } from './warm-folders.ts'
@@ -125,7 +125,8 @@ async function initFiles({ workingFolder, folder }: EngineContext): Promise<Init
     readConfined(lockFile({ workingFolder }), folder),
     readConfined(join(workingFolder, DATA, 'modules/modules.json'), folder),
   ])
-  return { lock: lock?.toString(), modules: modules?.toString() }
+  const list = modules?.toString()
+  return { lock: lock?.toString(), modules: list, hasModules: await hasModules(list, workingFolder) }
 }
 
 /**
