@@ -74,13 +74,14 @@ async function load(target: Target) {
   })
   const bodies = Array.from({ length: 6 }, (_, index) => bodyOf(stateOf(index + 1, STATE_BYTES), index + 1))
   await using readers = new Readers(target, organization, workspaces)
-  const reading = readers.read()
-  await inTurns(WRITERS, STATES, async (index) => {
-    await store(target, String(workspaces[index]), bodies[index % bodies.length] as Body)
-    readers.stored += 1
-  })
-  readers.stop()
-  await reading
+  const write = async () => {
+    await inTurns(WRITERS, STATES, async (index) => {
+      await store(target, String(workspaces[index]), bodies[index % bodies.length] as Body)
+      readers.stored += 1
+    })
+    readers.stop()
+  }
+  await Promise.all([readers.read(), write()])
 }
 
 async function store(target: Target, workspace: string, body: Body) {
@@ -153,6 +154,6 @@ class Readers implements AsyncDisposable {
 
   async [Symbol.asyncDispose]() {
     this.#isStopped = true
-    await this.#pool.close()
+    await this.#pool.destroy()
   }
 }

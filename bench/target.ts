@@ -45,6 +45,13 @@ export async function startTarget(settings: Record<string, string> = {}, dataDir
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}\n${output}`)))
   })
   const readyMs = performance.now() - started
+  let isStopping = false
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', (code, signal) => {
+      if (!isStopping) process.stderr.write(`the server ended with ${signal ?? code} while it was measured\n`)
+      resolve()
+    })
+  })
   return {
     baseUrl,
     token,
@@ -52,8 +59,9 @@ export async function startTarget(settings: Record<string, string> = {}, dataDir
     pid: child.pid ?? 0,
     readyMs,
     async stop() {
+      isStopping = true
       child.kill('SIGTERM')
-      if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve))
+      await ended
       if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
     },
   }
