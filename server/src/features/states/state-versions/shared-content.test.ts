@@ -41,14 +41,38 @@ test('nothing is kept once the last reader has gone, finished or not', async () 
   expect(source.reads).toBe(2)
 })
 
-test('beyond the memory for downloads nothing is held, and what is freed is free again', async () => {
+test('beyond the memory for downloads a reader waits until others have gone', async () => {
+  const stream = await shared(randomUUID(), 16 * MB).open()
+  const { source, open } = shared(randomUUID(), 16 * MB)
+  const [waiting, other] = [open(), open()]
+  const readsBefore = source.reads
+
+  await bytesOf(stream)
+
+  for (const waited of [waiting, other]) expect(await bytesOf(await waited)).toHaveLength(content.length)
+  expect({ readsBefore, reads: source.reads }).toEqual({ readsBefore: 0, reads: 1 })
+})
+
+test('who waits for a content overtakes nobody, but may join what is held', async () => {
   const full = shared(randomUUID(), 16 * MB)
-  const streams = [await full.open(), await shared(randomUUID(), 16 * MB).open()]
+  const [first, waiting] = [await full.open(), shared(randomUUID(), 16 * MB).open()]
+  const { source, open } = shared(randomUUID(), MB)
+  const late = open()
 
-  expect(await shared().open()).toBeUndefined()
+  const joined = await full.open()
 
-  for (const stream of streams) await bytesOf(stream)
-  expect(await bytesOf(await shared().open())).toHaveLength(content.length)
+  expect({ joined: joined !== undefined, late: source.reads }).toEqual({ joined: true, late: 0 })
+  await Promise.all([bytesOf(first), bytesOf(joined)])
+  await Promise.all([bytesOf(await waiting), bytesOf(await late)])
+})
+
+test('where no room becomes free nothing is held, and what is freed is free again', async () => {
+  const stream = await shared(randomUUID(), 16 * MB).open()
+
+  expect(await shared(randomUUID(), 16 * MB).open()).toBeUndefined()
+
+  await bytesOf(stream)
+  expect(await bytesOf(await shared(randomUUID(), 16 * MB).open())).toHaveLength(content.length)
 })
 
 test('a content that can not be read fails each reader, and is read again by the next', async () => {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { slices } from '../../../blobs/content.ts'
 
-/** How many bytes of content a process holds for downloads at once; beyond it, each is read as a stream of its own. */
-const TOTAL_BYTES = 32 * 1024 * 1024
+/** How many bytes of content a process holds for downloads at once. */
+const TOTAL_BYTES = 24 * 1024 * 1024
 /** Larger content (bytes) is a stream always. */
 const LARGEST_BYTES = 16 * 1024 * 1024
 /** A multiple of what a socket takes at a time. */
@@ -11,21 +11,33 @@ const PIECE_BYTES = 512 * 1024
 /** Content in memory for as long as somebody is being sent it. */
 type Held = { content: Promise<Buffer>; size: number; readers: number }
 
+/**
+ * When no room has become free for this long (ms), clients on slow lines hold it: so many of those who wait read streams of their own then.
+ */
+const STALLED_MS = 250
+const LET_GO = 8
+
 const held = new Map<string, Held>()
 let heldBytes = 0
 
+/** Readers that wait for room, in the order in which they came. */
+const waiting: { enter: () => Held | undefined; resolve: (entry: Held | undefined) => void }[] = []
+let stalled: NodeJS.Timeout | undefined
+
 /**
  * A content that never changes, for one more reader. Readers at the same time share it: a state that a dozen runs read at once
- * is decrypted and decompressed once. Undefined where there is no room for it. The stream must be consumed or destroyed.
+ * is decrypted and decompressed once. Where there is no room for it, the reader waits: streams of their own would take more memory, and
+ * no less time. Undefined where room does not become free. The stream must be consumed or destroyed.
  */
 export async function openShared(
   key: string,
   size: number,
   read: () => Promise<Buffer>,
 ): Promise<Readable | undefined> {
-  const entry = held.get(key) ?? hold(key, size, read)
+  if (size > LARGEST_BYTES) return undefined
+  const enter = () => entered(key, size, read)
+  const entry = (waiting.length === 0 || held.has(key) ? enter() : undefined) ?? (await turn(enter))
   if (!entry) return undefined
-  entry.readers += 1
   try {
     const stream = Readable.from(slices(await entry.content, PIECE_BYTES), {
       objectMode: false,
@@ -38,12 +50,26 @@ export async function openShared(
   }
 }
 
+/** The content, counted as read by one more; undefined where there is no room for it. */
+function entered(key: string, size: number, read: () => Promise<Buffer>): Held | undefined {
+  const entry = held.get(key) ?? hold(key, size, read)
+  if (entry) entry.readers += 1
+  return entry
+}
+
 function hold(key: string, size: number, read: () => Promise<Buffer>): Held | undefined {
-  if (size > LARGEST_BYTES || heldBytes + size > TOTAL_BYTES) return undefined
+  if (heldBytes + size > TOTAL_BYTES) return undefined
   const entry = { content: read(), size, readers: 0 }
   held.set(key, entry)
   heldBytes += size
   return entry
+}
+
+async function turn(enter: () => Held | undefined) {
+  return new Promise<Held | undefined>((resolve) => {
+    waiting.push({ enter, resolve })
+    if (waiting.length === 1) awaitStall()
+  })
 }
 
 function leave(key: string, entry: Held) {
@@ -51,4 +77,25 @@ function leave(key: string, entry: Held) {
   if (entry.readers > 0) return
   held.delete(key)
   heldBytes -= entry.size
+  admit()
+}
+
+function admit() {
+  for (let next = waiting[0]; next; next = waiting[0]) {
+    const entry = next.enter()
+    if (!entry) break
+    waiting.shift()
+    next.resolve(entry)
+  }
+  awaitStall()
+}
+
+function awaitStall() {
+  clearTimeout(stalled)
+  stalled = waiting.length > 0 ? setTimeout(letGo, STALLED_MS) : undefined
+}
+
+function letGo() {
+  for (const { resolve } of waiting.splice(0, LET_GO)) resolve(undefined)
+  awaitStall()
 }
