@@ -9,6 +9,13 @@ const WORTHWHILE_MS = 500
 /** With the options that Node has beside those of its types. */
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
+const drops: (() => void)[] = []
+
+/** Has `drop` called whenever this process has become idle after some work, for a cache of what can be read again. */
+export function dropWhenIdle(drop: () => void) {
+  drops.push(drop)
+}
+
 /**
  * Gives memory back to the system once this process has become idle, until it is disposed of. V8 keeps what a start or a load has left,
  * tens of MB, until something is allocated again. A collection that gives it back holds the loop for about 0.15 s, so it waits for a
@@ -24,6 +31,7 @@ export function giveBackIdleMemory(collect = (globalThis as { gc?: Collect }).gc
     last = now
     quietLooks = share < QUIET_SHARE ? quietLooks + 1 : 0
     if (quietLooks < QUIET_LOOKS || now.cpuMs - collectedCpuMs < WORTHWHILE_MS) return
+    for (const drop of drops) drop()
     collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     collectedCpuMs = cpuMs()
     last = { at: performance.now(), cpuMs: collectedCpuMs }

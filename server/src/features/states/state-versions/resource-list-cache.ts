@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { App } from '../../../app.ts'
 import { RawJson } from '../../../http/raw-json.ts'
+import { dropWhenIdle } from '../../../idle-memory.ts'
 import { unpackList } from '../../../terraform-state/packed-list.ts'
 import { findResourceLists } from './extraction-store.ts'
 import type { PresentedRow } from './store.ts'
@@ -10,6 +11,7 @@ const cache = new LRUCache<string, RawJson>({
   maxSize: 16 * 1024 * 1024,
   sizeCalculation: ({ bytes }) => bytes.length,
 })
+dropWhenIdle(() => cache.clear())
 
 /**
  * The lists of resources that versions show, as JSON. Those of large states have hundreds of KB; they are read apart from their
