@@ -58,6 +58,8 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
     minThreads: 0,
     maxThreads,
     idleTimeout: IDLE_MS,
+    // A worker that waits for its next task in Atomics.wait would not get to collecting what the last one has left.
+    atomics: 'disabled',
     // The content is a stranger's: what reads it gets neither our settings nor our flags.
     env: {},
     execArgv: [],
