@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer'
+import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid, tooLarge } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,13 +34,59 @@ export function parseBodies(scope: FastifyInstance) {
   )
 }
 
-/** Leaves bodies as streams. A body without a declared length fails with `too-large` at the limit of its route. */
+/**
+ * Leaves bodies as streams, but parses those with base64 fields as JSON. A body without a declared length fails with `too-large` at
+ * the limit of its route.
+ */
 export function streamBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
-    const limit = request.routeOptions.bodyLimit
+    const { bodyLimit: limit, config } = request.routeOptions
+    if (config.base64Fields) return parseLongJson(request, payload)
     return request.headers['content-length'] === undefined ? Readable.from(limited(payload, limit)) : payload
   })
+}
+
+/**
+ * Parses a body that may have MBs. Its memory is freed as soon as it was read: a few such bodies would take hundreds of MB until the garbage
+ * collector comes by, and pieces of tens of KB would leave holes in what the C library keeps.
+ */
+async function parseLongJson(request: FastifyRequest, payload: Readable) {
+  const body = await wholeBody(request, payload)
+  try {
+    return await parseJson(request, body)
+  } finally {
+    free(body)
+  }
+}
+
+async function wholeBody(request: FastifyRequest, payload: Readable) {
+  const limit = request.routeOptions.bodyLimit
+  const declared = request.headers['content-length']
+  const refused = () => tooLarge(`the body is larger than the ${limit} bytes that this endpoint takes`)
+  if (Number(declared) > limit) throw refused()
+  const content = new GrowingBuffer(declared === undefined ? undefined : Number(declared))
+  return new Promise<Buffer>((resolve, reject) => {
+    const take = (piece: Buffer) => {
+      if (content.size + piece.length > limit) {
+        payload.off('data', take)
+        return reject(refused())
+      }
+      content.add(piece)
+      // What tests inject is theirs.
+      if (payload instanceof IncomingMessage) free(piece)
+    }
+    payload
+      .on('error', reject)
+      .on('end', () => resolve(content.whole()))
+      .on('data', take)
+  })
+}
+
+/** Frees the memory of bytes that nobody reads any more, unless it is shared with others. */
+function free(bytes: Buffer) {
+  const { buffer } = bytes
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) buffer.transfer(0)
 }
 
 async function* limited(payload: Readable, limit: number) {

@@ -106,7 +106,7 @@ const LONG_BODY = 1024 * 1024
 export type Scopes = {
   /** The scope of routes whose bodies are parsed. */
   parsed: FastifyInstance
-  /** The scope of routes whose bodies stay streams. */
+  /** The scope of routes whose bodies stay streams, or are large. */
   streamed: FastifyInstance
 }
 
@@ -127,7 +127,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
     const url = `${options.prefix ?? API_PREFIX}${path}`
     routes.push({ method, url, options, feature })
     const { authorise, base64Fields, polled, endless, upload, maxBytes = DEFAULT_MAX_BYTES } = options
-    const scope = upload ? scopes.streamed : scopes.parsed
+    const scope = upload || base64Fields ? scopes.streamed : scopes.parsed
     const admit = createAdmission(app, limiter, url, options)
     const offered = Object.keys(options.include ?? {})
     scope.route({

@@ -3,9 +3,9 @@ import type { Readable } from 'node:stream'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { App } from '../../../app.ts'
 import { isSurelyRefused } from '../../../db/db.ts'
+import { GrowingBuffer } from '../../../http/growing-buffer.ts'
 import { randomText } from '../../../ids.ts'
 import { type ContentLocations, findContent } from './content-store.ts'
-import { GrowingBuffer } from './growing-buffer.ts'
 import { openShared } from './shared-content.ts'
 
 /** The raw state, or `terraform show -json` of it. */

@@ -6,10 +6,12 @@ import {
   md5,
   rawState,
   type StateClient,
+  stateVersionBody,
   upload,
 } from '../../../testing/state-versions.ts'
 
 const { app, ada, organization } = await createStateSetting()
+const origin = app.listen()
 let workspace: StateClient
 
 beforeEach(async () => {
@@ -64,5 +66,34 @@ describe('a state of several MB, which a worker reads', () => {
     expect(refused.status).toBe(422)
     expect(refused.json().errors[0].detail).toContain(words)
     expect((await workspace.show(id)).attributes.status).toBe('pending')
+  })
+
+  test.each([
+    ['of a declared length', (body: string) => body],
+    ['without one', (body: string) => new Blob([body]).stream()],
+  ])('arrives over a connection in a body %s', async (_, bodyOf) => {
+    const response = await fetch(`${await origin}/api/v2/workspaces/${workspace.id}/state-versions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ada.token}`, 'content-type': 'application/vnd.api+json' },
+      body: bodyOf(JSON.stringify(stateVersionBody(large))),
+      duplex: 'half',
+    })
+
+    const { data } = (await response.json()) as { data: { attributes: Record<string, string> } }
+    expect(response.status).toBe(201)
+    expect((await download(app, String(data.attributes['hosted-state-download-url']))).bytes.equals(large)).toBe(true)
+  })
+
+  test('in a body above the limit is told the limit', async () => {
+    const refused = await app.request({
+      method: 'POST',
+      url: `/api/v2/workspaces/${workspace.id}/state-versions`,
+      token: ada.token,
+      headers: { 'content-length': '200000000' },
+      body: '{}',
+    })
+
+    expect(refused.status).toBe(413)
+    expect(refused.json().errors[0].detail).toMatch(/^the body is larger than the \d+ bytes that this endpoint takes$/)
   })
 })

@@ -4,6 +4,7 @@ import { auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
+import { GrowingBuffer } from '../../../http/growing-buffer.ts'
 import { stateVersionAudit } from './audit.ts'
 import {
   checkContent,
@@ -27,7 +28,6 @@ import {
 } from './content.ts'
 import { examinedColumns } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
-import { GrowingBuffer } from './growing-buffer.ts'
 import { inTurn } from './in-turn.ts'
 import { finalizeStateVersion } from './new-version-store.ts'
 import * as store from './store.ts'
