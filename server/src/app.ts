@@ -13,6 +13,7 @@ import { createJobs, type Jobs } from './jobs/jobs.ts'
 import type { Log } from './log.ts'
 import { createOutbound, type Outbound } from './outbound/outbound.ts'
 import { createOwnServer, type OwnServer } from './outbound/own-server.ts'
+import { createPolls, type Polls } from './polls.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { createSecrets, type Secrets } from './secrets/secrets.ts'
 import { createSignals, type Signals } from './signals.ts'
@@ -29,6 +30,8 @@ export type App = {
   events: Events
   blobs: Blobs
   signals: Signals
+  /** What this process asks the database again and again. */
+  polls: Polls
   /** What has changed lately, for the pages that are open. */
   changes: ChangeFeed
   secrets: Secrets
@@ -77,12 +80,14 @@ export async function createApp(
   const onWritten = () => signals?.passOn()
   const pool = createConnectionPool(databaseUrl, { max: config.databasePoolSize, isPooled, prepares, onWritten })
   const db = stack.adopt(createDb(pool), (connected) => connected.destroy())
+  const polls = stack.use(createPolls(db, log))
   const clock = stack.use(await createDatabaseClock(db, log))
+  polls.add(clock.question)
   const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
-  signals = stack.use(await createSignals(directUrl ?? databaseUrl))
+  signals = stack.use(await createSignals(directUrl ?? databaseUrl, polls))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => announceRest({ db, log }))
-  const jobs = stack.use(await createJobs({ pool, signals, log }, { runsJobs: options.runsJobs }))
+  const jobs = stack.use(await createJobs({ pool, signals, polls, log }, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
   const ownServer = stack.use(createOwnServer())
   const outbound = stack.use(
@@ -103,6 +108,7 @@ export async function createApp(
     events: createEvents(options.reactions),
     blobs,
     signals,
+    polls,
     changes,
     secrets: createSecrets(secret),
     workers,

@@ -1,17 +1,21 @@
+import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import type { Db } from './db/db.ts'
+import type { Polls } from './polls.ts'
 
 const CHANNEL = 'groundstate'
 const RECONNECT_MS = 1000
-/** How often signals are looked for that nobody has passed on, in ms: their server died, or somebody else has written. */
-const POLL_MS = 2000
+/** How often the connection is asked whether it is there, in ms. */
+const LIVENESS_MS = 10_000
 /** A connection that does not answer for this long, in ms, is given up: a network may lose one without a word. */
 const SILENCE_MS = 10_000
+/** Signals that nobody has passed on: their server died, or somebody else has written. */
+const ARE_LEFT = sql<boolean>`exists (select from signals)`
 /** So many signals are passed on at once. */
 const BATCH = 1000
-/** Those of transactions that take longer than so many polls are passed on by a poll. */
+/** Those of transactions that take longer than so many polls (`POLL_MS`) are passed on by a poll. */
 const REMEMBERED_POLLS = 5
 /** The key of the lock that lets one server at a time pass signals on, so that they keep their order. */
 const RELAY_LOCK = 7_145_001
@@ -36,18 +40,23 @@ const RELAY = `with alone as materialized (select pg_advisory_xact_lock(${RELAY_
  * themselves commit one after the other (migration 0099).
  */
 export type Signals = {
+  /** The name of this process among those that listen. */
+  id: string
   /** Publishes `topic` when the transaction commits; at once outside of a transaction. */
   publish(db: Db, topic: string): Promise<void>
+  /** The topic, in the form that `publish` and `publishing` take: to this process alone where it has a listener that is ready. */
+  toOne(topic: string): string
   /** Passes on, in a moment, what has been published by a transaction that has committed here. */
   passOn(): void
   /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
   wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
   /** Starts to listen for `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
   subscribe(topic: string): Subscription
-  /** Calls `listener` with the detail whenever `topic` is published, until it is disposed of. */
-  listen(topic: string, listener: (detail: string) => void): Disposable
-  /** Calls `listener` with what others publish on a channel of their own, on the same connection. */
-  receive(channel: string, listener: (payload: string) => void): Promise<void>
+  /**
+   * Calls `listener` with the detail whenever `topic` is published, until it is disposed of. `isReady` says whether the listener can do now
+   * what `toOne` leaves to a single process: the detail is the name of that process then.
+   */
+  listen(topic: string, listener: (detail: string) => void, isReady?: () => boolean): Disposable
   /** Calls `listener` when signals come again after some may have been lost, until it is disposed of. */
   onGap(listener: () => void): Disposable
   [Symbol.asyncDispose](): Promise<void>
@@ -73,55 +82,57 @@ export function publishing(topics: readonly string[], more?: RawBuilder<{ topic:
   return sql`insert into signals (topic) select topic from ${all} as published (topic)`
 }
 
-const listening = (channel: string) => `listen ${pg.escapeIdentifier(channel)}`
-
-export async function createSignals(url: string): Promise<Signals> {
+export async function createSignals(url: string, polls: Polls): Promise<Signals> {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
-  const channels = new Map<string, (payload: string) => void>()
+  const id = randomUUID()
+  const readiness = new Map<string, () => boolean>()
   let client: pg.Client | undefined
-  let polling: NodeJS.Timeout | undefined
+  let asking: NodeJS.Timeout | undefined
   let reconnecting: NodeJS.Timeout | undefined
   let closed = false
   const relay = { isBusy: false, isAsked: false, last: 0, lasts: [] as number[] }
 
   async function connect() {
     const next = new pg.Client({ connectionString: url, application_name: 'groundstate-signals', keepAlive: true })
-    next.on('notification', ({ channel, payload = '' }) => {
-      if (channel !== CHANNEL) return channels.get(channel)?.(payload)
+    next.on('notification', ({ payload = '' }) => {
       const blank = payload.indexOf(' ')
       if (blank < 0) emitter.emit(payload, '')
       else emitter.emit(payload.slice(0, blank), payload.slice(blank + 1))
-      return undefined
     })
     next.on('error', () => void next.end().catch(() => {}))
     next.on('end', () => {
       if (closed || client !== next) return
       client = undefined
-      clearTimeout(polling)
+      clearTimeout(asking)
       scheduleReconnect()
     })
     await next.connect()
     // What is passed on twice or never after a crash of the database is a hint only.
-    await next.query(['set synchronous_commit = off', ...[CHANNEL, ...channels.keys()].map(listening)].join('; '))
+    await next.query(`set synchronous_commit = off; listen ${CHANNEL}`)
     if (closed) return next.end()
     client = next
     // A database that has crashed numbers anew.
     Object.assign(relay, { last: 0, lasts: [] })
-    poll(next)
+    keepAsking(next)
     return undefined
   }
 
-  /** Passes on all that nobody else has. */
-  function poll(polled: pg.Client) {
-    relay.lasts = [relay.last, ...relay.lasts].slice(0, REMEMBERED_POLLS)
-    passAll(polled)
+  /** Passes on all that nobody else has, which shows that the connection is there. */
+  function keepAsking(asked: pg.Client) {
+    passAll(asked)
       .catch(() => {})
       .finally(() => {
-        if (client !== polled || closed) return
-        polling = setTimeout(() => poll(polled), POLL_MS)
-        polling.unref()
+        if (client !== asked || closed) return
+        asking = setTimeout(() => keepAsking(asked), LIVENESS_MS)
+        asking.unref()
       })
+  }
+
+  /** By the poll of the process. */
+  function onPoll(areLeft: boolean) {
+    relay.lasts = [relay.last, ...relay.lasts].slice(0, REMEMBERED_POLLS)
+    if (areLeft && client) void passAll(client).catch(() => {})
   }
 
   async function passAll(by: pg.Client) {
@@ -171,6 +182,7 @@ export async function createSignals(url: string): Promise<Signals> {
   }
 
   await connect()
+  const question = polls.add({ ask: () => ARE_LEFT, answer: onPoll })
 
   function subscribe(topic: string): Subscription {
     let published = false
@@ -207,6 +219,8 @@ export async function createSignals(url: string): Promise<Signals> {
   }
 
   return {
+    id,
+    toOne: (topic) => (readiness.get(topic)?.() === true ? withDetail(topic, id) : topic),
     async publish(db, topic) {
       await publishing([topic]).execute(db)
     },
@@ -216,14 +230,15 @@ export async function createSignals(url: string): Promise<Signals> {
       return await subscription.next(options)
     },
     subscribe,
-    listen(topic, listener) {
+    listen(topic, listener, isReady) {
       emitter.on(topic, listener)
-      return { [Symbol.dispose]: () => void emitter.off(topic, listener) }
-    },
-    async receive(channel, listener) {
-      channels.set(channel, listener)
-      // A connection that fails now listens to it when it is there again.
-      await client?.query(listening(channel)).catch(() => {})
+      if (isReady) readiness.set(topic, isReady)
+      return {
+        [Symbol.dispose]() {
+          emitter.off(topic, listener)
+          if (isReady && readiness.get(topic) === isReady) readiness.delete(topic)
+        },
+      }
     },
     onGap(listener) {
       gaps.on('gap', listener)
@@ -232,7 +247,8 @@ export async function createSignals(url: string): Promise<Signals> {
     async [Symbol.asyncDispose]() {
       closed = true
       clearTimeout(reconnecting)
-      clearTimeout(polling)
+      clearTimeout(asking)
+      question[Symbol.dispose]()
       await client?.end()
     },
   }

@@ -1,7 +1,10 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Ctx } from '../app.ts'
 import { unavailable } from '../errors.ts'
+import { POLL_MS } from '../polls.ts'
 import type { Signals } from '../signals.ts'
-import { Turns, noteLooked, type Wish } from './turns.ts'
+import { isAbandoned, KEPT_MS, noteEmpty, type Pool, type Waiter } from './pools.ts'
+import { Turns, type Wish } from './turns.ts'
 
 /** What the agents of a pool claim, and how; `W` is what an agent asks for. */
 export type ClaimQueue<W extends Wish, Item> = {
@@ -9,8 +12,8 @@ export type ClaimQueue<W extends Wish, Item> = {
   items: string
   /** The signal that there is something new for a pool. */
   topic: (poolId: string) => string
-  /** Those of the pools that have something for which there is room. */
-  listPoolsWithItems: (ctx: Ctx, poolIds: readonly string[]) => Promise<string[]>
+  /** SQL of the ids of those of the pools that have something for which there is room. */
+  poolsWithItems: (ctx: Ctx, poolIds: readonly string[]) => RawBuilder<string[]>
   /** Takes the next item for an agent, without waiting; `exited` when the agent has exited meanwhile. */
   claim: (ctx: Ctx, wish: W) => Promise<Item | 'exited' | undefined>
   /** Gives an item back that its agent will not receive. */
@@ -36,47 +39,25 @@ export function claimsTopic(agentId: string) {
   return `agent-claims:${agentId}`
 }
 
-export type Waiter<W extends Wish, Item> = {
-  wish: W
-  give: (item: Item | undefined) => void
-  /** Answers that the queue can't be read. */
-  refuse: () => void
-  /** The queue was found to have nothing for this agent. A claim is not answered before that, however short it may wait. */
-  hasLooked: boolean
-  expired: boolean
-}
+type Desk<W extends Wish, Item> = { ctx: Ctx; pools: Map<string, Pool<W, Item>> }
 
-type Pool<W extends Wish, Item> = {
-  id: string
-  waiters: Set<Waiter<W, Item>>
-  subscription: Disposable
-  /** Ends the pause of the pool's loop. */
-  wake: AbortController
-  isServed: boolean
-  /** Something new has come: whether there is anything need not be asked. */
-  isSignalled: boolean
-  /** When the queue was last found empty, in ms of the process; undefined once there may be something. */
-  emptyAt: number | undefined
-}
-
-type Desk<W extends Wish, Item> = { ctx: Ctx; pools: Map<string, Pool<W, Item>>; isPolling: boolean }
-
-/** A missed signal delays a claim by at most this long, in ms. */
-const POLL_MS = 2000
-/** An agent whose claim has ended asks again at once: what is known of its pool is kept for as long, in ms. */
-const KEPT_MS = 2 * POLL_MS
 /**
  * After this long, in ms, the queue is looked at again for what could not be taken: its workspace was locked, it is reserved
  * for another agent, or a limit holds it back. The pause doubles as long as nothing changes.
  */
 const RETRY_MS = 50
 const LONGEST_RETRY_MS = 1000
+/** Processes that were all told of something new look within so many ms, at different moments: mostly the first one gets it. */
+const STAGGER_MS = 10
 /** A claim that has expired waits this long, in ms, for the look at the queue that it still needs. */
 const LAST_LOOK_MS = 5000
 
 /**
  * Claims that wait in this process. One loop serves all claims of a pool, so that something new costs one look at the queue and
- * not one for every waiting agent. One loop for the process polls for all pools at once, so that idle agents cost next to nothing.
+ * not one for every waiting agent. The process polls for all pools at once (`polls.ts`), so that idle agents cost next to nothing.
+ *
+ * Something new wakes one process: the one in which it was queued, when a claim waits there (`Signals.toOne`). That one tells the others
+ * what it could not hand out.
  */
 export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): Claims<W, Item> {
   const desks = new WeakMap<Signals, Desk<W, Item>>()
@@ -115,7 +96,6 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
       // A queue that was empty a moment ago is empty still, or its signal is on the way. The next poll looks for a lost one.
       const isEmpty = pool.emptyAt !== undefined && performance.now() - pool.emptyAt < KEPT_MS
       if (!isEmpty || waitMs < POLL_MS) look(desk, pool)
-      void poll(desk)
     })
     if (item === undefined || !signal.aborted) return item
     // It came as the claim was given up.
@@ -130,8 +110,11 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
   }
 
   function deskOf(ctx: Ctx): Desk<W, Item> {
-    const desk = desks.get(ctx.signals) ?? { ctx, pools: new Map(), isPolling: false }
+    const known = desks.get(ctx.signals)
+    if (known) return known
+    const desk: Desk<W, Item> = { ctx, pools: new Map() }
     desks.set(ctx.signals, desk)
+    poll(desk)
     return desk
   }
 
@@ -141,17 +124,47 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
     const pool: Pool<W, Item> = {
       id,
       waiters: new Set(),
-      subscription: desk.ctx.signals.listen(queue.topic(id), () => {
-        pool.isSignalled = true
-        look(desk, pool)
-      }),
+      subscription: desk.ctx.signals.listen(
+        queue.topic(id),
+        (to) => onSignal(desk, pool, to),
+        () => pool.waiters.size > 0,
+      ),
       wake: new AbortController(),
       isServed: false,
       isSignalled: false,
+      isLeftToUs: false,
+      stagger: undefined,
       emptyAt: undefined,
     }
     desk.pools.set(id, pool)
     return pool
+  }
+
+  /** Something new has come; `to` is the process that it is left to, if it is left to one. */
+  function onSignal(desk: Desk<W, Item>, pool: Pool<W, Item>, to: string) {
+    pool.emptyAt = undefined
+    if (to === '') {
+      if (pool.waiters.size === 0) return
+      pool.stagger ??= setTimeout(() => {
+        pool.stagger = undefined
+        look(desk, pool)
+      }, Math.random() * STAGGER_MS)
+    } else if (to === desk.ctx.signals.id) {
+      pool.isSignalled = true
+      pool.isLeftToUs = true
+      if (pool.waiters.size === 0) tellOthers(desk, pool)
+      look(desk, pool)
+    }
+  }
+
+  /** Tells all processes of what this one was told of alone, and can't hand out. */
+  function tellOthers({ ctx }: Desk<W, Item>, pool: Pool<W, Item>) {
+    if (!pool.isLeftToUs) return
+    pool.isLeftToUs = false
+    // The polls of the others find it when this fails.
+    ctx.signals.publish(ctx.db, queue.topic(pool.id)).catch((error: unknown) => {
+      ctx.log.error({ err: error }, `passing on queued ${queue.items}`)
+    })
   }
 
   /** Makes the loop of a pool look at the queue now, whatever it is doing. */
@@ -163,38 +176,39 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
     void serve(desk, pool)
   }
 
-  /** Looks for all pools in one statement, every few seconds as long as a claim waits. */
-  async function poll(desk: Desk<W, Item>) {
-    if (desk.isPolling) return
-    desk.isPolling = true
-    while ([...desk.pools.values()].some((pool) => pool.waiters.size > 0)) {
-      await pause(POLL_MS)
-      const asked = [...desk.pools.values()].filter((pool) => pool.waiters.size > 0 && !pool.isServed)
-      for (const pool of desk.pools.values()) if (isAbandoned(pool, performance.now())) forget(desk, pool)
-      if (asked.length === 0) continue
-      const ids = asked.map(({ id }) => id)
-      const found = new Set(
-        await queue.listPoolsWithItems(desk.ctx, ids).catch((error: unknown) => {
-          desk.ctx.log.error({ err: error }, `looking for queued ${queue.items}`)
-          return ids
-        }),
-      )
-      const now = performance.now()
-      for (const pool of asked) {
-        if (found.has(pool.id)) look(desk, pool)
-        else if (!pool.isServed) noteEmpty(pool, now)
-      }
-    }
-    desk.isPolling = false
+  /** Looks for all pools in which a claim waits, with the polls of the process. */
+  function poll(desk: Desk<W, Item>) {
+    let asked: Pool<W, Item>[] = []
+    desk.ctx.polls.add<string[]>({
+      ask() {
+        const pools = [...desk.pools.values()]
+        for (const pool of pools) if (isAbandoned(pool, performance.now())) forget(desk, pool)
+        asked = pools.filter((pool) => pool.waiters.size > 0 && !pool.isServed)
+        const ids = asked.map(({ id }) => id)
+        return asked.length === 0 ? undefined : queue.poolsWithItems(desk.ctx, ids)
+      },
+      answer(ids) {
+        const [found, now] = [new Set(ids), performance.now()]
+        for (const pool of asked) {
+          if (found.has(pool.id)) look(desk, pool)
+          else if (!pool.isServed) noteEmpty(pool, now)
+        }
+      },
+      fail() {
+        for (const pool of asked) look(desk, pool)
+      },
+    })
   }
 
   function forget(desk: Desk<W, Item>, pool: Pool<W, Item>) {
+    clearTimeout(pool.stagger)
     pool.subscription[Symbol.dispose]()
     desk.pools.delete(pool.id)
   }
 
   /** Hands out what a pool has until its queue is empty or nobody waits. */
-  async function serve({ ctx }: Desk<W, Item>, pool: Pool<W, Item>) {
+  async function serve(desk: Desk<W, Item>, pool: Pool<W, Item>) {
+    const { ctx } = desk
     let retryMs = RETRY_MS
     while (pool.waiters.size > 0) {
       pool.wake = new AbortController()
@@ -206,22 +220,30 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
       })
       if (signal.aborted) retryMs = RETRY_MS
       else if (outcome === 'empty') {
+        pool.isLeftToUs = false
         noteEmpty(pool, performance.now())
         break
       } else if (pool.waiters.size > 0) {
+        tellOthers(desk, pool)
         await pause(retryMs, signal)
         retryMs = signal.aborted ? RETRY_MS : Math.min(retryMs * 2, LONGEST_RETRY_MS)
       }
     }
     // In the same step as the last look at the waiters, so that whoever comes next starts the loop again.
     pool.isServed = false
+    tellOthers(desk, pool)
+  }
+
+  async function hasItems(ctx: Ctx, poolId: string) {
+    const { rows } = await sql<{ ids: string[] }>`select ${queue.poolsWithItems(ctx, [poolId])} as ids`.execute(ctx.db)
+    return (rows[0]?.ids.length ?? 0) > 0
   }
 
   /** Hands out until nothing is left that the agents which wait here can take. */
   async function handOut(ctx: Ctx, pool: Pool<W, Item>): Promise<'empty' | 'blocked'> {
     const turns = new Turns(pool.waiters, queue.kindOf)
     for (;;) {
-      if (!pool.isSignalled && (await queue.listPoolsWithItems(ctx, [pool.id])).length === 0) return 'empty'
+      if (!pool.isSignalled && !(await hasItems(ctx, pool.id))) return 'empty'
       pool.isSignalled = false
       const waiter = turns.next()
       if (!waiter) return 'blocked'
@@ -253,20 +275,6 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
  */
 function heldMs(waitMs: number) {
   return waitMs < KEPT_MS ? waitMs : waitMs - ((performance.now() + waitMs) % POLL_MS)
-}
-
-type AnyPool = { waiters: Set<Pick<Waiter<Wish, never>, 'hasLooked' | 'expired' | 'give'>> }
-
-function isAbandoned(
-  { waiters, isServed, emptyAt }: AnyPool & { isServed: boolean; emptyAt: number | undefined },
-  now: number,
-) {
-  return waiters.size === 0 && !isServed && (emptyAt === undefined || now - emptyAt > KEPT_MS)
-}
-
-function noteEmpty(pool: AnyPool & { emptyAt: number | undefined }, now: number) {
-  pool.emptyAt = now
-  for (const idle of pool.waiters) noteLooked(idle)
 }
 
 /** Waits for a time in ms, or until the abort. */

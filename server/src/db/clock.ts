@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Log } from '../log.ts'
+import type { Question } from '../polls.ts'
 import type { Db } from './db.ts'
 
 const PROBES = 5
@@ -10,12 +11,19 @@ const WATCH_MS = 1000
 /** Clocks that differ by less than this, in ms, count as equal. */
 const TOLERANCE_MS = 100
 
-export type DatabaseClock = AsyncDisposable & { now: () => Date }
+const TIME = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`
+
+export type DatabaseClock = AsyncDisposable & {
+  now: () => Date
+  /** Spares a probe of its own where the process polls: the answer tells the time of the database. */
+  question: Question<number>
+}
 
 /**
  * The time of the database, by the own clock and its distance from the database's. So all replicas have the same time, whatever
  * their clocks say, and a lease that one of them gives expires at the same moment for all. The distance is measured now, again
- * every few seconds, as the clock of the database is another one after a failover, and as soon as the own clock has been set.
+ * every few seconds, as the clock of the database is another one after a failover, and as soon as the own clock has been set. What the
+ * process asks the database anyway tells it, too.
  */
 export async function createDatabaseClock(
   db: Db,
@@ -34,8 +42,7 @@ export async function createDatabaseClock(
     const { offsetMs: measured, tookMs } = await measureOffset(db, { ownNow, expectedMs: offsetMs })
     measuredAt = startedAt
     aheadMs = ahead
-    // A probe under load may be wrong by half of the time that it took.
-    if (Math.abs(measured - offsetMs) < TOLERANCE_MS + tookMs / 2) return
+    if (isExpected(measured, tookMs)) return
     offsetMs = Math.abs(measured) < TOLERANCE_MS ? 0 : measured
     if (offsetMs !== 0) log.warn({ offsetMs }, "this machine's clock and that of the database differ")
   }
@@ -50,15 +57,41 @@ export async function createDatabaseClock(
     }
   }
 
+  let asked = { ownMs: 0, startedAt: 0 }
+  const question: Question<number> = {
+    ask() {
+      asked = { ownMs: ownNow(), startedAt: performance.now() }
+      return TIME
+    },
+    answer(databaseMs) {
+      const { tookMs, offsetMs: told } = offsetOf(databaseMs, asked)
+      if (!isExpected(told, tookMs)) return
+      measuredAt = asked.startedAt
+      aheadMs = asked.ownMs - asked.startedAt
+    },
+  }
+
+  /** Whether the distance is the one that is known: an answer under load may be wrong by half of the time that it took. */
+  function isExpected(measured: number, tookMs: number) {
+    return Math.abs(measured - offsetMs) < TOLERANCE_MS + tookMs / 2
+  }
+
   await measure()
   const measuring = keepMeasuring()
   return {
     now: () => new Date(ownNow() + offsetMs),
+    question,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await measuring
     },
   }
+}
+
+/** What an answer that has just come says: how long it took, and by how much the database's clock is ahead, in ms. */
+function offsetOf(databaseMs: number, asked: { ownMs: number; startedAt: number }) {
+  const tookMs = performance.now() - asked.startedAt
+  return { tookMs, offsetMs: Math.round(databaseMs - asked.ownMs - tookMs / 2) }
 }
 
 /**
@@ -68,14 +101,11 @@ export async function createDatabaseClock(
 async function measureOffset(db: Db, { ownNow, expectedMs }: { ownNow: () => number; expectedMs: number }) {
   let quickest = { tookMs: Infinity, offsetMs: 0 }
   for (let probe = 0; probe < PROBES; probe += 1) {
-    const [sentAt, startedAt] = [ownNow(), performance.now()]
-    const { rows } = await sql<{
-      ms: number
-    }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db)
-    const tookMs = performance.now() - startedAt
-    const databaseMs = rows[0]?.ms ?? sentAt
-    if (tookMs < quickest.tookMs) quickest = { tookMs, offsetMs: Math.round(databaseMs - sentAt - tookMs / 2) }
-    if (tookMs < TOLERANCE_MS && Math.abs(quickest.offsetMs - expectedMs) < TOLERANCE_MS) break
+    const asked = { ownMs: ownNow(), startedAt: performance.now() }
+    const { rows } = await sql<{ ms: number }>`select ${TIME} as ms`.execute(db)
+    const told = offsetOf(rows[0]?.ms ?? asked.ownMs, asked)
+    if (told.tookMs < quickest.tookMs) quickest = told
+    if (told.tookMs < TOLERANCE_MS && Math.abs(quickest.offsetMs - expectedMs) < TOLERANCE_MS) break
   }
   return quickest
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createDb } from '../db/db.ts'
 import { createConnectionPool } from '../db/pool.ts'
+import { createPolls } from '../polls.ts'
 import { createSignals } from '../signals.ts'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
@@ -15,12 +16,15 @@ test('a backlog is worked off without pauses between its jobs', async () => {
   const database = await createTestDatabase()
   const pool = createConnectionPool(database.url, { max: 2 })
   const db = createDb(pool)
-  const signals = await createSignals(database.url)
-  const jobs = await createJobs({ pool, signals, log: pino({ level: 'silent' }) }, { runsJobs: true })
+  const log = pino({ level: 'silent' })
+  const polls = createPolls(db, log)
+  const signals = await createSignals(database.url, polls)
+  const jobs = await createJobs({ pool, signals, polls, log }, { runsJobs: true })
   whenFileEnds(async () => {
     await jobs.stop(1000)
     await jobs[Symbol.asyncDispose]()
     await signals[Symbol.asyncDispose]()
+    polls[Symbol.dispose]()
     await db.destroy()
     await database[Symbol.asyncDispose]()
   })

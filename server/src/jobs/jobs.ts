@@ -4,7 +4,9 @@ import type { z } from 'zod'
 import type { Db } from '../db/db.ts'
 import type { ConnectionPool } from '../db/pool.ts'
 import type { Log } from '../log.ts'
+import type { Polls } from '../polls.ts'
 import type { Signals } from '../signals.ts'
+import { createWaking } from './waking.ts'
 
 /**
  * A kind of background job: the name of its queue, the shape of its data, and its retries. It is declared in a noun
@@ -73,7 +75,7 @@ export type Jobs = {
 }
 
 /** What a queue that is there may have from an earlier version of this server. */
-const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds'] as const
+const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds', 'notify'] as const
 
 const NO_JOB = '00000000-0000-0000-0000-000000000000'
 
@@ -99,18 +101,19 @@ function executor(db: Db, queryId: string) {
   }
 }
 
-/** A lost notification delays a job by at most this long, in ms, and so does one that was enqueued for later. */
-const POLL_MS = 2000
-/** Each worker of pg-boss polls, too, which for all of them would be dozens of statements a second. */
+/**
+ * Each worker of pg-boss polls, which for all of them would be dozens of statements a second. The process asks for all queues with its
+ * other polls.
+ */
 const WORKER_POLL_SECONDS = 300
 /** What jobs share with the rest of the process. */
-type Connected = { pool: ConnectionPool; signals: Signals; log: Log }
+type Connected = { pool: ConnectionPool; signals: Signals; polls: Polls; log: Log }
 
 /** On how many connections pg-boss works at once: all its workers ask for jobs at the same moment, every few seconds. */
 const LANES = 2
 
 /** Lets pg-boss use the connections that are there, in place of a pool and a listening connection of its own. */
-function sharedConnections(pool: ConnectionPool, signals: Signals): QueueConnections {
+function sharedConnections(pool: ConnectionPool): QueueConnections {
   let free = LANES
   const waiting: (() => void)[] = []
   return {
@@ -125,12 +128,6 @@ function sharedConnections(pool: ConnectionPool, signals: Signals): QueueConnect
         else free += 1
       }
     },
-    async listen(channel, onNotification, onReconnect) {
-      await signals.receive(channel, onNotification)
-      const gaps = signals.onGap(onReconnect)
-      onReconnect()
-      return { close: async () => gaps[Symbol.dispose]() }
-    },
   }
 }
 
@@ -140,18 +137,24 @@ const HEARTBEAT_SECONDS = 20
 const SUPERVISE_SECONDS = 20
 
 /**
- * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by LISTEN/NOTIFY, retried with backoff.
+ * Jobs on PostgreSQL with pg-boss: enqueued in the caller's transaction, woken by signals, retried with backoff. A signal wakes one worker,
+ * of the process that has enqueued the job where one is free; a worker that gets a job wakes the next one. pg-boss itself would notify
+ * in the transaction, and transactions that notify commit one after the other.
  * `runsJobs` says whether this process runs jobs or only enqueues them.
  */
-export async function createJobs({ pool, signals, log }: Connected, options: { runsJobs: boolean }): Promise<Jobs> {
+export async function createJobs(
+  { pool, signals, polls, log }: Connected,
+  options: { runsJobs: boolean },
+): Promise<Jobs> {
   const boss = new PgBoss({
-    db: sharedConnections(pool, signals),
+    db: sharedConnections(pool),
     // Maintenance and schedules belong to processes that run jobs.
     schedule: options.runsJobs,
     supervise: options.runsJobs,
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     monitorIntervalSeconds: SUPERVISE_SECONDS,
-    useListenNotify: true,
+    // It looks after indices that it builds in the background when its version changes.
+    bamIntervalSeconds: 600,
     // No job here depends on another one.
     flowIntervalSeconds: 3600,
     cronWorkerIntervalSeconds: 30,
@@ -160,32 +163,11 @@ export async function createJobs({ pool, signals, log }: Connected, options: { r
   boss.on('error', (error) => log.error({ err: error }, 'background jobs'))
   await boss.start()
   const abort = new AbortController()
-  /** The ids of the workers of each queue. */
-  const workers = new Map<string, string[]>()
-  let polling: NodeJS.Timeout | undefined
-
-  /** Wakes the workers of the queues that have a job which is due: one statement asks for all queues. */
-  async function poll(db: Db) {
-    const { rows } = await sql<{
-      name: string
-    }>`select asked.name from unnest(${[...workers.keys()]}::text[]) asked (name)
-      where exists (select from pgboss.job j
-        where j.name = asked.name and j.state < 'active' and not j.blocked and j.start_after <= now())`.execute(db)
-    for (const { name } of rows) for (const id of workers.get(name) ?? []) boss.notifyWorker(id)
-  }
-
-  function keepPolling(db: Db) {
-    polling = setTimeout(() => {
-      poll(db)
-        .catch((error: unknown) => log.error({ err: error }, 'looking for background jobs'))
-        .finally(() => !abort.signal.aborted && keepPolling(db))
-    }, POLL_MS)
-    polling.unref()
-  }
+  const waking = createWaking({ signals, polls }, (worker) => boss.notifyWorker(worker))
 
   function end() {
     abort.abort()
-    clearTimeout(polling)
+    waking[Symbol.dispose]()
   }
 
   async function declare(handlers: readonly { kind: JobKind<never> }[]) {
@@ -199,7 +181,7 @@ export async function createJobs({ pool, signals, log }: Connected, options: { r
         expireInSeconds: Math.ceil(kind.timeLimitMs / 1000),
         heartbeatSeconds: HEARTBEAT_SECONDS,
         deleteAfterSeconds: 86_400,
-        notify: true,
+        notify: false,
       }
       const queue = known.get(kind.name)
       if (!queue) await boss.createQueue(kind.name, { ...options, policy: 'standard' })
@@ -226,30 +208,33 @@ export async function createJobs({ pool, signals, log }: Connected, options: { r
 
   /** Starts a worker for one job at a time, which takes the next job without a pause. */
   async function work<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>) {
-    let id: string | undefined
-    id = await boss.work(
-      handler.kind.name,
-      { batchSize: 1, pollingIntervalSeconds: WORKER_POLL_SECONDS, notifyPollingIntervalSeconds: WORKER_POLL_SECONDS },
-      async ([job]) => {
-        try {
-          if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
-        } finally {
-          // Notifications that arrive during a job have no effect. Without this call, each job of a backlog would wait
-          // for the poll.
-          if (id !== undefined) boss.notifyWorker(id)
-        }
-      },
-    )
-    workers.set(handler.kind.name, [...(workers.get(handler.kind.name) ?? []), id])
+    const { name } = handler.kind
+    const queue = waking.open(name)
+    let id = ''
+    id = await boss.work(name, { batchSize: 1, pollingIntervalSeconds: WORKER_POLL_SECONDS }, async ([job]) => {
+      queue.busy.add(id)
+      // One signal may stand for many jobs.
+      queue.wake()
+      try {
+        if (job) await runOne(ctx, handler, { id: job.id, data: job.data as object })
+      } finally {
+        queue.busy.delete(id)
+        // What wakes a worker during a job has no effect. Without this call, each job of a backlog would wait for the poll.
+        boss.notifyWorker(id)
+      }
+    })
+    queue.workers.push(id)
   }
 
   return {
     async enqueue(db, kind, data, options = {}) {
       await boss.send(kind.name, data, { ...options, db: executor(db, kind.name) })
+      if (options.startAfter === undefined) await waking.tell(db, kind.name)
     },
     async enqueueAll(db, kind, data, options = {}) {
       const jobs = data.map((one) => ({ ...options, data: one }))
       await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
+      if (options.startAfter === undefined) await waking.tell(db, kind.name)
     },
     declare,
     async start(ctx, handlers) {
@@ -257,7 +242,7 @@ export async function createJobs({ pool, signals, log }: Connected, options: { r
         for (let worker = 0; worker < handler.kind.concurrency; worker += 1) await work(ctx, handler)
         if (handler.schedule !== undefined) await boss.schedule(handler.kind.name, handler.schedule, {})
       }
-      keepPolling(ctx.db)
+      waking.poll()
     },
     async stop(timeoutMs) {
       end()

@@ -53,13 +53,12 @@ const organizationHasRoom = (alias: 'o') =>
 const poolHasRoom = (alias: 'p' | 'pool') =>
   hasRoom(sql.ref(`${alias}.max_concurrent_jobs`), runningOf('agent_pool_id', sql.ref(`${alias}.id`)))
 
-/** Those of the pools in which a job is queued and the limit of the pool leaves room for it. */
-export async function listPoolsWithJobs(db: Db, poolIds: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select p.id from agent_pools p
+/** SQL of the ids of those of the pools in which a job is queued and the limit of the pool leaves room for it. */
+export function poolsWithJobs(poolIds: readonly string[]) {
+  return sql<string[]>`array(select p.id from agent_pools p
     where p.id = any(${poolIds})
       and exists (select from agent_jobs j where j.agent_pool_id = p.id and j.status = 'queued')
-      and ${poolHasRoom('p')}`.execute(db)
-  return rows.map(({ id }) => id)
+      and ${poolHasRoom('p')})`
 }
 
 /** Publishes all pools in which jobs of the organization may be queued. */

@@ -1,14 +1,14 @@
 import type { AgentJob } from '@groundstate/contract/agent'
 import { createClaims } from '../../../claims/claims.ts'
 import { poolTopic } from '../runs/pool-topic.ts'
-import { listPoolsWithJobs, listPreferredAgents, type Wish } from './claim-store.ts'
+import { listPreferredAgents, poolsWithJobs, type Wish } from './claim-store.ts'
 import { claimJob } from './claim.ts'
 import { handBackJob } from './release.ts'
 
 const claims = createClaims<Wish, AgentJob>({
   items: 'jobs',
   topic: poolTopic,
-  listPoolsWithItems: async ({ db }, poolIds) => listPoolsWithJobs(db, poolIds),
+  poolsWithItems: (_, poolIds) => poolsWithJobs(poolIds),
   claim: claimJob,
   handBack: handBackJob,
   kindOf: ({ accepts, agent }) =>

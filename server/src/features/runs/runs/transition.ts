@@ -43,7 +43,7 @@ export type Transition = {
 }
 
 type WorkspaceChange = Partial<Omit<Selectable<Schema['workspaces']>, 'vcs_repo'>>
-type TransitionCtx = Pick<Ctx, 'now' | 'newId'>
+type TransitionCtx = Pick<Ctx, 'now' | 'newId' | 'signals'>
 
 /** Works out what `change` does to a run; writes nothing. */
 export function transitionOf(
@@ -99,7 +99,7 @@ export function transitionOf(
     entersQueue: effects.waits && !before.waits && before.status !== 'pending',
     topics: [
       `run:${before.id}`,
-      ...(enqueue && change.isQuiet !== true ? [poolTopic(enqueue.agent_pool_id)] : []),
+      ...(enqueue && change.isQuiet !== true ? [ctx.signals.toOne(poolTopic(enqueue.agent_pool_id))] : []),
       // An agent knows of every other end: it has reported it.
       ...(locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : []),
     ],

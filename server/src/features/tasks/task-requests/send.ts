@@ -5,7 +5,7 @@ import { onlineSince } from '../../agents/agents/status.ts'
 import { claimedSince } from './online.ts'
 import * as store from './store.ts'
 import { openAnswer, sealRequest, SLACK_MS, type TaskPool } from './task-request.ts'
-import { answerTopic } from './topics.ts'
+import { answerTopic, queueTopic } from './topics.ts'
 
 /** A lost signal delays an answer by at most this time, in ms. */
 const POLL_MS = 2000
@@ -66,13 +66,14 @@ async function openRequest(ctx: Ctx, { pool, resultId, claimMs }: Way, request: 
     claim_until: new Date(now.getTime() + claimMs),
     created_at: now,
   }
+  const topic = ctx.signals.toOne(queueTopic(pool.id))
   const forgotten = new Date(now.getTime() - FORGOTTEN_MS)
-  if (await store.insertTaskRequest(ctx.db, row, forgotten)) return id
+  if (await store.insertTaskRequest(ctx.db, row, { forgotten, topic })) return id
   return transact(ctx, async (ctx) => {
     const known = resultId === null ? undefined : await store.lockRequestOf(ctx.db, resultId)
     if (known && known.agent_pool_id === pool.id) return known.id
     if (known) await store.deleteTaskRequest(ctx.db, known.id)
-    await store.insertTaskRequest(ctx.db, row, forgotten)
+    await store.insertTaskRequest(ctx.db, row, { forgotten, topic })
     return id
   })
 }

@@ -11,10 +11,14 @@ type Row = Selectable<Schema['task_requests']>
 export type NewRequest = Insertable<Schema['task_requests']> & { agent_pool_id: string }
 
 /**
- * Inserts a request and publishes it in one statement; undefined when its result has one already. Deletes those from before
+ * Inserts a request and publishes `topic` in one statement; undefined when its result has one already. Deletes those from before
  * `forgotten`, which processes left behind when they died.
  */
-export async function insertTaskRequest(db: Db, row: NewRequest, forgotten: Date) {
+export async function insertTaskRequest(
+  db: Db,
+  row: NewRequest,
+  { forgotten, topic }: { forgotten: Date; topic: string },
+) {
   const { rows } = await sql<{ id: string }>`with dead as (
       delete from task_requests where created_at < ${forgotten}),
     added as (
@@ -23,7 +27,7 @@ export async function insertTaskRequest(db: Db, row: NewRequest, forgotten: Date
               ${row.created_at})
       on conflict (task_result_id) do nothing
       returning id),
-    told as (${publishing([], topicOf('added', queueTopic(row.agent_pool_id)))})
+    told as (${publishing([], topicOf('added', topic))})
     select id from added`.execute(db)
   return rows[0]
 }
@@ -74,11 +78,10 @@ export async function withdrawTaskRequest(
 const isFree = (now: Date) => sql`q.status = 'queued' and q.claim_until > ${now}
   and not exists (select from task_results r where r.id = q.task_result_id and r.status <> 'running')`
 
-/** Those of the pools in which a request waits for an agent. */
-export async function listPoolsWithRequests(db: Db, poolIds: readonly string[], now: Date): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select asked.id from unnest(${poolIds}::text[]) asked (id)
-    where exists (select from task_requests q where q.agent_pool_id = asked.id and ${isFree(now)})`.execute(db)
-  return rows.map(({ id }) => id)
+/** SQL of the ids of those of the pools in which a request waits for an agent. */
+export function poolsWithRequests(poolIds: readonly string[], now: Date) {
+  return sql<string[]>`array(select asked.id from unnest(${poolIds}::text[]) asked (id)
+    where exists (select from task_requests q where q.agent_pool_id = asked.id and ${isFree(now)}))`
 }
 
 type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; slackMs: number }

@@ -3,13 +3,13 @@ import { createClaims } from '../../../claims/claims.ts'
 import { claimTaskRequest } from './claim.ts'
 import type { ClaimingAgent } from './claiming-agent.ts'
 import { releaseTaskRequest } from './release.ts'
-import { listPoolsWithRequests } from './store.ts'
+import { poolsWithRequests } from './store.ts'
 import { queueTopic } from './topics.ts'
 
 const claims = createClaims<{ agent: ClaimingAgent }, TaskRequest>({
   items: 'requests',
   topic: queueTopic,
-  listPoolsWithItems: async ({ db, now }, poolIds) => listPoolsWithRequests(db, poolIds, now()),
+  poolsWithItems: ({ now }, poolIds) => poolsWithRequests(poolIds, now()),
   claim: async (ctx, { agent }) => claimTaskRequest(ctx, agent),
   handBack: async (ctx, { id }, { agent }) => releaseTaskRequest(ctx, agent, id),
   // Every agent that asks takes every request of its pool.

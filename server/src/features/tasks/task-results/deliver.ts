@@ -18,11 +18,14 @@ const CLAIM_MS = 30_000
 
 /**
  * Sends the request of a claim once and records the exchange. 200 means delivered; otherwise the request is sent again
- * after a pause, until the deadline. No transaction is open meanwhile, so the callback may come at any time.
+ * after a pause, until the deadline, and true is returned. No transaction is open meanwhile, so the callback may come at any time.
  */
-export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: AbortSignal) {
+export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: AbortSignal): Promise<boolean> {
   const { task_id, url: taskUrl } = claim
-  if (task_id === null || taskUrl === null) return giveUp(ctx, claim)
+  if (task_id === null || taskUrl === null) {
+    await giveUp(ctx, claim)
+    return false
+  }
 
   const token = ctx.secrets.openText(claim.access_token, tokenContext(claim.id))
   const { url, hmacKey, ca, pool } = taskReceiver(ctx, { ...claim, id: task_id, url: taskUrl })
@@ -37,7 +40,10 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     ? await sendThroughPool(ctx, way, request)
     : { ...(await ctx.outbound.post(request)), fate: 'taken' }
   // Another process waits for the agent in the place of this one.
-  if (exchange.fate === 'left') return store.handOver(ctx.db, claim)
+  if (exchange.fate === 'left') {
+    await store.handOver(ctx.db, claim)
+    return false
+  }
 
   const next = nextAttempt(ctx, claim, { exchange, deadline: claim.deadline_at, stopped: signal.aborted })
   const recorded = store.recordDelivery(ctx.db, claim, {
@@ -63,6 +69,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     // The workspace was deleted while the request was on its way, and the result with it: there is nothing to record.
     if (!isForeignKeyViolation(error)) throw error
   })
+  return next !== null
 }
 
 /** The task is deleted, and its URL with it: only a receiver that has been asked already can still call back. */

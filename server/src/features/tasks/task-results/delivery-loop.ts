@@ -1,17 +1,19 @@
+import type { RawBuilder } from 'kysely'
 import type { Ctx } from '../../../app.ts'
+import { POLL_MS } from '../../../polls.ts'
 import { deliver } from './deliver.ts'
 import { type Busy, claimDeliveries, type ClaimedRequest, type Connections, renewLeases } from './deliveries-store.ts'
 import { endOverdueResults } from './end.ts'
-import { findFirstDelivery, findNextDeadline, findNextDelivery } from './store.ts'
+import { FIRST_DEADLINE, FIRST_DELIVERY, findFirst, findNextDelivery } from './store.ts'
 import { TOPIC } from './topic.ts'
 
 /** When a process dies, the others take over its requests after this time. */
 const LEASE_MS = 10_000
 const RENEW_MS = 3000
-/** A lost signal delays a request by at most this time, in ms, and so does an attempt that is repeated. */
-const POLL_MS = 1000
-/** The same for the end of what is overdue. */
-const DEADLINE_POLL_MS = 2000
+/** So long, in ms, a loop pauses that knows of nothing. Signals and the polls of the process end the pause. */
+const LONGEST_PAUSE_MS = 30_000
+/** After a failure a loop goes on after this time, in ms. */
+const RETRY_MS = 1000
 /** How many connections to receivers a process holds. Requests that wait for an agent hold none, and do not count. */
 const CONNECTIONS: Connections = { all: 1000, reserved: 200, perOrganization: 500, perTask: 50 }
 
@@ -35,6 +37,7 @@ async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) 
   using topic = ctx.signals.subscribe(TOPIC)
   const inFlight: InFlight = new Map()
   const sending = { inFlight, connections, freed: new AbortController(), signal }
+  using _ = wakeWhenDue(ctx, FIRST_DELIVERY, () => sending.freed.abort())
   const renewal = setInterval(() => {
     if (inFlight.size === 0) return
     renewLeases(ctx.db, [...inFlight.keys()], leaseEnd(ctx)).catch((error: unknown) => {
@@ -47,7 +50,7 @@ async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) 
       sending.freed = new AbortController()
       const timeoutMs = await claimDue(ctx, sending).catch((error: unknown) => {
         ctx.log.error({ err: error }, 'run tasks')
-        return POLL_MS
+        return RETRY_MS
       })
       await topic.next({ timeoutMs, signal: AbortSignal.any([signal, sending.freed.signal]) })
     }
@@ -61,19 +64,22 @@ async function sendDue(ctx: Ctx, connections: Connections, signal: AbortSignal) 
 type InFlight = Map<string, { sent: Promise<void>; receiver: Receiver | undefined }>
 type Receiver = Pick<Busy, 'taskId' | 'organizationId'>
 
-/** `freed` is aborted when a connection ends that others may wait for. */
+/** `freed` is aborted when a connection ends that others may wait for, and when a request is or will soon be due. */
 type Sending = { inFlight: InFlight; connections: Connections; freed: AbortController; signal: AbortSignal }
 
 /** Claims what is due and starts to send it; returns how long to wait for more, in ms. */
 async function claimDue(ctx: Ctx, sending: Sending) {
   const { inFlight, connections, signal } = sending
   const now = ctx.now()
-  const first = await findFirstDelivery(ctx.db)
+  const first = await findFirst(ctx.db, FIRST_DELIVERY)
   if (!first || first > now) return untilDue(ctx, first)
   const claims = await claimDeliveries(ctx.db, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
   for (const claim of claims) {
     const receiver = receiverOf(claim)
     const sent = deliver(ctx, claim, signal)
+      .then((isDueAgain) => {
+        if (isDueAgain) sending.freed.abort()
+      })
       .catch((error: unknown) => {
         // The lease expires, and the request is claimed again.
         ctx.log.error({ err: error, result: claim.id }, 'request of a run task')
@@ -118,26 +124,39 @@ function sum(busy: readonly Busy[]) {
 
 async function endOverdue(ctx: Ctx, signal: AbortSignal) {
   using topic = ctx.signals.subscribe(TOPIC)
+  let due = new AbortController()
+  using _ = wakeWhenDue(ctx, FIRST_DEADLINE, () => due.abort())
   while (!signal.aborted) {
+    due = new AbortController()
     const timeoutMs = await endDue(ctx).catch((error: unknown) => {
       ctx.log.error({ err: error }, 'deadlines of run tasks')
-      return POLL_MS
+      return RETRY_MS
     })
-    await topic.next({ timeoutMs, signal })
+    await topic.next({ timeoutMs, signal: AbortSignal.any([signal, due.signal]) })
   }
 }
 
 /** Ends what is overdue; returns how long to wait for more, in ms. */
 async function endDue(ctx: Ctx) {
-  const first = await findNextDeadline(ctx.db)
-  if (!first || first > ctx.now()) return untilDue(ctx, first, DEADLINE_POLL_MS)
+  const first = await findFirst(ctx.db, FIRST_DEADLINE)
+  if (!first || first > ctx.now()) return untilDue(ctx, first)
   await endOverdueResults(ctx)
-  return untilDue(ctx, await findNextDeadline(ctx.db), DEADLINE_POLL_MS)
+  return untilDue(ctx, await findFirst(ctx.db, FIRST_DEADLINE))
 }
 
-/** How long to wait for a time, in ms: as long as a poll at most. */
-function untilDue(ctx: Ctx, due: Date | undefined, pollMs = POLL_MS) {
-  return due ? Math.min(pollMs, Math.max(10, due.getTime() - ctx.now().getTime())) : pollMs
+/** Ends a pause when the polls of the process find that the first of all is due, or will be before the next poll. */
+function wakeWhenDue(ctx: Ctx, first: RawBuilder<Date | null>, wake: () => void) {
+  return ctx.polls.add({
+    ask: () => first,
+    answer: (due) => {
+      if (due && due.getTime() < ctx.now().getTime() + POLL_MS) wake()
+    },
+  })
+}
+
+/** How long to wait for a time, in ms. */
+function untilDue(ctx: Ctx, due: Date | undefined) {
+  return due ? Math.min(LONGEST_PAUSE_MS, Math.max(10, due.getTime() - ctx.now().getTime())) : LONGEST_PAUSE_MS
 }
 
 function leaseEnd(ctx: Ctx) {

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { shareFacts } from '../../../auth/facts.ts'
@@ -251,16 +251,18 @@ export async function listOverdue(db: Db, now: Date, limit: number) {
     .execute()
 }
 
-/** When the first delivery of all is or was due; undefined when there is none. */
-export async function findFirstDelivery(db: Db) {
-  const row = await db
-    .selectFrom('task_results')
-    .select('delivery_due_at')
-    .where('delivery_due_at', 'is not', null)
-    .orderBy('delivery_due_at')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.delivery_due_at ?? undefined
+/** SQL of when the first delivery of all is or was due. */
+export const FIRST_DELIVERY = sql<Date | null>`(select delivery_due_at from task_results
+    where delivery_due_at is not null order by delivery_due_at limit 1)`
+
+/** SQL of the earliest deadline of an open result. */
+export const FIRST_DEADLINE = sql<Date | null>`(select deadline_at from task_results
+    where status = 'running' order by deadline_at limit 1)`
+
+/** The time that one of the two selects; undefined when there is none. */
+export async function findFirst(db: Db, first: RawBuilder<Date | null>) {
+  const { rows } = await sql<{ due: Date | null }>`select ${first} as due`.execute(db)
+  return rows[0]?.due ?? undefined
 }
 
 /** When the next delivery after `now` is due; undefined when none is. */
@@ -273,18 +275,6 @@ export async function findNextDelivery(db: Db, now: Date) {
     .limit(1)
     .executeTakeFirst()
   return row?.delivery_due_at ?? undefined
-}
-
-/** The earliest deadline of an open result; undefined when there is none. */
-export async function findNextDeadline(db: Db) {
-  const row = await db
-    .selectFrom('task_results')
-    .select('deadline_at')
-    .where('status', '=', sql.lit('running' as const))
-    .orderBy('deadline_at')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.deadline_at ?? undefined
 }
 
 /** A JSON object with one status and its time, as SQL. */

@@ -1,0 +1,74 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from './db/db.ts'
+import type { Log } from './log.ts'
+
+/** A missed signal delays what waits for it by at most this long, in ms. */
+export const POLL_MS = 2000
+
+/** What a part of this process asks the database again and again, in case that a signal was lost. */
+export type Question<T> = {
+  /** SQL of one value; undefined when there is nothing to ask now. */
+  ask: () => RawBuilder<T> | undefined
+  answer: (value: T) => void
+  /** The database could not be asked. */
+  fail?: () => void
+}
+
+/** All questions of this process, asked together: a part that waits costs no statement of its own. */
+export type Polls = Disposable & {
+  /** Asks from the next poll on, until it is disposed of. */
+  add: <T>(question: Question<T>) => Disposable
+}
+
+type Asked = { question: Question<unknown>; value: RawBuilder<unknown> }
+
+/** Asks all questions in one statement, every `POLL_MS`. None of them may wait for a lock: the others would wait with it. */
+export function createPolls(db: Db, log: Pick<Log, 'error'>): Polls {
+  const questions = new Set<Question<unknown>>()
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  function plan() {
+    timer = setTimeout(() => void poll(), POLL_MS)
+    timer.unref()
+  }
+
+  async function poll() {
+    const asked = [...questions].flatMap((question): Asked[] => {
+      const value = question.ask()
+      return value ? [{ question, value }] : []
+    })
+    const answers = await ask(db, asked).catch((error: unknown) => {
+      if (!isClosed) log.error({ err: error }, 'looking for what has come')
+      return undefined
+    })
+    if (isClosed) return
+    for (const [index, { question }] of asked.entries()) {
+      // Who has left meanwhile hears no more.
+      if (!questions.has(question)) continue
+      if (answers) question.answer(answers[`a${index}`])
+      else question.fail?.()
+    }
+    plan()
+  }
+
+  plan()
+  return {
+    add<T>(question: Question<T>) {
+      const added = question as Question<unknown>
+      questions.add(added)
+      return { [Symbol.dispose]: () => void questions.delete(added) }
+    },
+    [Symbol.dispose]() {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function ask(db: Db, asked: readonly Asked[]): Promise<Record<string, unknown>> {
+  if (asked.length === 0) return {}
+  const columns = asked.map(({ value }, index) => sql`(${value}) as ${sql.ref(`a${index}`)}`)
+  const { rows } = await sql<Record<string, unknown>>`select ${sql.join(columns)}`.execute(db)
+  return rows[0] ?? {}
+}
