@@ -49,6 +49,7 @@ import * as runLists from './0102-run-lists.ts'
 import * as retention from './0103-retention.ts'
 import * as retentionOfPlans from './0104-retention-of-plans.ts'
 import * as retentionOfTasks from './0105-retention-of-tasks.ts'
+import * as queueIndices from './0109-queue-indices.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -109,4 +110,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0103-retention', up: retention.up },
   { name: '0104-retention-of-plans', up: retentionOfPlans.up },
   { name: '0105-retention-of-tasks', up: retentionOfTasks.up },
+  { name: '0109-queue-indices', up: queueIndices.up },
 ]

@@ -8,18 +8,25 @@ import type { TestApp } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
 import { databaseUrl } from './database.ts'
 
+type ReplicaOptions = {
+  /** Puts something between the replica and the database, and returns the URL by which the replica reaches it. */
+  reach?: (databaseUrl: string) => Promise<string>
+}
+
 /** Another server on the database of the app, with its clock, as a process of its own would be. */
-export async function createReplica(app: TestApp): Promise<Server> {
+export async function createReplica(app: TestApp, { reach }: ReplicaOptions = {}): Promise<Server> {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
   const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
   const options = {
-    databaseUrl: url,
+    databaseUrl: (await reach?.(url)) ?? url,
     baseUrl: app.baseUrl,
     log: pino({ level: 'silent' }),
     runsJobs: false,
     reactions: REACTIONS,
   }
-  const replica = await createApp(app.config, options, { now: app.clock.now })
+  // Statements that are not prepared can be read on their way.
+  const config = reach ? { ...app.config, databasePrepared: false } : app.config
+  const replica = await createApp(config, options, { now: app.clock.now })
   const server = await createServer(replica, { routes: ROUTES, loaders: LOADERS })
   whenFileEnds(async () => {
     await server.fastify.close()

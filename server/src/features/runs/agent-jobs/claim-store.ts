@@ -1,5 +1,6 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { randomText } from '../../../ids.ts'
 import { publishing } from '../../../signals.ts'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
 import { isPresent } from '../../agents/agents/store.ts'
@@ -38,8 +39,15 @@ export type LeftEngine = Pick<WantedEngine, 'product' | 'version' | 'required'> 
 
 /** So many jobs at the head of a queue are tried: others may have locked them, or a limit holds them back. */
 const HEADS = 50
-/** So many are looked through for one that is not left to other agents: a claim never reads all of a long queue. */
-const HEADS_BEHIND_LEFT = 2000
+/** So many are looked through for one that is not left or reserved to other agents: a claim never reads all of a long queue. */
+const DEPTH = 2000
+/** So many are looked through of one organization. */
+const DEPTH_OF_ORGANIZATION = 50
+/** Where the head of a queue is held back, so many of the first jobs of an organization are tried. */
+const HEADS_OF_ORGANIZATION = 10
+/** So many organizations are looked at then, in each half of each class, and no more once so many candidates are found. */
+const ORGANIZATIONS = 250
+const CANDIDATES = 1000
 
 const runningOf = (column: 'organization_id' | 'agent_pool_id', value: RawBuilder<string>) =>
   sql`(select count(*) from agent_jobs at_work where at_work.status = 'running' and at_work.${sql.ref(column)} = ${value})`
@@ -91,31 +99,30 @@ export async function lockNextJob(
   { preferredUntil, left }: Choice,
 ): Promise<QueuedJob | undefined> {
   const classes = classesOf(wish.accepts)
-  if (!classes) return undefined
+  if (classes.length === 0) return undefined
   const { agent } = wish
-  const isQueued = sql`j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id}
-    and j.class between ${sql.lit(classes.from)} and ${sql.lit(classes.to)}`
+  const isIn = sql`j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id}`
+  const isQueued = sql`${isIn} and j.class between ${sql.lit(Math.min(...classes))} and ${sql.lit(Math.max(...classes))}`
   const isFree = sql`(j.preferred_agent_id is null or j.preferred_agent_id = ${agent.id} or j.queued_at < ${preferredUntil})`
-  const found = await lockFirst(tx, agent, heads(wish, { isClaimable: sql`${isQueued} and ${isFree}`, left }))
-  return found ?? lockFirst(tx, agent, headsOfOrganizations({ agent, isQueued, isFree, left, classes }))
+  const isOpen = sql`${isFree} and ${isNotLeft(left)}`
+  const found = await lockFirst(tx, agent, heads(wish, { isQueued, isOpen }))
+  return found ?? lockFirst(tx, agent, headsOfOrganizations(classes, { isIn, isOpen }))
 }
 
 type Condition = RawBuilder<unknown>
 
 /** The head of the queue. Before it stands what the agent has made the plan of, or still has the folder of. */
-function heads({ agent, warmRunIds }: Wish, { isClaimable, left }: { isClaimable: Condition } & Pick<Choice, 'left'>) {
-  const isOpen = isNotLeft(left)
-  const depth = left.length > 0 ? HEADS_BEHIND_LEFT : HEADS
+function heads({ agent, warmRunIds }: Wish, { isQueued, isOpen }: { isQueued: Condition; isOpen: Condition }) {
   const columns = (order: number) => sql`j.id, ${sql.lit(order)} as place, j.class, j.tag, j.seq`
   const warm = sql`union all
-    select ${columns(0)} from agent_jobs j where j.run_id = any(${warmRunIds}) and j.status <> 'ended' and ${isClaimable} and ${isOpen}`
+    select ${columns(0)} from agent_jobs j where j.run_id = any(${warmRunIds}) and j.status <> 'ended' and ${isQueued} and ${isOpen}`
   return sql`select id from (
-      (select ${columns(0)} from agent_jobs j where j.preferred_agent_id = ${agent.id} and ${isClaimable} and ${isOpen}
+      (select ${columns(0)} from agent_jobs j where j.preferred_agent_id = ${agent.id} and ${isQueued} and ${isOpen}
         order by j.seq limit ${sql.lit(HEADS)})
       ${warmRunIds.length > 0 ? warm : sql``}
       union all
-      (select ${columns(1)} from (select * from agent_jobs j where ${isClaimable}
-          order by j.class, j.tag, j.seq limit ${sql.lit(depth)}) j
+      (select ${columns(1)} from (select * from agent_jobs j where ${isQueued}
+          order by j.class, j.tag, j.seq limit ${sql.lit(DEPTH)}) j
         where ${isOpen} order by j.class, j.tag, j.seq limit ${sql.lit(HEADS)})) head
     order by place, class, tag, seq`
 }
@@ -129,37 +136,42 @@ function isNotLeft(left: readonly LeftEngine[]): Condition {
       and case when j.kind = 'apply' or not r.engine_is_open then r.engine_product end is not distinct from ${product}::text
       and (${product}::text is not null or ${newestProductOf('j.workspace_id')} is not distinct from ${newestProduct}::text))`,
   )
-  return sql`not exists (select from runs r where r.id = j.run_id and (${sql.join(asked, sql` or `)}))`
-}
-
-type Lanes = {
-  left: Choice['left']
-  agent: ClaimingAgent
-  isQueued: Condition
-  isFree: Condition
-  classes: { from: number; to: number }
+  // As a value, and not as a join: for that, PostgreSQL may read all runs that there are.
+  return sql`(select not (${sql.join(asked, sql` or `)}) from runs r where r.id = j.run_id)`
 }
 
 /**
  * The first jobs of each organization that its limit leaves room for: what holds back thousands of jobs at the head of a
- * queue costs one look for each organization, and not one for each job.
+ * queue costs one look for each organization, and not one for each job. Of very many organizations each claim looks at some, from a
+ * place by chance on.
  */
-function headsOfOrganizations({ agent, isQueued, isFree, left, classes }: Lanes) {
-  const lane = sql`class, organization_id`
-  return sql`with recursive lane as (
-      (select ${lane} from agent_jobs j where ${isQueued} order by ${lane} limit 1)
+function headsOfOrganizations(classes: readonly number[], { isIn, isOpen }: { isIn: Condition; isOpen: Condition }) {
+  const start = `org-${randomText(16)}`
+  const parts = classes.flatMap((jobClass) => {
+    const isInClass = sql`${isIn} and j.class = ${sql.lit(jobClass)}`
+    return [sql`j.organization_id >= ${start}`, sql`j.organization_id < ${start}`].map((isInPart) =>
+      headsOfPart({ isInClass, isInPart, isOpen }),
+    )
+  })
+  return sql`select id from (select * from (${sql.join(parts, sql` union all `)}) part limit ${sql.lit(CANDIDATES)}) found
+    order by class, tag, seq limit ${sql.lit(HEADS)}`
+}
+
+/** Those of one class and of a part of the organizations, which are found one after the other by an index. */
+function headsOfPart({ isInClass, isInPart, isOpen }: Record<'isInClass' | 'isInPart' | 'isOpen', Condition>) {
+  const next = (isAfter: Condition) => sql`(select j.organization_id from agent_jobs j
+    where ${isInClass} and ${isInPart} and ${isAfter} order by j.organization_id limit 1)`
+  return sql`(with recursive lane as (
+      select ${next(sql`true`)} as organization_id, 1 as number
       union all
-      select next.* from lane cross join lateral (
-        select j.class, j.organization_id from agent_jobs j
-         where j.status = 'queued' and j.agent_pool_id = ${agent.agent_pool_id} and j.class <= ${sql.lit(classes.to)}
-           and (j.class, j.organization_id) > (lane.class, lane.organization_id)
-         order by j.class, j.organization_id limit 1) next)
-    select j.id from lane join organizations o on o.id = lane.organization_id
-     cross join lateral (select j.id, j.class, j.tag, j.seq, j.run_id, j.kind, j.workspace_id from agent_jobs j
-        where ${isQueued} and ${isFree} and j.class = lane.class and j.organization_id = lane.organization_id
-        order by j.round, j.tag, j.seq limit ${sql.lit(HEADS)}) j
-     where ${organizationHasRoom('o')} and ${isNotLeft(left)}
-     order by j.class, j.tag, j.seq limit ${sql.lit(HEADS)}`
+      select ${next(sql`j.organization_id > lane.organization_id`)}, lane.number + 1 from lane
+       where lane.organization_id is not null and lane.number < ${sql.lit(ORGANIZATIONS)})
+    select j.* from lane join organizations o on o.id = lane.organization_id
+     cross join lateral (select j.id, j.class, j.tag, j.seq from (
+          select * from agent_jobs j where ${isInClass} and j.organization_id = lane.organization_id
+           order by j.round, j.tag, j.seq limit ${sql.lit(DEPTH_OF_ORGANIZATION)}) j
+        where ${isOpen} order by j.round, j.tag, j.seq limit ${sql.lit(HEADS_OF_ORGANIZATION)}) j
+     where ${organizationHasRoom('o')})`
 }
 
 async function lockFirst(
@@ -283,8 +295,7 @@ export async function lockLimits(
 
 const CLASSES = { apply: [QUEUE_CLASS.apply], plan: [QUEUE_CLASS.plan, QUEUE_CLASS.planOnly] } as const
 
-/** The range of classes that an agent takes jobs of; undefined for one that takes none. */
-function classesOf(accepts: readonly JobKind[]) {
-  const classes = accepts.flatMap((kind) => CLASSES[kind])
-  return classes.length === 0 ? undefined : { from: Math.min(...classes), to: Math.max(...classes) }
+/** The classes that an agent takes jobs of, in the order in which they are served. */
+function classesOf(accepts: readonly JobKind[]): number[] {
+  return accepts.flatMap((kind) => CLASSES[kind]).toSorted()
 }

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Ctx } from '../../../app.ts'
 import { claimsTopic } from '../../../claims/claims.ts'
+import { POLL_MS } from '../../../polls.ts'
 import { applyChange } from '../runs/advance.ts'
 import { mayRetry } from '../runs/transition.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { isUnheard } from './lease.ts'
 import { insertNotice } from './log-store.ts'
-import { countUnheard, type JobKey, listExpiredJobs, markLost } from './store.ts'
+import { countUnheard, hasExpiredJobs, type JobKey, listExpiredJobs, markLost } from './store.ts'
 
 /** Leases are looked at this often, in ms, or five times in the length of a short one. */
 const INTERVAL_MS = 5000
@@ -75,8 +76,13 @@ function lostError(agent: string, { kind, attempt }: { kind: 'plan' | 'apply'; a
 }
 
 export type LeaseReaper = {
-  /** Looks for expired leases, to be called every `intervalMs`. Returns the number of those that it has ended or repeated. */
-  look: () => Promise<number>
+  /**
+   * Looks for expired leases, to be called every `intervalMs` or more often. Returns the number of those that it has ended or repeated.
+   * `isAnswered` says that the database has just said that there are none.
+   */
+  look: (isAnswered?: boolean) => Promise<number>
+  /** The database could not be asked. */
+  fail: () => void
   intervalMs: number
 }
 
@@ -93,12 +99,16 @@ export function createLeaseReaper(ctx: Ctx): LeaseReaper {
 
   return {
     intervalMs,
-    async look() {
+    fail() {
+      watchedSince = undefined
+    },
+    async look(isAnswered = false) {
       // What expires from here on is left for the next look: it may be that this process stands still in the middle of this one.
       const now = ctx.now()
       const elapsedMs = now.getTime() - lookedAt
       if (watchedSince === undefined || elapsedMs > latestMs || elapsedMs < 0) watchedSince = now.getTime()
       lookedAt = now.getTime()
+      if (isAnswered) return 0
       try {
         if (now.getTime() - watchedSince >= lease) return await reapLostLeases(ctx, now)
         // Shows whether the database is there: the wait begins again when it is not.
@@ -112,10 +122,35 @@ export function createLeaseReaper(ctx: Ctx): LeaseReaper {
   }
 }
 
-/** Reaps expired leases every few seconds until it is disposed of. */
+/** Reaps expired leases until it is disposed of: with the polls of the process, or more often where leases are short. */
 export function startLeaseReaper(ctx: Ctx): AsyncDisposable {
-  const stop = new AbortController()
   const reaper = createLeaseReaper(ctx)
+  return reaper.intervalMs < POLL_MS ? reapInLoop(ctx, reaper) : reapWithPolls(ctx, reaper)
+}
+
+function reapWithPolls(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
+  let looking: Promise<unknown> | undefined
+  const look = (isAnswered: boolean) => {
+    looking ??= reaper
+      .look(isAnswered)
+      .catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))
+      .finally(() => (looking = undefined))
+  }
+  const question = ctx.polls.add({
+    ask: () => hasExpiredJobs(ctx.now()),
+    answer: (areThere) => look(!areThere),
+    fail: reaper.fail,
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      question[Symbol.dispose]()
+      await looking
+    },
+  }
+}
+
+function reapInLoop(ctx: Ctx, reaper: LeaseReaper): AsyncDisposable {
+  const stop = new AbortController()
   const loop = async () => {
     while (!stop.signal.aborted) {
       await reaper.look().catch((error: unknown) => ctx.log.error({ err: error }, 'looking for lost leases'))

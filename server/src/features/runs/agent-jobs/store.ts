@@ -140,6 +140,11 @@ export async function countUnheard(tx: Tx, phaseId: string): Promise<number> {
   return count
 }
 
+/** SQL of whether there are running jobs whose lease has expired. */
+export function hasExpiredJobs(now: Date) {
+  return sql<boolean>`exists (select from agent_jobs where status = 'running' and lease_expires_at < ${now}::timestamptz)`
+}
+
 /** Running jobs whose lease has expired, the oldest first. */
 export async function listExpiredJobs(db: Db, now: Date): Promise<JobKey[]> {
   return db

@@ -45,13 +45,17 @@ export type Connections = { all: number; reserved: number; perOrganization: numb
 /** How many connections this process has to the receiver of a task. */
 export type Busy = { taskId: string; organizationId: string; count: number }
 
+/** Where very many tasks wait, so many times as many requests are looked at as there are connections. */
+const SPARE = 4
+
 type Claims = { now: Date; leaseUntil: Date; connections: Connections; busy: readonly Busy[] }
 
 /**
  * Leases requests that are due, so that each is sent by one process. Tasks of an organization take turns, and so do
  * organizations. What has its share of connections waits; requests that an agent sends need none. When a process dies,
  * its requests become due again. One statement loads everything that sending them needs. Of each task it reads the first requests only,
- * however many are due.
+ * however many are due: as a range of task and time, which only the index of both serves. Rows are found by arrays of ids, since PostgreSQL
+ * would join them with all results that there are.
  */
 export async function claimDeliveries(db: Db, { now, leaseUntil, connections, busy }: Claims) {
   const { all, reserved, perOrganization, perTask } = connections
@@ -77,8 +81,12 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
         left join tasks t on t.id = asked.task_id
         left join busy on busy.task_id = t.id and t.agent_pool_id is null
        cross join lateral (
-         select r.id, r.delivery_due_at from task_results r where r.task_id = asked.task_id and ${isDue}
-          order by r.delivery_due_at limit case when ${connects} then ${perTask}::integer else ${perOrganization}::integer end) r),
+         select r.id, r.delivery_due_at from task_results r
+          where (r.task_id, r.delivery_due_at) >= (asked.task_id, '-infinity'::timestamptz)
+            and (r.task_id, r.delivery_due_at) <= (asked.task_id, ${now}::timestamptz) and ${isDue}
+          order by r.task_id, r.delivery_due_at
+          limit least(case when ${connects} then ${perTask}::integer else ${perOrganization}::integer end,
+                      1 + ${SPARE * all}::integer / (select count(*) from asked))) r),
     turns as (
       select waiting.*, row_number() over (partition by organization_id, connects order by task_turn, delivery_due_at)
                           + case when connects then coalesce(busy.count, 0) else 0 end as turn
@@ -87,14 +95,15 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
     places as (
       select turns.*, row_number() over (partition by connects order by turn, delivery_due_at) as place
         from turns where turn <= ${perOrganization}),
+    chosen as (
+      select id from places
+       where not connects or place <= ${free}::integer - case turn when 1 then 0 else ${reserved}::integer end),
     due as (
-      select r.id from task_results r join places on places.id = r.id
-       where (not connects or place <= ${free}::integer - case turn when 1 then 0 else ${reserved}::integer end)
-         and ${isDue}
+      select r.id from task_results r where r.id = any(array(select id from chosen)) and ${isDue}
          for update of r skip locked),
     claimed as (
       update task_results r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
-        from due where r.id = due.id
+       where r.id = any(array(select id from due))
       returning r.id, r.attempts, r.run_id, r.task_id, r.task_name, r.stage, r.access_token, r.enforcement_level,
                 r.deadline_at)
     select r.id, r.attempts as attempt, r.stage, r.access_token, r.enforcement_level, r.deadline_at, r.task_name,

@@ -12,6 +12,8 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3000
 /** So long, in ms, a loop pauses that knows of nothing. Signals and the polls of the process end the pause. */
 const LONGEST_PAUSE_MS = 30_000
+/** After a claim of so many, there may be more of the same tasks: a claim looks at the first ones of each. */
+const MANY = 100
 /** After a failure a loop goes on after this time, in ms. */
 const RETRY_MS = 1000
 /** How many connections to receivers a process holds. Requests that wait for an agent hold none, and do not count. */
@@ -91,6 +93,7 @@ async function claimDue(ctx: Ctx, sending: Sending) {
       })
     inFlight.set(claim.id, { sent, receiver })
   }
+  if (claims.length >= MANY) return 0
   return untilDue(ctx, await findNextDelivery(ctx.db, now))
 }
 

@@ -33,8 +33,9 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'lockedAt', w.locked_at,
         'lockedReason', w.locked_reason,
         'activeRunId', w.active_run_id,
-        'queuePosition', (select count(*) from runs q
-                   where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order),
+        'queuePosition', (select count(*) from (select from runs q
+                   where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
+                   limit ${sql.lit(MOST_JOBS_COUNTED + 1)}) before_it),
         'previousRunId', (select q.id from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
                    order by q.queue_order desc limit 1)))

@@ -5,6 +5,7 @@ export type WaitingCause = Partial<{
   lockedAt: string | null
   lockedReason: string | null
   activeRunId: string | null
+  /** The runs that wait before it in its workspace, counted as `jobsBefore`. */
   queuePosition: number
   previousRunId: string | null
   poolName: string
@@ -100,7 +101,9 @@ function queueReason(cause: WaitingCause, position: number) {
     return `the workspace is locked by ${cause.lockedBy} since ${cause.lockedAt && new Date(cause.lockedAt).toISOString()}${reason}`
   }
   const before = position > 0 ? cause.previousRunId : cause.activeRunId
-  return before ? `${ordinal(position + 1)} in line behind ${before}` : null
+  if (!before) return null
+  const place = position > MOST_JOBS_COUNTED ? `after more than ${MOST_JOBS_COUNTED} others` : ordinal(position + 1)
+  return `${place} in line behind ${before}`
 }
 
 function count(number: number, noun: string) {

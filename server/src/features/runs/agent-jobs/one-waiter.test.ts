@@ -1,0 +1,84 @@
+import { connect } from 'node:net'
+import { AGENT_API } from '@groundstate/contract/agent'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
+import { createReplica } from '../../../testing/replica.ts'
+import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
+import { createTcpProxy } from '../../../testing/tcp-proxy.ts'
+import { poolTopic } from '../runs/pool-topic.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+const other = await createFakeAgent(app, { name: 'other' })
+let sent = ''
+const replica = await createReplica(app, { reach })
+
+/** Keeps what the replica sends to the database. */
+async function reach(databaseUrl: string) {
+  const { host, port, user, database } = new pg.Client(databaseUrl)
+  const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))
+  const proxyPort = await createTcpProxy(open, (client, target) => {
+    client.on('data', (data: Buffer) => {
+      sent += data.toString('latin1')
+    })
+    client.pipe(target).pipe(client)
+  })
+  return `postgres://${user}@127.0.0.1:${proxyPort}/${database}`
+}
+
+/** How often the replica has looked into the queue by itself: whether there is a job, and for one to claim. */
+function looksThere() {
+  return { asked: sent.split(' as ids').length - 1, claimed: sent.split('as has_agent from').length - 1 }
+}
+
+async function claimThere({ id, token }: FakeAgent) {
+  const response = await replica.fastify.inject({
+    method: 'POST',
+    url: `${AGENT_API}/agents/${id}/claim`,
+    headers: { authorization: `Bearer ${token}` },
+    payload: { waitMs: 20_000 },
+  })
+  return response.statusCode === 200 ? (response.json().runId as string) : undefined
+}
+
+/** Until a claim of this process waits. */
+async function waitsHere() {
+  await expect.poll(() => app.signals.toOne(poolTopic('apool-builtin'))).toContain(' ')
+}
+
+test('a job that is queued where a claim waits wakes no other server', async () => {
+  const setting = await createRunSetting(app)
+  const second = await addWorkspace(app, setting)
+  const there = claimThere(other)
+  await expect.poll(() => looksThere().asked).toBeGreaterThan(0)
+  const here = agent.claim({ waitMs: 20_000 })
+  await waitsHere()
+  const before = looksThere()
+
+  const first = await createRun(app, setting, { 'plan-only': true })
+  const job = await here
+  const next = await createRun(app, second, { 'plan-only': true })
+
+  expect(job?.runId).toBe(first)
+  expect(await there).toBe(next)
+  // Signals come in their order: the first one was heard before the second, which nobody else waited for.
+  expect(looksThere().claimed - before.claimed).toBe(1)
+  await job?.finish({ hasChanges: false })
+})
+
+test('what the claims of a server can not take goes to another server at once', async () => {
+  const setting = await createRunSetting(app)
+  sent = ''
+  const there = claimThere(other)
+  await expect.poll(() => sent.includes(other.id)).toBe(true)
+  void agent.claim({ waitMs: 20_000, accepts: ['apply'] })
+  await waitsHere()
+
+  const run = await createRun(app, setting, { 'plan-only': true })
+  const started = performance.now()
+
+  expect(await there).toBe(run)
+  expect(performance.now() - started).toBeLessThan(1500)
+})
