@@ -297,5 +297,5 @@ const CLASSES = { apply: [QUEUE_CLASS.apply], plan: [QUEUE_CLASS.plan, QUEUE_CLA
 
 /** The classes that an agent takes jobs of, in the order in which they are served. */
 function classesOf(accepts: readonly JobKind[]): number[] {
-  return accepts.flatMap((kind) => CLASSES[kind]).toSorted()
+  return accepts.flatMap((kind) => CLASSES[kind]).toSorted((a, b) => a - b)
 }

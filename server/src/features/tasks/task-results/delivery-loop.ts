@@ -71,17 +71,14 @@ type Sending = { inFlight: InFlight; connections: Connections; freed: AbortContr
 
 /** Claims what is due and starts to send it; returns how long to wait for more, in ms. */
 async function claimDue(ctx: Ctx, sending: Sending) {
-  const { inFlight, connections, signal } = sending
+  const { inFlight, connections } = sending
   const now = ctx.now()
   const first = await findFirst(ctx.db, FIRST_DELIVERY)
   if (!first || first > now) return untilDue(ctx, first)
   const claims = await claimDeliveries(ctx.db, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
   for (const claim of claims) {
     const receiver = receiverOf(claim)
-    const sent = deliver(ctx, claim, signal)
-      .then((isDueAgain) => {
-        if (isDueAgain) sending.freed.abort()
-      })
+    const sent = send(ctx, claim, sending)
       .catch((error: unknown) => {
         // The lease expires, and the request is claimed again.
         ctx.log.error({ err: error, result: claim.id }, 'request of a run task')
@@ -95,6 +92,11 @@ async function claimDue(ctx: Ctx, sending: Sending) {
   }
   if (claims.length >= MANY) return 0
   return untilDue(ctx, await findNextDelivery(ctx.db, now))
+}
+
+async function send(ctx: Ctx, claim: ClaimedRequest, sending: Sending) {
+  const isDueAgain = await deliver(ctx, claim, sending.signal)
+  if (isDueAgain) sending.freed.abort()
 }
 
 /** The receiver of which the request holds a connection. */
