@@ -91,7 +91,7 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
   let asking: NodeJS.Timeout | undefined
   let reconnecting: NodeJS.Timeout | undefined
   let closed = false
-  const relay = { isBusy: false, isAsked: false, last: 0, lasts: [] as number[] }
+  const relay = { isBusy: false, isAsked: false, isAll: false, last: 0, lasts: [] as number[] }
 
   async function connect() {
     const next = new pg.Client({ connectionString: url, application_name: 'groundstate-signals', keepAlive: true })
@@ -104,7 +104,7 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
     next.on('end', () => {
       if (closed || client !== next) return
       client = undefined
-      clearTimeout(asking)
+      clearInterval(asking)
       scheduleReconnect()
     })
     await next.connect()
@@ -114,40 +114,17 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
     client = next
     // A database that has crashed numbers anew.
     Object.assign(relay, { last: 0, lasts: [] })
-    keepAsking(next)
+    asking = setInterval(passAll, LIVENESS_MS).unref()
+    passAll()
     return undefined
-  }
-
-  /** Passes on all that nobody else has, which shows that the connection is there. */
-  function keepAsking(asked: pg.Client) {
-    passAll(asked)
-      .catch(() => {})
-      .finally(() => {
-        if (client !== asked || closed) return
-        asking = setTimeout(() => keepAsking(asked), LIVENESS_MS)
-        asking.unref()
-      })
-  }
-
-  /** By the poll of the process. */
-  function onPoll(areLeft: boolean) {
-    relay.lasts = [relay.last, ...relay.lasts].slice(0, REMEMBERED_POLLS)
-    if (areLeft && client) void passAll(client).catch(() => {})
-  }
-
-  async function passAll(by: pg.Client) {
-    const limit = setTimeout(() => by.connection.stream.destroy(), SILENCE_MS).unref()
-    const hasMore = await passBatch(by, 0).finally(() => clearTimeout(limit))
-    if (hasMore && client === by && !closed) await passAll(by)
   }
 
   /** Passes on those after the one with the number `after`; returns whether there may be more. */
   async function passBatch(by: pg.Client, after: number) {
-    const { rows } = await by.query<{ count: number; last: number | null }>({
-      name: 'relay',
-      text: RELAY,
-      values: [after],
-    })
+    const limit = setTimeout(() => by.connection.stream.destroy(), SILENCE_MS).unref()
+    const { rows } = await by
+      .query<{ count: number; last: number | null }>({ name: 'relay', text: RELAY, values: [after] })
+      .finally(() => clearTimeout(limit))
     const [{ count, last } = { count: 0, last: null }] = rows
     relay.last = Math.max(relay.last, last ?? 0)
     return count === BATCH
@@ -156,10 +133,11 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
   /** What has come meanwhile is passed on together. The dead rows of numbers from long ago are not read each time. */
   async function passAsked() {
     for (let by = client; relay.isAsked && by; by = client) {
-      relay.isAsked = false
-      const after = relay.lasts.length < REMEMBERED_POLLS ? 0 : (relay.lasts.at(-1) ?? 0)
+      const isAll = relay.isAll || relay.lasts.length < REMEMBERED_POLLS
+      Object.assign(relay, { isAsked: false, isAll: false })
       // A poll passes on what this one could not.
-      if (await passBatch(by, after).catch(() => false)) relay.isAsked = true
+      const hasMore = await passBatch(by, isAll ? 0 : (relay.lasts.at(-1) ?? 0)).catch(() => false)
+      if (hasMore) Object.assign(relay, { isAsked: true, isAll: relay.isAll || isAll })
     }
     relay.isBusy = false
   }
@@ -169,6 +147,17 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
     if (relay.isBusy) return
     relay.isBusy = true
     setImmediate(() => void passAsked())
+  }
+
+  /** Passes on also what others have left, which shows that the connection is there. */
+  function passAll() {
+    relay.isAll = true
+    passOn()
+  }
+
+  function onPoll(areLeft: boolean) {
+    relay.lasts = [relay.last, ...relay.lasts].slice(0, REMEMBERED_POLLS)
+    if (areLeft) passAll()
   }
 
   async function reconnect() {
@@ -247,7 +236,7 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
     async [Symbol.asyncDispose]() {
       closed = true
       clearTimeout(reconnecting)
-      clearTimeout(asking)
+      clearInterval(asking)
       question[Symbol.dispose]()
       await client?.end()
     },

@@ -33,3 +33,15 @@ describe('a run that waits for run tasks', () => {
     expect(reason).toBe('task cost has not called back, 0:00 left')
   })
 })
+
+test('a run in a long line says that many are before it, and which one is the last of them', () => {
+  const line = { previousRunId: 'run-before', activeRunId: 'run-active' }
+
+  const inLine = (queuePosition: number) => waitingReason({ ...line, queuePosition }, { now })
+
+  expect([0, 1000, 1001].map(inLine)).toEqual([
+    '1st in line behind run-active',
+    '1001st in line behind run-before',
+    'after more than 1000 others in line behind run-before',
+  ])
+})

@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { createPolls } from './polls.ts'
+import { createTestApp } from './testing/app.ts'
+
+const app = await createTestApp()
+
+test('what several ask is one statement, and each hears its own answer', async () => {
+  using polls = createPolls(app.db, app.log)
+  const xid = sql<string>`pg_current_xact_id()::text || ' ' || statement_timestamp()::text`
+  const answers: string[] = []
+  polls.add({ ask: () => xid, answer: (told) => answers.push(`first ${told}`) })
+  polls.add({ ask: () => xid, answer: (told) => answers.push(`second ${told}`) })
+  polls.add({ ask: () => undefined, answer: () => answers.push('asked nothing') })
+
+  await expect.poll(() => answers.length, { timeout: 10_000 }).toBe(2)
+
+  expect(answers.map((answer) => answer.split(' ')[0])).toEqual(['first', 'second'])
+  expect(new Set(answers.map((answer) => answer.replace(/^\w+ /, ''))).size).toBe(1)
+})
+
+test('who asks hears that the database does not answer, and is asked again', async () => {
+  using polls = createPolls(app.db, app.log)
+  let isBroken = true
+  const heard: string[] = []
+  polls.add({
+    ask: () => (isBroken ? sql<number>`1 / 0` : sql<number>`1`),
+    answer: () => heard.push('answer'),
+    fail() {
+      heard.push('failure')
+      isBroken = false
+    },
+  })
+
+  await expect.poll(() => heard, { timeout: 10_000 }).toEqual(['failure', 'answer'])
+})
+
+test('who asks no more hears nothing', async () => {
+  using polls = createPolls(app.db, app.log)
+  const heard: string[] = []
+  const question = polls.add({ ask: () => sql<number>`1`, answer: () => heard.push('gone') })
+  polls.add({ ask: () => sql<number>`1`, answer: () => heard.push('there') })
+
+  question[Symbol.dispose]()
+
+  await expect.poll(() => heard, { timeout: 10_000 }).toEqual(['there'])
+})
