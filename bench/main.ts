@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { memoryBenches } from './memory.ts'
+import { millionBenches } from './million.ts'
 import { queryBenches } from './queries.ts'
 import { queueBenches } from './queue.ts'
 import { readBenches } from './reads.ts'
@@ -28,14 +29,17 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   memory: memoryBenches,
   tasks: taskBenches,
   web: async () => webBenches(),
+  million: millionBenches,
 }
+/** Only run by their names: they take long. */
+const LONG = new Set(['million'])
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const before = JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '{}')) as Record<string, number>
 const after: Record<string, number> = { ...before }
 
 for (const [name, suite] of Object.entries(SUITES)) {
-  if (names.length > 0 && !names.includes(name)) continue
+  if (names.length > 0 ? !names.includes(name) : LONG.has(name)) continue
   const target = await startTarget()
   try {
     const rows = await suite(target)

@@ -1,11 +1,7 @@
 /** What the filters of runs look up, each in the order of the list where it can be, and what claims of deliveries do. Runs can't be written while the indexes are built. */
 export const up = `
-create index run_keys_kinds_idx on run_keys (organization_id, source, operations, seq desc);
 create index run_keys_created_idx on run_keys (organization_id, created_at desc);
-create index run_keys_message_idx on run_keys using gin (trigrams(message)) with (gin_pending_list_limit = 256);
 
-create index runs_status_idx on runs (organization_id, status, seq desc);
-create index runs_user_idx on runs (organization_id, created_by_user_id, seq desc) where created_by_user_id is not null;
 create index runs_pool_idx on runs (agent_pool_id, seq desc) where agent_pool_id <> 'apool-builtin';
 create index runs_updated_idx on runs (organization_id, updated_at desc);
 

@@ -20,7 +20,9 @@ export const FILTER_QUERY = {
   'filter[since]': z
     .string()
     .describe('our own: a time; runs that have changed at or after it, such as those that failed since'),
-  'search[basic]': z.string().describe('the id of a run, or a part of its message'),
+  'search[basic]': z
+    .string()
+    .describe('the id of a run, or a part of its message; of one or two characters the beginning of a word'),
   'search[user]': z.string().describe('the username of who created the run'),
   'search[commit]': z.string().describe('matches no run: there is no version control'),
 } as const

@@ -28,9 +28,9 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
     agentPoolNames &&
       sql`r.agent_pool_id in (select id from agent_pools
         where organization_id = r.organization_id and lower(name) = any(${agentPoolNames}))`,
-    username && sql`r.created_by_user_id in (select id from users where lower(username) = ${username})`,
+    username && sql`r.created_by_user_id = (select id from users where lower(username) = ${username})`,
     filter.commit && sql`false`,
-    text && sql`(r.id = ${text} or r.message ilike ${containing(text)})`,
+    text && sql`(r.id = ${text} or ${containsText(sql`r.message`, text)})`,
     filter.created && createdCondition(filter.created),
     filter.changedSince && sql`r.updated_at >= ${filter.changedSince}`,
   ]
@@ -38,6 +38,17 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
     conditions.filter((condition) => typeof condition === 'object'),
     sql` and `,
   )})`
+}
+
+/** A text of one or two characters is the beginning of a word: nearly every message has it somewhere. */
+export function isShort(text: string) {
+  return Array.from(text).length < 3
+}
+
+/** Whether a message has a text that is searched for; the words of short ones are those of the index `text_keys`. */
+export function containsText(message: RawBuilder<unknown>, text: string): RawBuilder<boolean> {
+  if (!isShort(text)) return sql<boolean>`${message} ilike ${containing(text)}`
+  return sql<boolean>`spaced_words(${message}) like lower(${containing(` ${text}`)})`
 }
 
 /** Must stay in the words of the partial index over unfinished runs. */

@@ -7,7 +7,7 @@ import { type Page, pageOffset } from '../../../db/page.ts'
 import { heardSince } from '../../workspaces/workspaces/waiting-store.ts'
 import { filterCondition } from './filter-store.ts'
 import type { RunFilter } from './filter.ts'
-import { findRunIds } from './search-store.ts'
+import { findFewRunIds, findRunIds } from './search-store.ts'
 import { selectRuns } from './store.ts'
 
 /**
@@ -27,29 +27,50 @@ export function limited(page: Page, more = 0) {
 
 export const onPage = (ids: PageOfIds) => sql<boolean>`r.id = any(array(${ids}))`
 
-type WorkspaceList = { workspaceId: string; page: Page; filter: RunFilter | undefined; now: Date }
+type WorkspaceList = {
+  organizationId: string
+  workspaceId: string
+  page: Page
+  filter: RunFilter | undefined
+  now: Date
+}
+
+/** In a workspace with no more runs, reading all of them takes no longer than a search. */
+const FEW = 2000
 
 /**
  * A page of a workspace's runs, the newest first. Runs are numbered without gaps: without a filter the total needs no
  * count, and a late page does not have to skip the runs before it.
  */
-export async function listWorkspaceRuns(db: Db, { workspaceId, page, filter, now }: WorkspaceList) {
-  const condition = filter && filterCondition(filter)
-  const count = await sql<{ total: number }>`${
-    condition
-      ? sql`select count(*) as total from runs r join workspaces w on w.id = r.workspace_id
-             where r.workspace_id = ${workspaceId} and ${condition}`
-      : sql`select coalesce(max(number), 0) as total from runs where workspace_id = ${workspaceId}`
-  }`.execute(db)
-  const total = count.rows[0]?.total ?? 0
-  const offset = pageOffset(page)
-  const ids = condition
-    ? sql<string[]>`select r.id from runs r join workspaces w on w.id = r.workspace_id
-        where r.workspace_id = ${workspaceId} and ${condition} order by r.number desc ${limited(page)}`
-    : sql<string[]>`select r.id from runs r
-        where r.workspace_id = ${workspaceId} and r.number <= ${total - offset} order by r.number desc limit ${sql.lit(page.size)}`
-  const rows = await selectRuns(db, heardSince(now)).where(onPage(ids)).orderBy('r.number', 'desc').execute()
+export async function listWorkspaceRuns(db: Db, { filter, now, ...list }: WorkspaceList) {
+  const last = await sql<{ number: number }>`select coalesce(max(number), 0) as number from runs
+    where workspace_id = ${list.workspaceId}`.execute(db)
+  const count = last.rows[0]?.number ?? 0
+  const { ids, total } = filter
+    ? (count > FEW && (await findFewRunIds(db, { ...list, filter }))) || (await findAmongAll(db, { ...list, filter }))
+    : { ids: await findNumbered(db, list, count), total: count }
+  const rows = await selectRuns(db, heardSince(now))
+    .where(sql<boolean>`r.id = any(${ids})`)
+    .orderBy('r.number', 'desc')
+    .execute()
   return { rows, total }
+}
+
+type Numbered = { workspaceId: string; page: Page }
+
+async function findNumbered(db: Db, { workspaceId, page }: Numbered, last: number) {
+  const { rows } = await sql<{ id: string }>`select r.id from runs r
+    where r.workspace_id = ${workspaceId} and r.number <= ${last - pageOffset(page)}
+    order by r.number desc limit ${sql.lit(page.size)}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+async function findAmongAll(db: Db, { workspaceId, page, filter }: Numbered & { filter: RunFilter }) {
+  const matching = sql`runs r join workspaces w on w.id = r.workspace_id
+    where r.workspace_id = ${workspaceId} and ${filterCondition(filter)}`
+  const { rows } = await sql<{ ids: string[]; total: number }>`select (select count(*) from ${matching}) as total,
+    array(select r.id from ${matching} order by r.number desc ${limited(page)}) as ids`.execute(db)
+  return rows[0] ?? { ids: [], total: 0 }
 }
 
 export type OrganizationList = {

@@ -20,7 +20,8 @@ export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, q
 async function listRunsOf(ctx: Ctx, workspace: Workspace, { page, query }: ListInput) {
   const now = ctx.now()
   const filter = readRunFilter(query, now)
-  const list = await store.listWorkspaceRuns(ctx.db, { workspaceId: workspace.id, page, filter, now })
+  const { id: workspaceId, organization_id: organizationId } = workspace
+  const list = await store.listWorkspaceRuns(ctx.db, { organizationId, workspaceId, page, filter, now })
   return { rows: list.rows.map((row) => runWithFacts(row, workspace.facts)), total: list.total }
 }
 

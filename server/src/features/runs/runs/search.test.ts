@@ -26,15 +26,27 @@ await sql`insert into runs select (jsonb_populate_record(r, jsonb_build_object('
     'seq', nextval('run_order'), 'status', 'applied', 'occupies', false, 'waits', false, 'message', 'hay', 'created_by_user_id', null,
     'updated_at', r.updated_at - interval '1 day', 'created_at', r.created_at + interval '366 days'))).*
   from runs r, generate_series(1, 2100) n where r.id = ${common}`.execute(app.db)
+await sql`insert into phases select (jsonb_populate_record(p, jsonb_build_object('id', p.kind || '-hay' || n, 'run_id', 'run-hay' || n))).*
+  from phases p, generate_series(1, 2100) n where p.run_id = ${common}`.execute(app.db)
 const found = async (query: string, token = setting.user.token) => {
   const url = `/api/v2/organizations/${setting.organization}/runs?${query}`
   const answer = await app.request({ url, token })
   return answer.json().data.map((run: { id: string }) => run.id)
 }
 
+const foundInWorkspace = async (query: string) => {
+  const url = `/api/v2/workspaces/${other.workspaceId}/runs?page[size]=2&${query}`
+  const { data, meta } = (await app.request({ url, token: setting.user.token })).json()
+  return { ids: data.map((run: { id: string }) => run.id), total: meta.pagination['total-count'] }
+}
+
 test.each([
   'search[basic]=NEEDLE in',
-  'search[basic]=ne',
+  'search[basic]=NE',
+  'search[basic]=n',
+  'search[basic]=n&filter[operation]=destroy',
+  'filter[operation]=destroy&filter[timeframe]=year',
+  `search[user]=${setting.user.username}&filter[operation]=destroy&filter[status]=plan_queued`,
   `search[user]=${setting.user.username}&search[basic]=needle`,
   'filter[operation]=destroy',
   'filter[operation]=destroy,save_plan&filter[source]=tfe-api',
@@ -65,4 +77,31 @@ test('a run behind thousands of newer ones is listed to a member who sees its wo
   expect(await found('', member.token)).toEqual([rare])
   expect(await found('filter[operation]=destroy', member.token)).toEqual([rare])
   expect(await found('search[basic]=hay', member.token)).toEqual([rare])
+})
+
+test('a text of one or two characters is the beginning of a word', async () => {
+  expect(await found('search[basic]=ee')).toEqual([])
+  expect(await found('search[basic]=%25')).toEqual([])
+})
+
+test('the runs of a workspace that has thousands are counted, whether few of them match or many', async () => {
+  const hay = (number: number) => `run-hay${number}`
+
+  expect(await foundInWorkspace('filter[status]=plan_queued')).toEqual({ ids: [common], total: 1 })
+  expect(await foundInWorkspace('filter[status]=applied')).toEqual({ ids: [hay(2100), hay(2099)], total: 2100 })
+  expect(await foundInWorkspace('filter[status]=applied&page[number]=1050')).toEqual({
+    ids: [hay(2), hay(1)],
+    total: 2100,
+  })
+  expect(await foundInWorkspace('search[basic]=hay')).toEqual({ ids: [hay(2100), hay(2099)], total: 2100 })
+  expect(await foundInWorkspace(`search[basic]=${hay(7)}`)).toEqual({ ids: [hay(7)], total: 1 })
+  expect(await foundInWorkspace('search[basic]=needle')).toEqual({ ids: [], total: 0 })
+  expect(await foundInWorkspace('filter[operation]=destroy')).toEqual({ ids: [], total: 0 })
+  expect(await foundInWorkspace(`search[user]=${setting.user.username}&page[number]=2`)).toEqual({ ids: [], total: 1 })
+  expect(await foundInWorkspace(`filter[workspace_names]=${setting.workspaceName}&filter[status]=plan_queued`)).toEqual(
+    {
+      ids: [],
+      total: 0,
+    },
+  )
 })

@@ -90,8 +90,9 @@ function matches(actor: Actor, organizationId: string, reach: Reach | undefined,
       select from tag_bindings b where b.workspace_id = w.id and b.key = any(${filter.excludedTags}))`)
   }
   if (filter.runStatuses !== undefined) {
-    conditions.push(sql`exists (
-      select from runs r where r.id = w.current_run_id and r.status = any(${filter.runStatuses}))`)
+    // The group is in the row, so that a run is read only where it may have one of the statuses.
+    conditions.push(sql`(w.run_group = any(array(select run_group(status) from unnest(${filter.runStatuses}::text[]) status))
+      and coalesce((select r.status = any(${filter.runStatuses}) from runs r where r.id = w.current_run_id), false))`)
   }
   if (filter.runGroups !== undefined) {
     conditions.push(sql`coalesce(w.run_group, 'none') = any(${filter.runGroups}::text[])`)

@@ -1,0 +1,195 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
+import type { Db } from '../../../db/db.ts'
+import { containsText, isShort } from './filter-store.ts'
+import type { RunFilter, RunOperation } from './filter.ts'
+import type { RunStatus } from './status.ts'
+
+/** In more workspaces than these, runs are not collected workspace by workspace. */
+const MOST_WORKSPACES = 300
+
+/**
+ * A way to the runs that a search may find: at most `limit` of them, as `id` and `seq`. `isInOrder` where they are the newest; `covers`
+ * names the parts of the filter that all of them match.
+ */
+export type Way = {
+  isInOrder: boolean
+  covers: readonly (keyof RunFilter)[]
+  runs: (limit: number) => RawBuilder<unknown>
+}
+
+/** The ways that a filter opens, those first that are likely to lead to few runs. */
+export function waysTo(organizationId: string, filter: RunFilter): Way[] {
+  const { text, agentPoolNames, workspaceNames, changedSince, created } = filter
+  return [
+    workspaceNames &&
+      lanes(
+        sql`workspaces lane where lane.organization_id = ${organizationId} and lower(lane.name) = any(${workspaceNames})`,
+        { covers: ['workspaceNames'], runs: sql`runs r where r.workspace_id = lane.id`, order: sql`r.number desc` },
+      ),
+    agentPoolNames &&
+      lanes(
+        sql`agent_pools lane where lane.organization_id = ${organizationId} and lower(lane.name) = any(${agentPoolNames})`,
+        {
+          covers: ['agentPoolNames'],
+          runs: sql`runs r where r.agent_pool_id = lane.id and r.agent_pool_id <> 'apool-builtin'
+            and r.organization_id = ${organizationId}`,
+        },
+      ),
+    changedSince && changedLately(organizationId, { changedSince, statuses: commonStatuses(filter) }),
+    ofKinds(organizationId, filter),
+    text !== undefined && withText(organizationId, text),
+    created && createdIn(organizationId, created),
+  ].filter((way) => typeof way === 'object')
+}
+
+/** The newest runs of several sets, each of which an index has in order. */
+function lanes(
+  sets: RawBuilder<unknown>,
+  {
+    covers,
+    runs,
+    order = sql`r.seq desc`,
+  }: Pick<Way, 'covers'> & { runs: RawBuilder<unknown>; order?: RawBuilder<unknown> },
+): Way {
+  return {
+    isInOrder: true,
+    covers,
+    runs: (limit) => sql`select found.id, found.seq from (select * from ${sets}) lane
+      cross join lateral (select r.id, r.seq from ${runs} order by ${order} limit ${limit}) found
+      order by found.seq desc limit ${limit}`,
+  }
+}
+
+/**
+ * The index knows what has all parts of the text, and the long messages. Where many have them, the newest are not known. A run with this
+ * id is found beside them. The organization is no condition of an index here: PostgreSQL would collect all of its runs too.
+ */
+function withText(organizationId: string, text: string): Way {
+  const keys = isShort(text) ? sql`array['^' || lower(${text})]` : sql`trigrams(${text})`
+  return {
+    isInOrder: false,
+    covers: ['text'],
+    runs: (limit) => sql`(select k.run_id as id, k.seq from run_keys k
+         where (text_keys(k.message) @> ${keys} or text_keys(k.message) @> array['*'])
+           and k.organization_id || '' = ${organizationId} and ${containsText(sql`k.message`, text)} limit ${limit})
+      union select run_id, seq from run_keys where run_id = ${text}`,
+  }
+}
+
+function changedLately(
+  organizationId: string,
+  { changedSince, statuses }: { changedSince: Date; statuses: readonly RunStatus[] | undefined },
+): Way {
+  const isFailed = statuses?.every((status) => status === 'errored') ? sql`and r.status = 'errored'` : sql``
+  return {
+    isInOrder: false,
+    covers: ['changedSince'],
+    runs: (limit) => sql`select r.id, r.seq from runs r
+      where r.organization_id = ${organizationId} and r.updated_at >= ${changedSince} ${isFailed}
+      order by r.updated_at desc limit ${limit}`,
+  }
+}
+
+/** Runs are created in the order of their numbers, but for the moments by which transactions overlap. */
+function createdIn(organizationId: string, { from, before }: { from: Date; before?: Date }): Way {
+  return {
+    isInOrder: true,
+    covers: ['created'],
+    runs: (limit) => sql`select k.run_id as id, k.seq from run_keys k
+      where k.organization_id = ${organizationId} and k.created_at >= ${from} ${before ? sql`and k.created_at < ${before}` : sql``}
+      order by k.created_at desc limit ${limit}`,
+  }
+}
+
+/** More runs than transactions overlap by. */
+const OVERLAP = 1000
+
+/** The numbers that runs of a time can have, as conditions on runs `r`. */
+function numbersOf(organizationId: string, created: RunFilter['created']) {
+  if (!created) return sql``
+  const { from, before } = created
+  const keys = sql`select k.seq from run_keys k where k.organization_id = ${organizationId}`
+  const first = sql`and r.seq >= (select min(seq) from (${keys} and k.created_at >= ${from} order by k.created_at limit ${sql.lit(OVERLAP)}) k)`
+  if (!before) return first
+  return sql`${first} and r.seq <= (select max(seq) from (${keys} and k.created_at < ${before}
+    order by k.created_at desc limit ${sql.lit(OVERLAP)}) k)`
+}
+
+/** The values of `run_operations` that an operation has. */
+const BITS = { plan_only: 1, save_plan: 2, refresh_only: 4, destroy: 8, empty_apply: 16 } as const
+const OPERATIONS = Array.from({ length: 32 }, (_, kind) => kind)
+
+/** The places of these in `run_kind`; place 0 is for others. */
+const SOURCES: readonly string[] = [
+  '',
+  'tfe-api',
+  'tfe-ui',
+  'tfe-configuration-version',
+  'tfe-run-trigger',
+  'terraform',
+  'terraform+cloud',
+]
+
+const isOfOperations = (bits: number, operations: readonly RunOperation[]) =>
+  operations.some((name) => (name === 'plan_and_apply' ? bits === 0 : (bits & BITS[name]) !== 0))
+
+/** The values of `run_kind` that a filter leaves. */
+function kindsOf({ sources, operations }: Pick<RunFilter, 'sources' | 'operations'>) {
+  const places = sources?.map((source) => Math.max(0, SOURCES.indexOf(source))) ?? [...SOURCES.keys()]
+  const bits = OPERATIONS.filter((each) => !operations || isOfOperations(each, operations))
+  return places.flatMap((place) => bits.map((each) => 32 * place + each))
+}
+
+const KIND = sql`run_kind(r.source, run_operations(r.plan_only, r.save_plan, r.refresh_only, r.is_destroy, r.allow_empty_apply))`
+
+/**
+ * An index has the runs of each kind and status in order, and those of each person. Which kinds and statuses there are it tells by
+ * jumping from one to the next.
+ */
+function ofKinds(organizationId: string, filter: RunFilter): Way | undefined {
+  const { sources, operations, username, created } = filter
+  const statuses = commonStatuses(filter)
+  if (!sources && !operations && !statuses && username === undefined) return undefined
+  const creator =
+    username === undefined
+      ? sql``
+      : sql`and r.created_by_user_id = (select id from users where lower(username) = ${username})`
+  const runs = sql`runs r where r.organization_id = ${organizationId} ${creator}`
+  const first = sql`order by ${KIND}, r.status limit 1`
+  return {
+    isInOrder: true,
+    covers: ['sources', 'operations', 'statuses', 'groupStatuses', 'username'],
+    runs: (limit) => sql`with recursive lanes as (
+        (select ${KIND} as kind, r.status from ${runs} ${first})
+        union all
+        select next.kind, next.status from lanes cross join lateral (
+          select ${KIND} as kind, r.status from ${runs} and (${KIND}, r.status) > (lanes.kind, lanes.status) ${first}) next)
+      select found.id, found.seq from lanes
+      cross join lateral (select r.id, r.seq from ${runs} and ${KIND} = lanes.kind and r.status = lanes.status
+          ${numbersOf(organizationId, created)} order by ${KIND}, r.status, r.seq desc limit ${limit}) found
+      where lanes.kind = any(${kindsOf(filter)}::smallint[]) ${statuses ? sql`and lanes.status = any(${statuses}::text[])` : sql``}
+      order by found.seq desc limit ${limit}`,
+  }
+}
+
+/** The runs of each workspace that the actor sees, where these are few. */
+export async function inVisibleWorkspaces(db: Db, actor: Actor, organizationId: string): Promise<Way | undefined> {
+  const { rows } = await sql<{ id: string }>`select w.id from workspaces w
+    where w.organization_id = ${organizationId} and ${visibleWorkspace(actor)} limit ${sql.lit(MOST_WORKSPACES + 1)}`.execute(
+    db,
+  )
+  if (rows.length > MOST_WORKSPACES) return undefined
+  return lanes(sql`unnest(${rows.map(({ id }) => id)}::text[]) lane (id)`, {
+    covers: [],
+    runs: sql`runs r where r.workspace_id = lane.id`,
+    order: sql`r.number desc`,
+  })
+}
+
+/** The statuses that both filters leave; undefined without such a filter. */
+function commonStatuses({ statuses, groupStatuses }: RunFilter) {
+  if (!statuses || !groupStatuses) return statuses ?? groupStatuses
+  return statuses.filter((status) => groupStatuses.includes(status))
+}
