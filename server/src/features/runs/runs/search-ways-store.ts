@@ -119,30 +119,19 @@ function numbersOf(organizationId: string, created: RunFilter['created']) {
 
 /** The values of `run_operations` that an operation has. */
 const BITS = { plan_only: 1, save_plan: 2, refresh_only: 4, destroy: 8, empty_apply: 16 } as const
-const OPERATIONS = Array.from({ length: 32 }, (_, kind) => kind)
+const KINDS = Array.from({ length: 32 }, (_, kind) => kind)
 
-/** The places of these in `run_kind`; place 0 is for others. */
-const SOURCES: readonly string[] = [
-  '',
-  'tfe-api',
-  'tfe-ui',
-  'tfe-configuration-version',
-  'tfe-run-trigger',
-  'terraform',
-  'terraform+cloud',
-]
-
-const isOfOperations = (bits: number, operations: readonly RunOperation[]) =>
-  operations.some((name) => (name === 'plan_and_apply' ? bits === 0 : (bits & BITS[name]) !== 0))
-
-/** The values of `run_kind` that a filter leaves. */
-function kindsOf({ sources, operations }: Pick<RunFilter, 'sources' | 'operations'>) {
-  const places = sources?.map((source) => Math.max(0, SOURCES.indexOf(source))) ?? [...SOURCES.keys()]
-  const bits = OPERATIONS.filter((each) => !operations || isOfOperations(each, operations))
-  return places.flatMap((place) => bits.map((each) => 32 * place + each))
+function kindsOf(operations: readonly RunOperation[]) {
+  return KINDS.filter((kind) =>
+    operations.some((name) => (name === 'plan_and_apply' ? kind === 0 : (kind & BITS[name]) !== 0)),
+  )
 }
 
-const KIND = sql`run_kind(r.source, run_operations(r.plan_only, r.save_plan, r.refresh_only, r.is_destroy, r.allow_empty_apply))`
+const FLAGS = ['plan_only', 'save_plan', 'refresh_only', 'is_destroy', 'allow_empty_apply']
+
+/** The columns between the organization (or the creator) and the number of a run in the index. */
+const LANE = ['source', ...FLAGS, 'status']
+const columnsOf = (table: 'r' | 'lanes', names = LANE) => sql.join(names.map((name) => sql.ref(`${table}.${name}`)))
 
 /**
  * An index has the runs of each kind and status in order, and those of each person. Which kinds and statuses there are it tells by
@@ -157,19 +146,25 @@ function ofKinds(organizationId: string, filter: RunFilter): Way | undefined {
       ? sql``
       : sql`and r.created_by_user_id = (select id from users where lower(username) = ${username})`
   const runs = sql`runs r where r.organization_id = ${organizationId} ${creator}`
-  const first = sql`order by ${KIND}, r.status limit 1`
+  const first = sql`order by ${columnsOf('r')} limit 1`
+  const inLane = sql.join(
+    LANE.map((name) => sql`${sql.ref(`r.${name}`)} = ${sql.ref(`lanes.${name}`)}`),
+    sql` and `,
+  )
   return {
     isInOrder: true,
     covers: ['sources', 'operations', 'statuses', 'groupStatuses', 'username'],
     runs: (limit) => sql`with recursive lanes as (
-        (select ${KIND} as kind, r.status from ${runs} ${first})
+        (select ${columnsOf('r')} from ${runs} ${first})
         union all
-        select next.kind, next.status from lanes cross join lateral (
-          select ${KIND} as kind, r.status from ${runs} and (${KIND}, r.status) > (lanes.kind, lanes.status) ${first}) next)
+        select next.* from lanes cross join lateral (
+          select ${columnsOf('r')} from ${runs} and (${columnsOf('r')}) > (${columnsOf('lanes')}) ${first}) next)
       select found.id, found.seq from lanes
-      cross join lateral (select r.id, r.seq from ${runs} and ${KIND} = lanes.kind and r.status = lanes.status
-          ${numbersOf(organizationId, created)} order by ${KIND}, r.status, r.seq desc limit ${limit}) found
-      where lanes.kind = any(${kindsOf(filter)}::smallint[]) ${statuses ? sql`and lanes.status = any(${statuses}::text[])` : sql``}
+      cross join lateral (select r.id, r.seq from ${runs} and ${inLane} ${numbersOf(organizationId, created)}
+          order by ${columnsOf('r')}, r.seq desc limit ${limit}) found
+      where true ${sources ? sql`and lanes.source = any(${sources}::text[])` : sql``}
+        ${operations ? sql`and run_operations(${columnsOf('lanes', FLAGS)}) = any(${kindsOf(operations)}::smallint[])` : sql``}
+        ${statuses ? sql`and lanes.status = any(${statuses}::text[])` : sql``}
       order by found.seq desc limit ${limit}`,
   }
 }
