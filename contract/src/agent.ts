@@ -15,6 +15,7 @@ import { z } from 'zod'
  * | `PUT /jobs/:jobId/artifacts/:kind` raw bytes | job | 204 |
  * | `GET /jobs/:jobId/artifacts/:kind` | job | 200 raw bytes, 404 |
  * | `GET /jobs/:jobId/configuration` | job | 200 the tar.gz archive of the configuration version |
+ * | `GET /jobs/:jobId/engine-answers` | job | 200 parcel with `engineAnswersHeader`: what the public API would answer the engine |
  * | `POST /jobs/:jobId/finish` `finishBody` | job | 204; may be repeated |
  * | `POST /jobs/:jobId/result` parcel with `resultHeader` | job | 204; as the log, the files and `finish` at once; may be repeated. With `takesApply` perhaps 200 `agentJob` |
  * | `POST /jobs/:jobId/documents` parcel with `documentsHeader` | job | 204; what the outcome of a plan has left owing; may be repeated |
@@ -277,6 +278,25 @@ export const documentsHeader = z.object({
   problem: z.string().min(1).max(1000).optional(),
 })
 export type DocumentsHeader = z.infer<typeof documentsHeader>
+
+/**
+ * The header of what the public API would answer the engine of a job, each with the size of its body in bytes. The bodies follow in
+ * their order, and then the raw state. An engine gets all else from the public API itself, and a newer server may name more.
+ */
+export const engineAnswersHeader = z.object({
+  answers: z.array(
+    z.object({
+      /** What a GET asks for, relative to the base of the public API and without a query. */
+      path: z.string(),
+      status: z.int(),
+      headers: z.record(z.string(), z.string()),
+      size: z.int().min(0),
+    }),
+  ),
+  /** The content of the current state, which the answer about it names by this URL. Absent when there is none, or it is large. */
+  state: z.object({ url: z.string(), size: z.int().min(0) }).optional(),
+})
+export type EngineAnswersHeader = z.infer<typeof engineAnswersHeader>
 
 export const claimTaskBody = z.object({
   /** How long the server may hold the request when there is no task request, in ms. */

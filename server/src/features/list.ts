@@ -33,6 +33,7 @@ import { teamTokenRoutes } from './organizations/team-tokens/routes.ts'
 import { teamLoaders } from './organizations/teams/includes.ts'
 import { teamRoutes } from './organizations/teams/routes.ts'
 import { jobContentRoutes } from './runs/agent-jobs/content-routes.ts'
+import { engineAnswersRoutes } from './runs/agent-jobs/engine-answers-routes.ts'
 import { agentJobReactions } from './runs/agent-jobs/reactions.ts'
 import { agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { applyRoutes } from './runs/applies/routes.ts'
@@ -117,6 +118,7 @@ export const ROUTES: readonly Routes[] = [
   adminUserRoutes,
   agentJobRoutes,
   jobContentRoutes,
+  engineAnswersRoutes,
   agentPackageRoutes,
   agentPoolRoutes,
   agentRoutes,

@@ -1,0 +1,102 @@
+import { AGENT_API, engineAnswersHeader } from '@groundstate/contract/agent'
+import { openParcel } from '@groundstate/contract/parcel'
+import { describe, expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
+import { createRun, createRunSetting } from '../../../testing/runs.ts'
+import { download, rawState, stateClient } from '../../../testing/state-versions.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+async function answersOf(job: FakeJob) {
+  const response = await app.request({ url: `${AGENT_API}/jobs/${job.id}/engine-answers`, token: job.token })
+  expect(response.status).toBe(200)
+  const parcel = openParcel(response.bytes)
+  const header = engineAnswersHeader.parse(parcel?.header)
+  let rest = Buffer.from(parcel?.content ?? [])
+  const take = (size: number) => {
+    const piece = rest.subarray(0, size)
+    rest = rest.subarray(size)
+    return piece
+  }
+  const answers = header.answers.map((answer) => ({ ...answer, body: take(answer.size).toString() }))
+  return { answers, state: header.state && { url: header.state.url, content: take(header.state.size) } }
+}
+
+/** A job of a run in a workspace, with a state or without. */
+async function startJob({ state }: { state?: Buffer } = {}, attributes: Record<string, unknown> = {}) {
+  const setting = await createRunSetting(app)
+  const workspace = { id: setting.workspaceId, name: setting.workspaceName }
+  if (state !== undefined) {
+    const user = stateClient(app, workspace, setting.user.token)
+    const lock = (action: string) => user.request('POST', `/workspaces/${workspace.id}/actions/${action}`, {})
+    await lock('lock')
+    await user.create(state)
+    await lock('unlock')
+  }
+  const run = await createRun(app, setting, attributes)
+  return { setting, run, job: await agent.take() }
+}
+
+const PATHS = (job: FakeJob) => [
+  'ping',
+  `organizations/${job.organizationName}/entitlement-set`,
+  `organizations/${job.organizationName}/workspaces/${job.workspaceName}`,
+  `workspaces/${job.workspaceId}/current-state-version`,
+]
+
+describe('what the engine of a job will ask for', () => {
+  test.each([
+    ['with a state', rawState({ serial: 3, resources: ['a'], outputs: { x: 'y' } })],
+    ['without one', undefined],
+  ])('is what the public API answers it, in a workspace %s', async (_, state) => {
+    const { job } = await startJob(state === undefined ? {} : { state })
+
+    const { answers } = await answersOf(job)
+
+    expect(answers.map(({ path }) => path)).toEqual(PATHS(job))
+    for (const { path, status, body, headers } of answers) {
+      const shown = await app.request({ url: `/api/v2/${path}`, token: job.engineToken })
+      expect({ path, status, body }).toEqual({ path, status: shown.status, body: shown.text })
+      expect(shown.headers).toMatchObject(headers)
+    }
+  })
+
+  test('comes with the content of the state', async () => {
+    const raw = rawState({ serial: 3, resources: ['a'] })
+    const { job } = await startJob({ state: raw })
+
+    const { state } = await answersOf(job)
+
+    expect(state?.content).toEqual(raw)
+    expect((await download(app, state?.url ?? '')).bytes).toEqual(raw)
+  })
+
+  test('comes without the content of a large state', async () => {
+    const { job } = await startJob({ state: rawState({ serial: 3, outputs: { x: 'y'.repeat(1024 * 1024) } }) })
+
+    const { answers, state } = await answersOf(job)
+
+    expect(answers.map(({ path }) => path)).toEqual(PATHS(job))
+    expect(state).toBeUndefined()
+  })
+
+  test('has no state where the run does not hold the workspace, since that may change at any time', async () => {
+    const { job } = await startJob({ state: rawState({ serial: 3 }) }, { 'plan-only': true })
+
+    const { answers, state } = await answersOf(job)
+
+    expect(answers.map(({ path }) => path)).toEqual(PATHS(job).slice(0, 3))
+    expect(state).toBeUndefined()
+  })
+
+  test('is for the agent that has the job, and only as long as it runs', async () => {
+    const { job } = await startJob()
+    const url = `${AGENT_API}/jobs/${job.id}/engine-answers`
+
+    expect((await app.request({ url, token: job.engineToken })).status).toBe(401)
+    await job.finish({ status: 'canceled' })
+    expect((await app.request({ url, token: job.token })).status).toBe(409)
+  })
+})
