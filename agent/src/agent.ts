@@ -7,10 +7,11 @@ import { WORK_KINDS, type AgentJob, type WorkKind } from '@groundstate/contract/
 import manifest from '../package.json' with { type: 'json' }
 import { keepAgentId, readAgentId } from './agent-id.ts'
 import { knownAuthorities } from './authorities.ts'
-import { claim, deregister, isTokenRefused, jobClient, openConnection, Refused, type Connection } from './client.ts'
+import { claim, deregister, isTokenRefused, jobClient, openConnection, Refused } from './client.ts'
 import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
 import type { DownloadSettings } from './engine-download.ts'
 import { listEngines, type EngineSearch } from './engine.ts'
+import { createGateway, type Gateway } from './gateway.ts'
 import { watchIdleness } from './idleness.ts'
 import { runJob, type JobSettings } from './job.ts'
 import { type Journal, readJournals } from './journal.ts'
@@ -104,6 +105,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const confinement = stack.use(await openConfinement(options, site))
   const { onRetry, onAnswer } = mentionRetries(log, options.serverUrl)
   const connection = openConnection(options.serverUrl, authorities, onRetry, onAnswer)
+  const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
+  const gateway = stack.use(createGateway({ apiUrl, connection, certificates, log }))
 
   /** Aborts the claims that are left when the goodbye was not answered in time. */
   const gone = new AbortController()
@@ -115,7 +118,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
   const settings = await prepare(options, {
     workDir,
-    connection,
+    apiUrl,
+    gateway,
     confinement,
     watchdog,
     certificates,
@@ -304,7 +308,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
 type Parts = {
   workDir: string
-  connection: Connection
+  apiUrl: string
+  gateway: Gateway
   confinement: Confinement
   watchdog: Watchdog
   certificates: string | undefined
@@ -316,7 +321,7 @@ async function prepare(
   options: AgentOptions,
   parts: Parts,
 ): Promise<Omit<JobSettings, 'tellLater' | 'beside' | 'takesApply'>> {
-  const { workDir, connection, confinement, watchdog, certificates, forceful, journals } = parts
+  const { workDir, apiUrl, gateway, confinement, watchdog, certificates, forceful, journals } = parts
   const schemaCache = join(workDir, 'schemas')
   await mkdir(schemaCache, { recursive: true, mode: 0o700 })
   const limits = { keepMs: options.keepFoldersMs ?? 24 * 3_600_000, keepCount: options.keepFolders ?? 50 }
@@ -328,10 +333,10 @@ async function prepare(
     downloads: await openDownloads(workDir, options.engineDownloads),
   }
   const warmFolders = await openWarmFolders(workDir, options.log, options.single === true ? false : options.warmFolders)
-  const apiUrl = options.apiUrl ?? `${connection.serverUrl}/api/v2/`
   return {
     agent: {
       apiUrl,
+      gateway,
       folders,
       launcher: confinement.launcher,
       watchdog,

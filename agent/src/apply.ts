@@ -23,7 +23,7 @@ export async function prepareColdApply(context: EngineContext) {
 
 /** Applies the plan file. The engine itself stores the state; what it could not store is in the journal afterwards. */
 export async function runApply(context: EngineContext): Promise<FinishJob> {
-  const { folder, job, journal, log, workingFolder } = context
+  const { agent, folder, job, journal, log, workingFolder } = context
   await runHook(context, 'pre-apply')
   let counts: FinishJob['counts']
   const args = [
@@ -48,6 +48,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
         exitFile: journal.exit,
         interruptedFile: journal.interrupted,
         graceMs: LONE_GRACE_MS,
+        relay: agent.gateway.relay(),
       },
     })
     if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   AGENT_API,
@@ -374,6 +375,10 @@ export function jobClient(connection: Connection, job: Pick<AgentJob, 'id' | 'to
     /** Undefined when the server has no such artifact. `consume` is called again when the connection breaks. */
     getArtifact<T>(kind: ArtifactKind, signal: AbortSignal, consume: (body: Readable) => Promise<T>) {
       return receive(`/artifacts/${kind}`, signal, consume)
+    },
+    /** What the engine will ask for; undefined when the server is of an earlier version. */
+    getEngineAnswers(signal: AbortSignal) {
+      return receive('/engine-answers', signal, buffer)
     },
     async getConfiguration<T>(signal: AbortSignal, consume: (body: Readable) => Promise<T>): Promise<T> {
       const result = await receive('/configuration', signal, async (body) => ({ value: await consume(body) }))

@@ -3,6 +3,7 @@ import type { JobClient } from './client.ts'
 import type { Confinement } from './confinement.ts'
 import type { Engine } from './engine.ts'
 import type { EngineEnvironment } from './environment.ts'
+import type { Gateway } from './gateway.ts'
 import type { Journal } from './journal.ts'
 import type { Launcher } from './launcher.ts'
 import type { LogStream } from './log-stream.ts'
@@ -15,6 +16,8 @@ import type { Watchdog } from './watchdog.ts'
 export type AgentContext = {
   /** Base of the public API, as the engine is to call it. */
   apiUrl: string
+  /** Answers engines in the place of the server. */
+  gateway: Gateway
   folders: RunFolders
   launcher: Launcher
   watchdog: Watchdog
@@ -37,6 +40,8 @@ export type JobContext = {
   job: AgentJob
   client: JobClient
   log: LogStream
+  /** Base of the public API for the engine of this job. */
+  engineApiUrl: Promise<string>
   engine: Engine
   stop: StopSignals
   journal: Journal

@@ -75,6 +75,7 @@ export async function runJob(
     throw error
   })
   const lease = stack.use(holdLease(client, job, events))
+  const served = settings.agent.gateway.serve(job, client, stop.alive)
   const logStream = stack.use(
     openLogStream({
       append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
@@ -84,6 +85,8 @@ export async function runJob(
   )
   const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
   let folder: RunFolder | undefined
+  // The engine that makes the documents of a plan may go on.
+  stack.defer(() => void (folder?.documents ?? Promise.resolve()).finally(served.leave))
   // A new folder is nobody else's, nor is that of the plan from which this agent goes on. Otherwise the one that a plan has left
   // is taken by who has the job for certain.
   const early = job.kind === 'plan' || isNext ? prepare() : undefined
@@ -176,6 +179,7 @@ export async function runJob(
       client,
       journal,
       log: logStream,
+      engineApiUrl: served.apiUrl,
       engine,
       outbox,
     }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
+import type { RelayTarget } from './relay.ts'
 import { endProcessesOf } from './user-processes.ts'
 
 /** The program of the launcher, see `launcher.ts`. It imports next to nothing: its size is what each start of an engine costs. */
@@ -30,6 +31,8 @@ export type OrphanSpec = {
   /** It is there once the agent itself has interrupted the engine. */
   interruptedFile: string
   graceMs: number
+  /** Where the engine stores its state when the agent is gone; undefined where it asks the server itself. */
+  relay: RelayTarget | undefined
 }
 
 /** After the end of an engine its pipes are waited for so long, in ms. */
@@ -73,6 +76,7 @@ process.on('message', (message) => {
 
 // The agent is gone, however it ended: what it started must not go on behind the server's back.
 process.on('disconnect', () => {
+  relayForOrphans()
   for (const [id, child] of children) {
     const orphan = orphans.get(id)
     if (child.pid === undefined) children.delete(id)
@@ -85,6 +89,13 @@ process.on('disconnect', () => {
   }
   exitWhenIdle()
 })
+
+/** The engines store their state through the agent that is gone. The module is loaded now only, as this process stays small. */
+function relayForOrphans() {
+  const target = [...orphans.values()].find(({ relay }) => relay !== undefined)?.relay
+  if (target === undefined) return
+  import('./relay.ts').then(({ openRelay }) => openRelay(target)).catch(() => {})
+}
 
 /** Lets an engine end what it is at and store its state. What it says is kept: on a broken pipe it would die. */
 function interrupt(child: ChildProcess, pid: number, { logFile, exitFile, interruptedFile, graceMs }: OrphanSpec) {

@@ -34,7 +34,9 @@ export async function enterFolder(jobContext: JobContext, folder: RunFolder): Pr
   if (problem !== undefined) throw new Error(`the working directory "${job.workingDirectory}" ${problem}`)
   // Put in place at once: an engine that makes the documents of the plan may be about to read it.
   const draft = `${folder.cliConfig}.draft`
-  await writeCliConfig(draft, { apiUrl: agent.apiUrl, token: job.engineToken, hostNames: job.hostNames })
+  const { apiUrl } = agent
+  const engineApiUrl = await jobContext.engineApiUrl
+  await writeCliConfig(draft, { engineApiUrl, apiUrl, token: job.engineToken, hostNames: job.hostNames })
   await handOver(draft, folder)
   await rename(draft, folder.cliConfig)
   await agent.confinement.prepare(folder)

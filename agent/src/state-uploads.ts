@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { request as send, type Dispatcher } from 'undici'
+import { z } from 'zod'
+import type { EngineAnswer } from './engine-answers.ts'
+import { parseJson } from './parse-json.ts'
+import { answerUnreached, endToEnd, passOn } from './pass-on.ts'
+
+/** Up to this size (bytes) a state is held in memory, to be stored by one request; a larger one goes to the server as it comes. */
+const MAX_HELD_BYTES = 4 * 1024 * 1024
+
+/** A request of the engine and the answer to it. */
+export type Exchange = { request: IncomingMessage; response: ServerResponse }
+
+/** The request for a version whose content follows; what else is in it goes to the server as it is. */
+const pendingBody = z.looseObject({
+  data: z.looseObject({
+    attributes: z.looseObject({
+      serial: z.number(),
+      md5: z.string(),
+      lineage: z.string().nullish(),
+      state: z.undefined(),
+      'json-state': z.undefined(),
+    }),
+  }),
+})
+type PendingBody = z.infer<typeof pendingBody>
+
+const createdAnswer = z.object({
+  data: z.object({
+    id: z.string(),
+    attributes: z.object({
+      'hosted-state-upload-url': z.string(),
+      'hosted-json-state-upload-url': z.string().nullish(),
+    }),
+  }),
+})
+
+/** A version as the engine knows it. */
+type Version = {
+  id: string
+  body: PendingBody
+  /** The JSON state, as soon as its upload has begun. */
+  json: Promise<Buffer> | undefined
+  /** The same version at the server, where its content goes there in several requests. */
+  atServer: Promise<Created> | undefined
+  storing: Promise<EngineAnswer> | undefined
+  stored: EngineAnswer | undefined
+}
+
+type Created = { id: string; rawUrl: string; jsonUrl: string | undefined }
+
+/** The server has not taken a state, in these words. */
+class NotTaken extends Error {
+  override name = 'NotTaken'
+  answer: EngineAnswer
+
+  constructor(answer: EngineAnswer) {
+    super(`the server answered ${answer.status} to a state`)
+    this.answer = answer
+  }
+}
+
+export type StateTarget = {
+  dispatcher: Dispatcher
+  /** Base of the public API. */
+  apiUrl: string
+  workspaceId: string
+  token: string
+  /** The headers of the server's answers about states; one of them says how often to store. */
+  headers: Record<string, string>
+  /** Makes a URL of the gateway at which `handle` answers. */
+  offer: (handle: (exchange: Exchange) => Promise<void>) => string
+  /** The workspace has another state than before. */
+  onStored: () => void
+}
+
+export type StateUploads = ReturnType<typeof openStateUploads>
+
+/**
+ * Takes the states that the engine of a job stores. An engine announces a version, and uploads its JSON and then the state itself.
+ * The server gets all of it in one request, and the upload of the state is answered when the server has stored it. What is large,
+ * or comes in another order, the server gets as the engine sends it.
+ */
+export function openStateUploads(target: StateTarget) {
+  const versions = new Map<string, Version>()
+  const path = `workspaces/${target.workspaceId}/state-versions`
+
+  /** Answers the announcement of a version, or passes it on when it is more than that. */
+  async function announce({ request, response }: Exchange) {
+    if (!isHeld(request)) return passOn(target.dispatcher, target.apiUrl + path, { request, response })
+    const bytes = await buffer(request)
+    const read = pendingBody.safeParse(parseJson(bytes.toString()))
+    if (!read.success) return passOn(target.dispatcher, target.apiUrl + path, { request, response }, { body: bytes })
+    const version: Version = {
+      id: `sv-${randomUUID().replaceAll('-', '')}`,
+      body: read.data,
+      json: undefined,
+      atServer: undefined,
+      storing: undefined,
+      stored: undefined,
+    }
+    versions.set(version.id, version)
+    const { serial, md5, lineage } = read.data.data.attributes
+    const attributes = {
+      serial,
+      md5,
+      lineage: lineage ?? null,
+      status: 'pending',
+      'hosted-state-download-url': null,
+      'hosted-json-state-download-url': null,
+      'hosted-state-upload-url': target.offer(async (exchange) =>
+        refusable(exchange, () => takeRaw(version, exchange)),
+      ),
+      'hosted-json-state-upload-url': target.offer(async (exchange) =>
+        refusable(exchange, () => takeJson(version, exchange)),
+      ),
+    }
+    const document = { data: { id: version.id, type: 'state-versions', attributes } }
+    response.writeHead(201, target.headers).end(JSON.stringify(document))
+  }
+
+  /** Answers for a version of the engine; false for one that is not known here. */
+  async function show(id: string, { request, response }: Exchange): Promise<boolean> {
+    const version = versions.get(id)
+    if (version === undefined) return false
+    if (version.stored !== undefined) sendAnswer(response, { ...version.stored, status: 200 })
+    else {
+      const known = await version.atServer?.catch(() => undefined)
+      await passOn(target.dispatcher, `${target.apiUrl}state-versions/${known?.id ?? id}`, { request, response })
+    }
+    return true
+  }
+
+  async function takeJson(version: Version, { request, response }: Exchange) {
+    if (version.stored !== undefined) return drain(request, response)
+    if (version.atServer !== undefined || !isHeld(request)) {
+      const { jsonUrl } = await createAtServer(version)
+      if (jsonUrl === undefined) return drain(request, response)
+      return passOn(target.dispatcher, jsonUrl, { request, response })
+    }
+    const reading = buffer(request)
+    version.json = reading
+    await reading.catch((error: unknown) => {
+      // The engine tries again, or gives the version up.
+      version.json = undefined
+      throw error
+    })
+    response.writeHead(200).end()
+  }
+
+  async function takeRaw(version: Version, { request, response }: Exchange) {
+    if (version.stored !== undefined) return drain(request, response)
+    const raw = isHeld(request) ? await buffer(request) : undefined
+    const json = await version.json
+    if (raw === undefined || json === undefined || version.atServer !== undefined) {
+      const { rawUrl, jsonUrl } = await createAtServer(version)
+      if (json !== undefined && jsonUrl !== undefined) await put(jsonUrl, json)
+      version.json = undefined
+      target.onStored()
+      return passOn(target.dispatcher, rawUrl, { request, response }, raw === undefined ? {} : { body: raw })
+    }
+    version.storing ??= store(version, { raw, json }).finally(() => (version.storing = undefined))
+    version.stored = await version.storing
+    version.json = undefined
+    response.writeHead(200).end()
+  }
+
+  async function store({ body }: Version, { raw, json }: { raw: Buffer; json: Buffer }): Promise<EngineAnswer> {
+    const contents = { state: raw.toString('base64'), 'json-state': json.toString('base64') }
+    const { data } = body
+    // Whatever comes of it, what was known of the state may be old.
+    target.onStored()
+    return post({ ...body, data: { ...data, attributes: { ...data.attributes, ...contents } } })
+  }
+
+  async function createAtServer(version: Version): Promise<Created> {
+    version.atServer ??= post(version.body)
+      .then(({ body }) => {
+        const { id, attributes } = createdAnswer.parse(parseJson(Buffer.from(body).toString())).data
+        const jsonUrl = attributes['hosted-json-state-upload-url'] ?? undefined
+        return { id, rawUrl: attributes['hosted-state-upload-url'], jsonUrl }
+      })
+      .catch((error: unknown) => {
+        version.atServer = undefined
+        throw error
+      })
+    return version.atServer
+  }
+
+  async function post(document: unknown): Promise<EngineAnswer> {
+    return exchange(target.apiUrl + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' },
+      body: JSON.stringify(document),
+    })
+  }
+
+  /** Content for a signed URL. */
+  async function put(url: string, body: Buffer) {
+    await exchange(url, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body })
+  }
+
+  /** Throws `NotTaken` unless the answer is a success. */
+  async function exchange(url: string, options: Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>) {
+    const { statusCode, headers, body } = await send(url, { dispatcher: target.dispatcher, ...options })
+    const answer = {
+      status: statusCode,
+      headers: endToEnd(headers) as Record<string, string>,
+      body: new Uint8Array(await body.arrayBuffer()),
+    }
+    if (statusCode >= 300) throw new NotTaken(answer)
+    return answer
+  }
+
+  return { path, announce, show }
+}
+
+/** What the server refuses it refuses in its own words; the engine shows them, and keeps the state in a file. */
+async function refusable({ request, response }: Exchange, work: () => Promise<void>) {
+  try {
+    await work()
+  } catch (error) {
+    if (response.headersSent) return void response.destroy()
+    request.resume()
+    if (error instanceof NotTaken) sendAnswer(response, error.answer)
+    else answerUnreached(response, error)
+  }
+}
+
+export function sendAnswer(response: ServerResponse, { status, headers, body }: EngineAnswer) {
+  response.writeHead(status, headers).end(body)
+}
+
+function isHeld({ headers }: IncomingMessage) {
+  return Number(headers['content-length'] ?? NaN) <= MAX_HELD_BYTES
+}
+
+/** Content that the server has already: the engine has not seen the answer to an earlier attempt. */
+function drain(request: IncomingMessage, response: ServerResponse) {
+  request.resume()
+  response.writeHead(200).end()
+}
