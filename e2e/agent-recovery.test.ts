@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { agentPool } from './remote-workspaces.ts'
-import { latestRun, logOf, untilRunIs } from './run-progress.ts'
+import { latestRun, logOf, until, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, terraformFolder } from './terraform.ts'
 
@@ -72,6 +72,16 @@ async function untilStatus(workspaceId: string, wanted: string) {
   return untilRunIs(server, async () => latestRun(server, workspaceId), wanted)
 }
 
+/** The newest state of a workspace, be it a snapshot; undefined when there is none. */
+async function newestState(name: string): Promise<{ resources: { name: string }[] } | undefined> {
+  const list = `/state-versions?filter[organization][name]=main&filter[workspace][name]=${name}&filter[status]=finalized`
+  const [newest] = (await server.api('GET', list)).data
+  if (newest === undefined) return undefined
+  return (await (await fetch(newest.attributes['hosted-state-download-url'])).json()) as {
+    resources: { name: string }[]
+  }
+}
+
 const SLOW = (seconds: number) => `
 resource "terraform_data" "quick" { input = "kept" }
 resource "terraform_data" "slow" {
@@ -118,6 +128,20 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     expect(workspace.data.attributes.locked).toBe(false)
     await running.done
     expect((await configuration.ok(['state', 'list'])).out).toContain('terraform_data.quick')
+    await end(again.child)
+  })
+
+  test('an agent that is killed in mid-apply for good leaves an engine that stores its state all the same', async () => {
+    const { child, folder } = await startAgent()
+    const { workspaceId, running } = await startRun('agent-killed-for-good', SLOW(300))
+    await running.saw('begun')
+
+    await kill(child)
+
+    const stored = await until(async () => newestState('agent-killed-for-good'))
+    expect(stored.resources.map(({ name }) => name)).toEqual(['quick', 'slow'])
+    const again = await startAgent(folder)
+    await untilStatus(workspaceId, 'errored')
     await end(again.child)
   })
 

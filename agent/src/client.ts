@@ -198,7 +198,7 @@ async function requireStatus(call: Call, response: Dispatcher.ResponseData, want
 const errorDocument = z.object({ errors: z.array(z.object({ title: z.string(), detail: z.string() }).partial()) })
 
 /** The details of an error document; of anything else its text. */
-function detailOf(text: string): string {
+export function detailOf(text: string): string {
   const read = errorDocument.safeParse(parseJson(text))
   if (!read.success) return text
   return read.data.errors.flatMap(({ detail, title }) => detail ?? title ?? []).join('; ')

@@ -14,6 +14,13 @@ import { type Exchange, openStateUploads, sendAnswer, type StateUploads } from '
 export const GATEWAY_API = '/api/v2/'
 const OBJECTS = '/objects/'
 
+type ServeOptions = {
+  /** Aborts when the job can ask the server for nothing more. */
+  signal: AbortSignal
+  /** Writes to the log of the run. */
+  say: (text: string) => void
+}
+
 /** What the engine of one job is served. */
 export type Served = {
   /** Base of the public API for the job's engine. Where there is no gateway, that of the server. */
@@ -27,7 +34,7 @@ export type Served = {
  * for all answers, and one for each state that is stored. Everything else is passed on as it is.
  */
 export type Gateway = Disposable & {
-  serve: (job: AgentJob, client: JobClient, signal: AbortSignal) => Served
+  serve: (job: AgentJob, client: JobClient, options: ServeOptions) => Served
   /** Where the requests of engines go when this agent is gone; undefined before the first job. */
   relay: () => RelayTarget | undefined
 }
@@ -74,7 +81,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
     return `http://127.0.0.1:${port}`
   }
 
-  function serve(job: AgentJob, client: JobClient, signal: AbortSignal): Served {
+  function serve(job: AgentJob, client: JobClient, { signal, say }: ServeOptions): Served {
     const name = randomBytes(24).toString('base64url')
     opening ??= open()
     const origin = opening
@@ -109,6 +116,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
         token: job.engineToken,
         headers: current.headers,
         offer,
+        say,
         onStored: () => void found.byPath.delete(statePath),
       })
       return found

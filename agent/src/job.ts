@@ -75,7 +75,6 @@ export async function runJob(
     throw error
   })
   const lease = stack.use(holdLease(client, job, events))
-  const served = settings.agent.gateway.serve(job, client, stop.alive)
   const logStream = stack.use(
     openLogStream({
       append: (offset, bytes) => client.appendLog(offset, bytes, stop.alive),
@@ -83,6 +82,8 @@ export async function runJob(
       limitBytes: settings.logLimitBytes,
     }),
   )
+  const say = (text: string) => logStream.write(text)
+  const served = settings.agent.gateway.serve(job, client, { signal: stop.alive, say })
   const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
   let folder: RunFolder | undefined
   // The engine that makes the documents of a plan may go on.

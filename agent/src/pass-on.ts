@@ -22,22 +22,15 @@ export function endToEnd<Value>(headers: Record<string, Value>): Record<string, 
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name)))
 }
 
-/** What of a request to the gateway is not as it came. */
-type Changes = {
-  /** A body that was read already. */
-  body?: Uint8Array
-  headers?: Record<string, string>
-}
-
 /**
- * Sends a request on to `url` and its answer back, both as they come. It is sent once: the engine tries again by itself, and knows
+ * Sends a request on to `url` and its answer back, both as they come; `body` is that of the request where it was read already. It is sent once: the engine tries again by itself, and knows
  * which requests it may repeat. A server that can't be reached is answered as 502.
  */
 export async function passOn(
   dispatcher: Dispatcher,
   url: string,
   { request, response }: { request: IncomingMessage; response: ServerResponse },
-  { body, headers = {} }: Changes = {},
+  body?: Uint8Array,
 ): Promise<void> {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
@@ -45,8 +38,8 @@ export async function passOn(
   try {
     const answer = await send(url, {
       dispatcher,
-      method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-      headers: { ...endToEnd(request.headers), ...headers },
+      method: request.method ?? 'GET',
+      headers: endToEnd(request.headers),
       body: body ?? (hasBody ? request : null),
       signal: gone.signal,
     })

@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { request as send, type Dispatcher } from 'undici'
 import { z } from 'zod'
+import { detailOf } from './client.ts'
 import type { EngineAnswer } from './engine-answers.ts'
 import { parseJson } from './parse-json.ts'
 import { answerUnreached, endToEnd, passOn } from './pass-on.ts'
 
 /** Up to this size (bytes) a state is held in memory, to be stored by one request; a larger one goes to the server as it comes. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
+
+/** An engine uploads both contents at the same time: the JSON state begins so soon (ms) after the state, if there is one. */
+const JSON_MS = 250
 
 /** A request of the engine and the answer to it. */
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
@@ -20,8 +25,8 @@ const pendingBody = z.looseObject({
       serial: z.number(),
       md5: z.string(),
       lineage: z.string().nullish(),
-      state: z.undefined(),
-      'json-state': z.undefined(),
+      state: z.undefined().optional(),
+      'json-state': z.undefined().optional(),
     }),
   }),
 })
@@ -43,6 +48,7 @@ type Version = {
   body: PendingBody
   /** The JSON state, as soon as its upload has begun. */
   json: Promise<Buffer> | undefined
+  jsonBegins: PromiseWithResolvers<void>
   /** The same version at the server, where its content goes there in several requests. */
   atServer: Promise<Created> | undefined
   storing: Promise<EngineAnswer> | undefined
@@ -72,6 +78,8 @@ export type StateTarget = {
   headers: Record<string, string>
   /** Makes a URL of the gateway at which `handle` answers. */
   offer: (handle: (exchange: Exchange) => Promise<void>) => string
+  /** Writes to the log of the run. */
+  say: (text: string) => void
   /** The workspace has another state than before. */
   onStored: () => void
 }
@@ -79,9 +87,9 @@ export type StateTarget = {
 export type StateUploads = ReturnType<typeof openStateUploads>
 
 /**
- * Takes the states that the engine of a job stores. An engine announces a version, and uploads its JSON and then the state itself.
+ * Takes the states that the engine of a job stores. An engine announces a version, and uploads its JSON and the state itself.
  * The server gets all of it in one request, and the upload of the state is answered when the server has stored it. What is large,
- * or comes in another order, the server gets as the engine sends it.
+ * or comes without JSON, the server gets as the engine sends it.
  */
 export function openStateUploads(target: StateTarget) {
   const versions = new Map<string, Version>()
@@ -92,11 +100,12 @@ export function openStateUploads(target: StateTarget) {
     if (!isHeld(request)) return passOn(target.dispatcher, target.apiUrl + path, { request, response })
     const bytes = await buffer(request)
     const read = pendingBody.safeParse(parseJson(bytes.toString()))
-    if (!read.success) return passOn(target.dispatcher, target.apiUrl + path, { request, response }, { body: bytes })
+    if (!read.success) return passOn(target.dispatcher, target.apiUrl + path, { request, response }, bytes)
     const version: Version = {
       id: `sv-${randomUUID().replaceAll('-', '')}`,
       body: read.data,
       json: undefined,
+      jsonBegins: Promise.withResolvers(),
       atServer: undefined,
       storing: undefined,
       stored: undefined,
@@ -135,6 +144,7 @@ export function openStateUploads(target: StateTarget) {
 
   async function takeJson(version: Version, { request, response }: Exchange) {
     if (version.stored !== undefined) return drain(request, response)
+    version.jsonBegins.resolve()
     if (version.atServer !== undefined || !isHeld(request)) {
       const { jsonUrl } = await createAtServer(version)
       if (jsonUrl === undefined) return drain(request, response)
@@ -153,13 +163,14 @@ export function openStateUploads(target: StateTarget) {
   async function takeRaw(version: Version, { request, response }: Exchange) {
     if (version.stored !== undefined) return drain(request, response)
     const raw = isHeld(request) ? await buffer(request) : undefined
+    if (raw !== undefined) await Promise.race([version.jsonBegins.promise, delay(JSON_MS, undefined, { ref: false })])
     const json = await version.json
     if (raw === undefined || json === undefined || version.atServer !== undefined) {
       const { rawUrl, jsonUrl } = await createAtServer(version)
       if (json !== undefined && jsonUrl !== undefined) await put(jsonUrl, json)
       version.json = undefined
       target.onStored()
-      return passOn(target.dispatcher, rawUrl, { request, response }, raw === undefined ? {} : { body: raw })
+      return passOn(target.dispatcher, rawUrl, { request, response }, raw)
     }
     version.storing ??= store(version, { raw, json }).finally(() => (version.storing = undefined))
     version.stored = await version.storing
@@ -210,14 +221,20 @@ export function openStateUploads(target: StateTarget) {
       headers: endToEnd(headers) as Record<string, string>,
       body: new Uint8Array(await body.arrayBuffer()),
     }
-    if (statusCode >= 300) throw new NotTaken(answer)
-    return answer
+    if (statusCode < 300) return answer
+    // Of a failed upload the engine shows the status alone; what may pass it tries again.
+    if (statusCode < 500 && statusCode !== 429) {
+      target.say(
+        `\nThe server does not take the state: ${detailOf(Buffer.from(answer.body).toString()).slice(0, 1_000)}\n`,
+      )
+    }
+    throw new NotTaken(answer)
   }
 
   return { path, announce, show }
 }
 
-/** What the server refuses it refuses in its own words; the engine shows them, and keeps the state in a file. */
+/** The engine gets the answer of the server: after a refusal it keeps the state in a file. */
 async function refusable({ request, response }: Exchange, work: () => Promise<void>) {
   try {
     await work()

@@ -185,6 +185,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     }
     const record = jobs.get(id ?? '')
     if (record === undefined || record.lost || record.job.token !== token) return refuseAs(response, 409)
+    if (verb === 'engine-answers' && api.answersEngines) return void response.end(api.engineAnswers(record.job, url))
     await answerJob(record, { request, response, target, verb: verb ?? '', kind: kind ?? '', body })
   }
 

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AgentJob } from '@groundstate/contract/agent'
+import { packParcel } from '@groundstate/contract/parcel'
 
 type StoredState = {
   id: string
@@ -7,6 +9,7 @@ type StoredState = {
   md5: string
   raw: Buffer | undefined
   runId: string | undefined
+  json?: Buffer
 }
 
 export type WorkspaceApi = {
@@ -25,6 +28,10 @@ export type WorkspaceApi = {
   requests: string[]
   /** When set, storing state fails with this status. */
   refuseState: number | undefined
+  /** Whether agents get what engines ask for in one request, as from servers that know of it. */
+  answersEngines: boolean
+  /** What the engine of a job will ask for, as a parcel. */
+  engineAnswers: (job: AgentJob, url: string) => Uint8Array
   /** Sent as X-Terraform-Snapshot-Interval, in seconds. */
   snapshotInterval: number | undefined
 }
@@ -36,6 +43,8 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     requests: [],
     refuseState: undefined,
     snapshotInterval: undefined,
+    answersEngines: false,
+    engineAnswers,
     answer,
     current() {
       const raw = findCurrent('ws-acme-net')?.raw
@@ -67,7 +76,7 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     if (upload !== null) {
       if (api.refuseState !== undefined) return void send({ errors: [] }, api.refuseState)
       const state = api.states.find(({ id }) => id === upload[1])
-      if (state !== undefined && upload[2] === undefined) state.raw = body
+      if (state !== undefined) state[upload[2] === undefined ? 'raw' : 'json'] = body
       return void response.writeHead(200).end()
     }
     if (route === 'GET /api/v2/ping') return void send({})
@@ -96,9 +105,11 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
         workspaceId: createIn[1] ?? '',
         serial: data.attributes.serial,
         md5: data.attributes.md5,
-        raw: undefined,
+        raw: contentOf(data.attributes.state),
         runId: data.relationships?.run?.data?.id,
       }
+      const json = contentOf(data.attributes['json-state'])
+      if (json !== undefined) state.json = json
       api.states.push(state)
       return void send({ data: stateResource(state, url) }, 201)
     }
@@ -112,7 +123,40 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     return api.states.findLast((state) => state.workspaceId === workspaceId && state.raw !== undefined)
   }
 
+  function engineAnswers({ organizationName, workspaceName }: AgentJob, url: string) {
+    const workspaceId = `ws-acme-${workspaceName}`
+    const current = findCurrent(workspaceId)
+    const ofOrganization = `organizations/${organizationName}`
+    const entitlements = { id: 'acme', type: 'entitlement-sets', attributes: { operations: true } }
+    const known = {
+      ping: {},
+      [`${ofOrganization}/entitlement-set`]: { data: entitlements },
+      [`${ofOrganization}/workspaces/${workspaceName}`]: { data: workspaceResource(workspaceName) },
+      [`workspaces/${workspaceId}/current-state-version`]:
+        current === undefined ? { errors: [{ status: '404' }] } : { data: stateResource(current, url) },
+    }
+    const headers = {
+      'content-type': 'application/vnd.api+json',
+      'tfp-api-version': '2.6',
+      'tfp-appname': 'HCP Terraform',
+    }
+    const bodies = Object.values(known).map((document) => Buffer.from(JSON.stringify(document)))
+    const answers = Object.entries(known).map(([path, document], index) => ({
+      path,
+      status: 'errors' in document ? 404 : 200,
+      headers,
+      size: bodies[index]?.length,
+    }))
+    if (current?.raw === undefined) return packParcel({ answers }, bodies)
+    const state = { url: `${url}/download/${current.id}`, size: current.raw.length }
+    return packParcel({ answers, state }, [...bodies, current.raw])
+  }
+
   return api
+}
+
+function contentOf(text: string | undefined) {
+  return text === undefined ? undefined : Buffer.from(text, 'base64')
 }
 
 function workspaceResource(name: string) {

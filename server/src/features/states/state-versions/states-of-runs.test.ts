@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, type RunSetting, runStatus } from '../../../testing/runs.ts'
-import { rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
+import { download, rawState, type StateClient, stateClient, upload } from '../../../testing/state-versions.ts'
 
 let app: TestApp
 let agent: FakeAgent
@@ -59,6 +59,40 @@ describe('the states that an engine stores while it applies', () => {
     expect((await user.show(first)).attributes.intermediate).toBe(true)
     const outputs = await user.request('GET', `/workspaces/${user.id}/current-state-version-outputs`)
     expect(outputs.json().data).toMatchObject([{ attributes: { name: 'x', value: 'y' } }])
+  })
+
+  test('are the same whether they come in one request or one after the other', async () => {
+    const raw = rawState({ serial: 1, resources: ['a'], outputs: { x: 'y' } })
+    const json = Buffer.from('{"format_version":"1.0"}')
+    const outputs = Buffer.from('{"x":{"sensitive":false,"value":"y","type":"string"}}').toString('base64')
+    const announced = await applying()
+    const atOnce = await applying()
+    const run = (runId: string) => ({ run: { data: { type: 'runs', id: runId } } })
+
+    const answer = await announced.engine.post(
+      raw,
+      { state: undefined, force: false, 'json-state-outputs': outputs },
+      run(announced.runId),
+    )
+    const { attributes: urls } = answer.json().data
+    await upload(app, urls['hosted-json-state-upload-url'], json)
+    await upload(app, urls['hosted-state-upload-url'], raw)
+    const contents = { 'json-state': json.toString('base64'), 'json-state-outputs': outputs, force: false }
+    const other = await atOnce.engine.post(raw, contents, run(atOnce.runId))
+
+    const shown = async ({ user, setting, runId }: typeof atOnce, id: string) => {
+      const version = await user.show(id)
+      const load = async (name: string) => (await download(app, version.attributes[name])).text
+      const text = JSON.stringify(version, (name, value) => (name.endsWith('-url') ? Boolean(value) : value))
+      const own = [id, runId, setting.workspaceId, version.attributes['created-at']]
+      const outputIds = version.relationships.outputs.data.map((output: { id: string }) => output.id)
+      return {
+        version: [...own, ...outputIds].reduce((found, part, n) => found.replaceAll(part, `<${n}>`), text),
+        raw: await load('hosted-state-download-url'),
+        json: await load('hosted-json-state-download-url'),
+      }
+    }
+    expect(await shown(atOnce, other.json().data.id)).toEqual(await shown(announced, answer.json().data.id))
   })
 
   test('are listed by the apply, and by no other', async () => {
