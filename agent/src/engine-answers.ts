@@ -2,6 +2,9 @@ import { engineAnswersHeader } from '@groundstate/contract/agent'
 import { openParcel } from '@groundstate/contract/parcel'
 import type { JobClient } from './client.ts'
 
+/** For so long (ms) an engine waits for what the server would answer; then it asks itself. */
+const ANSWERS_MS = 5_000
+
 /** An answer as it goes to the engine. */
 export type EngineAnswer = { status: number; headers: Record<string, string>; body: Uint8Array }
 
@@ -18,7 +21,8 @@ export type EngineAnswers = {
  */
 export async function fetchEngineAnswers(client: JobClient, signal: AbortSignal): Promise<EngineAnswers | undefined> {
   try {
-    const parcel = await client.getEngineAnswers(signal)
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(ANSWERS_MS)])
+    const parcel = await client.getEngineAnswers(soon)
     return parcel === undefined ? undefined : readEngineAnswers(parcel)
   } catch {
     return undefined

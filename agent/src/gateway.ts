@@ -8,7 +8,7 @@ import { fetchEngineAnswers, type EngineAnswers } from './engine-answers.ts'
 import type { AgentLog } from './log.ts'
 import { answerError, answerUnreached, passOn } from './pass-on.ts'
 import { proxiesOf, type RelayTarget } from './relay.ts'
-import { type Exchange, openStateUploads, sendAnswer, type StateUploads } from './state-uploads.ts'
+import { type Exchange, type Offer, openStateUploads, sendAnswer, type StateUploads } from './state-uploads.ts'
 
 /** The base of the public API below the part of a path that names the job. */
 export const GATEWAY_API = '/api/v2/'
@@ -95,17 +95,17 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
     entries.set(name, entry)
 
     function prepare(found: EngineAnswers, base: string): EngineAnswers {
-      const offer = (handle: (exchange: Exchange) => Promise<void>) => {
+      const offer = (handle: (exchange: Exchange) => Promise<void>): Offer => {
         const id = randomBytes(24).toString('base64url')
         entry.objects.set(id, handle)
-        return `${base}${OBJECTS}${id}`
+        return { url: `${base}${OBJECTS}${id}`, withdraw: () => void entry.objects.delete(id) }
       }
       const statePath = `workspaces/${job.workspaceId}/current-state-version`
       const current = found.byPath.get(statePath)
       if (current === undefined) return found
       if (found.state !== undefined) {
         const { url, content } = found.state
-        const here = offer(async ({ response }) => void response.end(content))
+        const { url: here } = offer(async ({ response }) => void response.end(content))
         const body = Buffer.from(Buffer.from(current.body).toString().replace(url, here))
         found.byPath.set(statePath, { ...current, body })
       }

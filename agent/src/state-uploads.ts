@@ -42,6 +42,9 @@ const createdAnswer = z.object({
   }),
 })
 
+/** A URL of the gateway, until it is withdrawn. */
+export type Offer = { url: string; withdraw: () => void }
+
 /** A version as the engine knows it. */
 type Version = {
   id: string
@@ -53,6 +56,7 @@ type Version = {
   atServer: Promise<Created> | undefined
   storing: Promise<EngineAnswer> | undefined
   stored: EngineAnswer | undefined
+  offers: Offer[]
 }
 
 type Created = { id: string; rawUrl: string; jsonUrl: string | undefined }
@@ -77,7 +81,7 @@ export type StateTarget = {
   /** The headers of the server's answers about states; one of them says how often to store. */
   headers: Record<string, string>
   /** Makes a URL of the gateway at which `handle` answers. */
-  offer: (handle: (exchange: Exchange) => Promise<void>) => string
+  offer: (handle: (exchange: Exchange) => Promise<void>) => Offer
   /** Writes to the log of the run. */
   say: (text: string) => void
   /** The workspace has another state than before. */
@@ -109,8 +113,14 @@ export function openStateUploads(target: StateTarget) {
       atServer: undefined,
       storing: undefined,
       stored: undefined,
+      offers: [],
     }
+    // An engine stores one state after the other, and a long apply many.
+    forgetVersions()
     versions.set(version.id, version)
+    const raw = target.offer(async (exchange) => refusable(exchange, () => takeRaw(version, exchange)))
+    const json = target.offer(async (exchange) => refusable(exchange, () => takeJson(version, exchange)))
+    version.offers.push(raw, json)
     const { serial, md5, lineage } = read.data.data.attributes
     const attributes = {
       serial,
@@ -119,15 +129,16 @@ export function openStateUploads(target: StateTarget) {
       status: 'pending',
       'hosted-state-download-url': null,
       'hosted-json-state-download-url': null,
-      'hosted-state-upload-url': target.offer(async (exchange) =>
-        refusable(exchange, () => takeRaw(version, exchange)),
-      ),
-      'hosted-json-state-upload-url': target.offer(async (exchange) =>
-        refusable(exchange, () => takeJson(version, exchange)),
-      ),
+      'hosted-state-upload-url': raw.url,
+      'hosted-json-state-upload-url': json.url,
     }
     const document = { data: { id: version.id, type: 'state-versions', attributes } }
     response.writeHead(201, target.headers).end(JSON.stringify(document))
+  }
+
+  function forgetVersions() {
+    for (const { offers } of versions.values()) for (const { withdraw } of offers) withdraw()
+    versions.clear()
   }
 
   /** Answers for a version of the engine; false for one that is not known here. */

@@ -311,6 +311,7 @@ export const ROUTE_ACCESS: Record<string, string> = {
   'GET /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only job',
   'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': 'only job',
   'GET /api/agent/v1/jobs/:jobId/configuration': 'only job',
+  'GET /api/agent/v1/jobs/:jobId/engine-answers': 'only job',
   'POST /api/agent/v1/jobs/:jobId/documents': 'only job',
   'POST /api/agent/v1/jobs/:jobId/finish': 'only job',
   'POST /api/agent/v1/jobs/:jobId/heartbeat': 'only job',
