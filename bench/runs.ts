@@ -13,7 +13,7 @@ const PARALLEL_MS = 30_000
 /** A server compiles what it often does: a minute after its start it takes a third less for a run. */
 const WARM_MS = 20_000
 /** How often a client asks for its run. Few questions, for they are work too; when it was applied is in the answer. */
-const POLL_MS = 200
+const POLL_MS = 500
 /** Runs of a workspace that are there at once: one runs, the others wait for it, so that it never waits for its client. */
 const QUEUE = 2
 

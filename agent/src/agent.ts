@@ -13,7 +13,7 @@ import type { DownloadSettings } from './engine-download.ts'
 import { listEngines, type EngineSearch } from './engine.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { watchIdleness } from './idleness.ts'
-import { runJob, type JobSettings } from './job.ts'
+import { runJob, type JobSettings, type Next } from './job.ts'
 import { type Journal, readJournals } from './journal.ts'
 import type { AgentLog } from './log.ts'
 import { recoverJob } from './recover.ts'
@@ -267,7 +267,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       stack.defer(() => clearTimeout(deadline))
     }
 
-    async function takeJob(job: AgentJob, order = { isNext: false }): Promise<boolean> {
+    async function takeJob(job: AgentJob, order?: Next): Promise<boolean> {
       if (stopping.aborted) {
         // It came as the agent stopped.
         await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
@@ -281,7 +281,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       )
       // Whatever kept the server from hearing of it may keep on.
       if (!hasBegun) await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
-      if (next !== undefined) await takeJob(next, { isNext: true })
+      if (next !== undefined) await takeJob(next.job, next)
       return hasBegun
     }
 

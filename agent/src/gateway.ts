@@ -19,12 +19,16 @@ type ServeOptions = {
   signal: AbortSignal
   /** Writes to the log of the run. */
   say: (text: string) => void
+  /** What holds still of the answers of the job before, where this one follows at once in the same run. */
+  former?: Promise<EngineAnswers | undefined> | undefined
 }
 
 /** What the engine of one job is served. */
 export type Served = {
   /** Base of the public API for the job's engine. Where there is no gateway, that of the server. */
   apiUrl: Promise<string>
+  /** What the server has answered, for the job that follows; undefined where its engine has stored a state. */
+  answers: () => Promise<EngineAnswers | undefined> | undefined
   /** Ends it; the engine of this job must have ended. */
   leave: () => void
 }
@@ -81,16 +85,17 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
     return `http://127.0.0.1:${port}`
   }
 
-  function serve(job: AgentJob, client: JobClient, { signal, say }: ServeOptions): Served {
+  function serve(job: AgentJob, client: JobClient, { signal, say, former }: ServeOptions): Served {
     const name = randomBytes(24).toString('base64url')
     opening ??= open()
     const origin = opening
-    const fetched = fetchEngineAnswers(client, signal)
+    let hasStored = false
+    const fetched = answersOf(former, client, signal)
     const entry: Entry = {
       token: Buffer.from(`Bearer ${job.engineToken}`),
       objects: new Map(),
       uploads: undefined,
-      answers: Promise.all([fetched, origin]).then(([found, at]) => found && prepare(found, `${at}/${name}`)),
+      answers: Promise.all([fetched, origin]).then(([found, at]) => found && prepare(copyOf(found), `${at}/${name}`)),
     }
     entries.set(name, entry)
 
@@ -117,13 +122,17 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
         headers: current.headers,
         offer,
         say,
-        onStored: () => void found.byPath.delete(statePath),
+        onStored() {
+          hasStored = true
+          found.byPath.delete(statePath)
+        },
       })
       return found
     }
 
     return {
       apiUrl: origin.then((at) => (at === undefined ? apiUrl : `${at}/${name}${GATEWAY_API}`)),
+      answers: () => (hasStored ? undefined : fetched),
       leave: () => void entries.delete(name),
     }
   }
@@ -162,6 +171,15 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
       server?.closeAllConnections()
     },
   }
+}
+
+async function answersOf(former: ServeOptions['former'], client: JobClient, signal: AbortSignal) {
+  return (await former) ?? fetchEngineAnswers(client, signal)
+}
+
+/** Each job names the URLs of its own part of the gateway. */
+function copyOf({ byPath, ...rest }: EngineAnswers): EngineAnswers {
+  return { ...rest, byPath: new Map(byPath) }
 }
 
 const VERSIONS = 'state-versions/'

@@ -5,6 +5,7 @@ import type { JobContext, EngineContext, AgentContext, Outbox } from './context.
 import { sendErroredState, withNotes } from './deliver.ts'
 import { deliverDocuments, type PlanSchemas } from './documents.ts'
 import { engineName, findEngine, type Engine, type EngineSearch } from './engine.ts'
+import type { Served } from './gateway.ts'
 import { createJournal, hasErroredState, type Journal, storeErroredState } from './journal.ts'
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
@@ -35,22 +36,25 @@ export type JobSettings = {
   forceful: AbortSignal
 }
 
-/** Whether a job has begun here, and the job that came with the answer to its result. */
-export type JobEnd = { hasBegun: boolean; next?: AgentJob | undefined }
+/** The apply that came with the answer to the result of its plan, and what the engine of that was answered. */
+export type Next = { job: AgentJob; answers: ReturnType<Served['answers']> }
+
+/** Whether a job has begun here, and what comes next. */
+export type JobEnd = { hasBegun: boolean; next?: Next | undefined }
 
 /**
  * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
  * apply or removed. Does not reject: a failure is the outcome of the job. The outcome of an apply that is refused is left to
  * `tellLater`; one that could not be reported before the agent had to end stays in the journal, for its next start.
  *
- * A job does not begin when the server could not be told that it has arrived. `isNext` says that it came with the answer to the
+ * A job does not begin when the server could not be told that it has arrived. `next` is given for one that came with the answer to the
  * result of its plan, which was made here.
  */
 export async function runJob(
   connection: Connection,
   job: AgentJob,
   settings: JobSettings,
-  { isNext }: { isNext: boolean } = { isNext: false },
+  next?: Next,
 ): Promise<JobEnd> {
   const { log } = settings
   const client = jobClient(connection, job)
@@ -83,14 +87,14 @@ export async function runJob(
     }),
   )
   const say = (text: string) => logStream.write(text)
-  const served = settings.agent.gateway.serve(job, client, { signal: stop.alive, say })
+  const served = settings.agent.gateway.serve(job, client, { signal: stop.alive, say, former: next?.answers })
   const outbox: JobContext['outbox'] = job.takesResults ? { files: [] } : undefined
   let folder: RunFolder | undefined
   // The engine that makes the documents of a plan may go on.
   stack.defer(() => void (folder?.documents ?? Promise.resolve()).finally(served.leave))
   // A new folder is nobody else's, nor is that of the plan from which this agent goes on. Otherwise the one that a plan has left
   // is taken by who has the job for certain.
-  const early = job.kind === 'plan' || isNext ? prepare() : undefined
+  const early = job.kind === 'plan' || next !== undefined ? prepare() : undefined
   try {
     await unlessStopped(lease.received, stop.signals.stop.interrupt)
   } catch (error) {
@@ -103,7 +107,7 @@ export async function runJob(
   }
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
 
-  let next: AgentJob | undefined
+  let received: AgentJob | undefined
   let outcome: FinishJob
   let keep = false
   /** Of a plan whose documents are owed: whether the server has its outcome. */
@@ -160,7 +164,7 @@ export async function runJob(
     await journal.note({ folder: undefined })
     settings.tellLater(journal)
   }
-  return { hasBegun: true, next }
+  return { hasBegun: true, next: received && { job: received, answers: served.answers() } }
 
   /** Finds the engine, and makes the folder ready, or takes that of the plan. Writes nothing to the log, and starts nothing. */
   function prepare() {
@@ -242,7 +246,7 @@ export async function runJob(
     try {
       const goesOn = job.documentsMayFollow && told.hasChanges === true && settings.takesApply()
       const takesApply = goesOn && told.status === 'finished'
-      next = await client.sendResult(told, { log, files, takesApply }, stop.alive)
+      received = await client.sendResult(told, { log, files, takesApply }, stop.alive)
       return true
     } catch (error) {
       if (error instanceof Refused) return false

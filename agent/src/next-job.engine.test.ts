@@ -19,6 +19,23 @@ describeWithTerraform('the apply that comes with the answer to the result of its
     expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['one'])
   })
 
+  test('has its engine answered with what the server has said to that of the plan', async () => {
+    const server = await startServer()
+    server.api.answersEngines = true
+    let asked = 0
+    server.refuse(({ verb }) => {
+      if (verb === 'engine-answers') asked += 1
+      return undefined
+    })
+    await startAgent(server)
+    const plan = server.submit(PLAN)
+
+    expect(await server.submitNext(plan, APPLY).finished).toMatchObject({ status: 'finished' })
+
+    expect(asked).toBe(1)
+    expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['one'])
+  })
+
   test('begins nothing before its receipt is answered, and else leaves the folder to who claims it', async () => {
     const server = await startServer()
     await startAgent(server)
