@@ -7,6 +7,7 @@ import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
 import { createConnectionPool } from './db/pool.ts'
+import { storeRest } from './db/window.ts'
 import { createEvents, type Events, type Reaction } from './events/events.ts'
 import { newId } from './ids.ts'
 import { createJobs, type Jobs } from './jobs/jobs.ts'
@@ -87,6 +88,7 @@ export async function createApp(
   signals = stack.use(await createSignals(directUrl ?? databaseUrl, polls))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => announceRest({ db, log }))
+  stack.defer(() => storeRest(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log }, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: 2 }))
   const ownServer = stack.use(createOwnServer())

@@ -6,6 +6,14 @@ const WINDOW_MS = 2000
 
 type WindowCtx = Pick<App, 'db' | 'now' | 'log'>
 
+/** What windows that are open have still to store, by the database. */
+const rests = new WeakMap<Db, Set<() => Promise<void>>>()
+
+/** Stores at once what waits for the end of a window: the last thing before the database is left. */
+export async function storeRest(db: Db) {
+  await Promise.all([...(rests.get(db) ?? [])].map(async (rest) => rest()))
+}
+
 /**
  * Makes a function that stores that something was seen, of the row with an id: the first at once, and those of the next seconds
  * together. What a process had not stored when it was killed is lost, so it is for times that are seen again and again.
@@ -16,13 +24,25 @@ export function storeInWindows(store: (db: Db, ids: readonly string[], now: Date
 
   function open(ctx: WindowCtx) {
     const ids = new Set<string>()
+    const ofDatabase = rests.get(ctx.db) ?? new Set()
+    const timer = setTimeout(() => {
+      const isUsed = ids.size > 0
+      void close()
+      if (isUsed) open(ctx)
+    }, WINDOW_MS)
+    timer.unref()
     windows.set(ctx.db, ids)
-    setTimeout(() => {
+    rests.set(ctx.db, ofDatabase.add(close))
+
+    async function close() {
+      clearTimeout(timer)
       windows.delete(ctx.db)
+      ofDatabase.delete(close)
       if (ids.size === 0) return
-      open(ctx)
-      store(ctx.db, [...ids], ctx.now()).catch((error: unknown) => ctx.log.error({ err: error }, `storing ${what}`))
-    }, WINDOW_MS).unref()
+      await store(ctx.db, [...ids], ctx.now()).catch((error: unknown) => {
+        ctx.log.error({ err: error }, `storing ${what}`)
+      })
+    }
   }
 
   return async (ctx: WindowCtx, id: string): Promise<void> => {
