@@ -5,6 +5,8 @@ export default defineProject({
     name: 'web',
     root: import.meta.dirname,
     pool: 'forks',
+    // As many as the other project: of different numbers, as by the cores of a large machine, Vitest runs neither.
+    maxWorkers: 2,
     // Components are rendered to text: how they behave in a browser is for the end-to-end tests.
     include: ['src/**/*.test.{ts,tsx}'],
   },

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import type { App } from '../app.ts'
+import type { Db } from '../db/db.ts'
+import type { Log } from '../log.ts'
 import { publishing, withDetail } from '../signals.ts'
 import { CHANGE_TOPIC, type SignalledChange } from './feed.ts'
 
 /** What comes within this time, in ms, is told together. */
 const WINDOW_MS = 250
 
-type AnnounceCtx = Pick<App, 'db' | 'log'>
+type AnnounceCtx = { db: Db; log: Log }
 type NewChange = Omit<SignalledChange, 'cursor'>
 
 /** The changes that are told when the window closes, by their things. */
 type Window = { changes: Map<string, NewChange>; timer: NodeJS.Timeout }
 
-const windows = new WeakMap<App['db'], Window>()
+const windows = new WeakMap<Db, Window>()
 
 /**
  * Tells of a change that is made too often for a signal in its transaction, soon after: the first at once, and each thing that

@@ -1,10 +1,10 @@
-import type { App } from '../app.ts'
+import type { Log } from '../log.ts'
 import type { Db } from './db.ts'
 
 /** What arrives within this time, in ms, is stored by one statement. */
 const WINDOW_MS = 2000
 
-type WindowCtx = Pick<App, 'db' | 'now' | 'log'>
+type WindowCtx = { db: Db; now: () => Date; log: Log }
 
 /** What windows that are open have still to store, by the database. */
 const rests = new WeakMap<Db, Set<() => Promise<void>>>()
