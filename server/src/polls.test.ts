@@ -45,3 +45,19 @@ test('who asks no more hears nothing', async () => {
 
   await expect.poll(() => heard, { timeout: 10_000 }).toEqual(['there'])
 })
+
+test('a poll that the database leaves without an answer is given up, and the next one is answered', async () => {
+  using polls = createPolls(app.db, app.log, { pollMs: 20, silenceMs: 200 })
+  let isStuck = true
+  const heard: (number | string)[] = []
+  polls.add({
+    ask: () => (isStuck ? sql<number>`(select 1 from pg_sleep(3))` : sql<number>`7`),
+    answer: (told) => heard.push(told),
+    fail() {
+      heard.push('failure')
+      isStuck = false
+    },
+  })
+
+  await expect.poll(() => heard.slice(0, 2)).toEqual(['failure', 7])
+})

@@ -5,6 +5,9 @@ import type { Log } from './log.ts'
 /** A missed signal delays what waits for it by at most this long, in ms. */
 export const POLL_MS = 2000
 
+/** A poll without an answer for this long, in ms, is given up: a network may lose a connection without a word, and the next poll takes another one. */
+const SILENCE_MS = 10_000
+
 /** What a part of this process asks the database again and again, in case that a signal was lost. */
 export type Question<T> = {
   /** SQL of one value; undefined when there is nothing to ask now. */
@@ -23,13 +26,17 @@ export type Polls = Disposable & {
 type Asked = { question: Question<unknown>; value: RawBuilder<unknown> }
 
 /** Asks all questions in one statement, every `POLL_MS`. None of them may wait for a lock: the others would wait with it. */
-export function createPolls(db: Db, log: Pick<Log, 'error'>): Polls {
+export function createPolls(
+  db: Db,
+  log: Pick<Log, 'error'>,
+  { pollMs, silenceMs } = { pollMs: POLL_MS, silenceMs: SILENCE_MS },
+): Polls {
   const questions = new Set<Question<unknown>>()
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
   function plan() {
-    timer = setTimeout(() => void poll(), POLL_MS)
+    timer = setTimeout(() => void poll(), pollMs)
     timer.unref()
   }
 
@@ -38,7 +45,7 @@ export function createPolls(db: Db, log: Pick<Log, 'error'>): Polls {
       const value = question.ask()
       return value ? [{ question, value }] : []
     })
-    const answers = await ask(db, asked).catch((error: unknown) => {
+    const answers = await within(silenceMs, ask(db, asked)).catch((error: unknown) => {
       if (!isClosed) log.error({ err: error }, 'looking for what has come')
       return undefined
     })
@@ -63,6 +70,17 @@ export function createPolls(db: Db, log: Pick<Log, 'error'>): Polls {
       isClosed = true
       clearTimeout(timer)
     },
+  }
+}
+
+/** Throws when `work` takes longer than this, in ms. */
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`the database has not answered for ${limitMs} ms`)), limitMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
