@@ -1,4 +1,5 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
+import { CHANGE_TOPIC } from '../changes/feed.ts'
 import { startTaskDeliveries } from '../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp, TestResponse } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
@@ -144,13 +145,13 @@ export async function readEachStage(app: TestApp, { user }: Pick<TaskSetting, 'u
   }
 }
 
-/** Waits until the run has the status, by its signals. */
+/** Waits until the run has the status, by the signals of changes. */
 export async function runReaches(
   app: TestApp,
   setting: Pick<RunSetting, 'user'>,
   { run, status }: { run: string; status: string },
 ) {
-  using topic = app.signals.subscribe(`run:${run}`)
+  using topic = app.signals.subscribe(CHANGE_TOPIC)
   for (;;) {
     const now = (await readRun(app, setting, run)).attributes.status
     if (now === status) return

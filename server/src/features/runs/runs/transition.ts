@@ -98,7 +98,6 @@ export function transitionOf(
     workspace: workspaceChange(locked, { effects, status, now, before }),
     entersQueue: effects.waits && !before.waits && before.status !== 'pending',
     topics: [
-      `run:${before.id}`,
       ...(enqueue && change.isQuiet !== true ? [ctx.signals.toOne(poolTopic(enqueue.agent_pool_id))] : []),
       // An agent knows of every other end: it has reported it.
       ...(locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : []),
