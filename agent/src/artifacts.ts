@@ -1,9 +1,10 @@
 import { createWriteStream } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
-import { openConfined } from './confined-file.ts'
+import { openConfined, readWhole } from './confined-file.ts'
 import type { JobContext, EngineContext } from './context.ts'
+import { factsOf } from './facts-of.ts'
 import { handOver } from './run-folder.ts'
 
 /** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
@@ -11,19 +12,19 @@ const SMALL_FILE = 1024 * 1024
 
 /** Uploads a file that the run has made, if it exists; returns whether it does. */
 export async function uploadResult(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
-  await using file = await openConfined(path, context.folder)
+  using file = openConfined(path, context.folder)
   if (file === undefined) return false
-  const { handle, facts } = file
+  const { fd, facts } = file
   // By its descriptor: whatever becomes of the path, this is the file that was looked at.
-  const large = { file: process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path, size: facts.size }
-  if (facts.size < SMALL_FILE) await uploadBytes(context, kind, await handle.readFile())
+  const large = { file: process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, size: facts.size }
+  if (facts.size < SMALL_FILE) await uploadBytes(context, kind, await readWhole(file))
   else await context.client.putArtifact(kind, large, context.alive)
   return true
 }
 
 /** Uploads a file of the agent's own if it exists; returns whether it does. */
 export async function uploadFile(jobContext: JobContext, kind: ArtifactKind, path: string): Promise<boolean> {
-  const facts = await stat(path).catch(() => undefined)
+  const facts = factsOf(path)
   if (facts === undefined) return false
   if (facts.size < SMALL_FILE) await uploadBytes(jobContext, kind, await readFile(path))
   else await jobContext.client.putArtifact(kind, { file: path, size: facts.size }, jobContext.alive)
@@ -45,7 +46,7 @@ export async function downloadArtifact(context: EngineContext, kind: ArtifactKin
   const signal = AbortSignal.any([context.alive, context.stop.interrupt])
   const received = await context.client.getArtifact(kind, signal, async (body) => {
     await pipeline(body, createWriteStream(path, { mode: 0o600 }))
-    await handOver(path, context.folder)
+    handOver(path, context.folder)
     return true
   })
   return received ?? false

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
 
 /** The host name under which an engine knows its server. No name that resolves: the services below are all that is used. */
 export const ENGINE_HOST = 'groundstate.internal'
@@ -16,7 +16,7 @@ type EngineAccess = {
  * Writes the command line configuration of one run. Its `host` blocks name the services, so that the engine makes no
  * discovery request, which would insist on https; the engine's token is good under every name that the server has.
  */
-export async function writeCliConfig(path: string, { engineApiUrl, apiUrl, token, hostNames }: EngineAccess) {
+export function writeCliConfig(path: string, { engineApiUrl, apiUrl, token, hostNames }: EngineAccess) {
   const services = servicesAt(apiUrl)
   const names = [...new Set([ENGINE_HOST, new URL(apiUrl).host, ...hostNames])]
   const config = {
@@ -27,7 +27,7 @@ export async function writeCliConfig(path: string, { engineApiUrl, apiUrl, token
     },
     credentials: Object.fromEntries(names.map((name) => [name, { token }])),
   }
-  await writeFile(path, JSON.stringify(config), { mode: 0o600 })
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
 }
 
 function servicesAt(apiUrl: string) {

@@ -26,7 +26,7 @@ export async function placeConfiguration(
     // A copy that is not whole, or a download that broke off, has left files here.
     await rm(folder.configuration, { recursive: true })
     await mkdir(folder.configuration, { mode: 0o700 })
-    await handOver(folder.configuration, folder)
+    handOver(folder.configuration, folder)
     const hash = createHash('sha256')
     const size = await unpackArchive(
       Readable.from(hashed(archive, hash), { objectMode: false }),

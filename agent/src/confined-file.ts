@@ -1,14 +1,19 @@
-import { constants, type Stats } from 'node:fs'
-import { open, readlink, realpath, type FileHandle } from 'node:fs/promises'
+import * as fs from 'node:fs'
 import { sep } from 'node:path'
+import { promisify } from 'node:util'
 import type { RunUser } from './run-users.ts'
+
+const { O_RDONLY, O_NONBLOCK } = fs.constants
 
 /** More than this is no text that an agent reads whole, in bytes. */
 const LARGEST_TEXT = 64 * 1024 * 1024
+/** A larger file is read beside other work, in bytes. To wait for the threads of Node takes longer than to read a smaller one. */
+const SMALL_FILE = 256 * 1024
 /** Linux: opens the place of a file, not the file, which has no effect on pipes and devices. Node has no name for it. */
 const O_PATH = 0o10000000
 
-export type ConfinedFile = AsyncDisposable & { handle: FileHandle; facts: Stats }
+/** An open file, by its descriptor. */
+export type ConfinedFile = Disposable & { fd: number; facts: fs.Stats }
 /** The folder of a run, and whose files are its own. */
 export type Bounds = { root: string; user: Pick<RunUser, 'uid'> | undefined }
 
@@ -16,41 +21,55 @@ export type Bounds = { root: string; user: Pick<RunUser, 'uid'> | undefined }
  * Opens a file in a folder that a run may write, for reading; undefined when it is not there. A link that leaves the folder is
  * refused, and so is what is not the run's own: the agent may read more than the run, and must not read it on its behalf.
  */
-export async function openConfined(path: string, bounds: Bounds): Promise<ConfinedFile | undefined> {
+export function openConfined(path: string, bounds: Bounds): ConfinedFile | undefined {
   if (process.platform !== 'linux') return openPlain(path)
-  const place = await open(path, O_PATH).catch(unlessMissing)
+  const place = openThere(path, O_PATH)
   if (place === undefined) return undefined
   try {
-    const facts = await place.stat()
-    const real = await readlink(`/proc/self/fd/${place.fd}`)
-    const inside = real.startsWith((await realpath(bounds.root)) + sep)
+    const facts = fs.fstatSync(place)
+    const real = fs.readlinkSync(`/proc/self/fd/${place}`)
+    const inside = real.startsWith(fs.realpathSync.native(bounds.root) + sep)
     const own = bounds.user === undefined || facts.uid === bounds.user.uid
     if (!facts.isFile() || !inside || !own) throw new Error(`${path} is not a file of the run`)
-    const handle = await open(`/proc/self/fd/${place.fd}`, constants.O_RDONLY)
-    return { handle, facts, [Symbol.asyncDispose]: () => handle.close() }
+    return closing(fs.openSync(`/proc/self/fd/${place}`, O_RDONLY), facts)
   } finally {
-    await place.close()
+    fs.closeSync(place)
   }
 }
 
 /** The whole of such a file; undefined when it is not there. */
 export async function readConfined(path: string, bounds: Bounds): Promise<Buffer | undefined> {
-  await using file = await openConfined(path, bounds)
+  using file = openConfined(path, bounds)
   if (file === undefined) return undefined
   if (file.facts.size > LARGEST_TEXT) throw new Error(`${path} has more than ${LARGEST_TEXT} bytes`)
-  return await file.handle.readFile()
+  return await readWhole(file)
 }
 
-async function openPlain(path: string): Promise<ConfinedFile | undefined> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(unlessMissing)
-  if (handle === undefined) return undefined
-  const facts = await handle.stat()
-  if (facts.isFile()) return { handle, facts, [Symbol.asyncDispose]: () => handle.close() }
-  await handle.close()
+/** All bytes of a file that was opened. */
+export async function readWhole({ fd, facts }: ConfinedFile): Promise<Buffer> {
+  if (facts.size <= SMALL_FILE) return fs.readFileSync(fd)
+  return promisify(fs.readFile)(fd)
+}
+
+function openPlain(path: string): ConfinedFile | undefined {
+  const fd = openThere(path, O_RDONLY | O_NONBLOCK)
+  if (fd === undefined) return undefined
+  const file = closing(fd, fs.fstatSync(fd))
+  if (file.facts.isFile()) return file
+  file[Symbol.dispose]()
   throw new Error(`${path} is not a file of the run`)
 }
 
-function unlessMissing(error: unknown): undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
+function closing(fd: number, facts: fs.Stats): ConfinedFile {
+  return { fd, facts, [Symbol.dispose]: () => fs.closeSync(fd) }
+}
+
+function openThere(path: string, flags: number): number | undefined {
+  try {
+    return fs.openSync(path, flags)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
+    return undefined
+  }
 }

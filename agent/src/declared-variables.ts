@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readConfined } from './confined-file.ts'
@@ -15,9 +15,7 @@ export async function readDeclaredVariables(
   workingFolder: string,
   bounds: Pick<RunFolder, 'root' | 'user'>,
 ): Promise<DeclaredVariables> {
-  const names = (await readdir(workingFolder)).filter(
-    (name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'),
-  )
+  const names = readdirSync(workingFolder).filter((name) => /\.(tf|tofu)(\.json)?$/.test(name) && !name.startsWith('.'))
   const files = await Promise.all(
     names.map(async (name) => {
       const text = (await readConfined(join(workingFolder, name), bounds))?.toString() ?? ''

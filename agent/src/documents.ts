@@ -33,20 +33,14 @@ export async function makeDocuments(context: EngineContext, schemas: PlanSchemas
 const LIMIT_MS = 30 * 60_000
 
 /**
- * Makes the documents that the outcome of a plan has left owing, once the server has that outcome: `isReported` tells, and false
- * drops them. Says why where they can't be made. Rejects when the signal aborts before the server has them, or when it can't be told.
+ * Makes the documents that the outcome of a plan has left owing; the server has that outcome. Says why where they can't be made.
+ * Rejects when the signal aborts before the server has them, or when it can't be told.
  */
-export async function deliverDocuments(
-  context: EngineContext,
-  schemas: PlanSchemas,
-  { isReported, signal }: { isReported: Promise<boolean>; signal: AbortSignal },
-) {
+export async function deliverDocuments(context: EngineContext, schemas: PlanSchemas, signal: AbortSignal) {
   const stopped = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
   const outbox: EngineContext['outbox'] = { files: [] }
   const stop = { interrupt: stopped, kill: stopped, graceMs: () => 0 }
-  // What is too large for one request goes ahead of it, and the server takes it only for a plan that it has.
-  const client = { ...context.client, putArtifact: putWhenReported }
-  const made = await makeDocuments({ ...context, stop, alive: signal, outbox, client }, schemas).then(
+  const made = await makeDocuments({ ...context, stop, alive: signal, outbox }, schemas).then(
     ({ counts }) => ({ files: outbox.files, counts }),
     (error: unknown) => {
       signal.throwIfAborted()
@@ -54,16 +48,11 @@ export async function deliverDocuments(
       return { files: [], problem: `its agent could not make it: ${messageOf(error)}`.slice(0, 1_000) }
     },
   )
-  if (!(await isReported)) return
   await context.client.sendDocuments(made, signal).catch(async (error: unknown) => {
     if (!(error instanceof Refused)) throw error
     const problem = `its agent could not send it: ${messageOf(error)}`.slice(0, 1_000)
     await context.client.sendDocuments({ files: [], problem }, signal)
   })
-
-  async function putWhenReported(...args: Parameters<typeof context.client.putArtifact>) {
-    if (await isReported) await context.client.putArtifact(...args)
-  }
 }
 
 function messageOf(error: unknown) {

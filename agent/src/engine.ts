@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readdir, realpath, stat } from 'node:fs/promises'
+import { realpathSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentJob } from '@groundstate/contract/agent'
@@ -7,6 +8,7 @@ import { compareVersions, parseConstraint } from '@groundstate/contract/version-
 import { z } from 'zod'
 import type { EngineDownloads } from './engine-download.ts'
 import type { Product } from './engine-keys.ts'
+import { factsOf } from './facts-of.ts'
 
 /** An engine binary that is there and answers; `platform` is such as `linux_amd64`. */
 export type Engine = { path: string; product: Product; version: string; platform: string }
@@ -177,9 +179,9 @@ async function look(path: string): Promise<Engine | undefined> {
 
 /** Asks a binary what it is, once as long as the file stays the same. */
 async function identify(path: string): Promise<Engine | undefined> {
-  const facts = await stat(path).catch(() => undefined)
+  const facts = factsOf(path)
   if (facts === undefined || !facts.isFile()) return undefined
-  const real = await realpath(path)
+  const real = realpathSync.native(path)
   const key = `${real} ${facts.mtimeMs} ${facts.size}`
   const engine = known.get(key) ?? askVersion(real)
   known.set(key, engine)

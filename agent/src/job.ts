@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { MAX_PARCEL_BYTES, type AgentJob, type FinishJob } from '@groundstate/contract/agent'
 import { prepareColdApply, runApply } from './apply.ts'
 import { jobClient, LeaseLost, Refused, type Connection } from './client.ts'
@@ -37,7 +38,12 @@ export type JobSettings = {
 }
 
 /** The apply that came with the answer to the result of its plan, and what the engine of that was answered. */
-export type Next = { job: AgentJob; answers: ReturnType<Served['answers']> }
+export type Next = {
+  job: AgentJob
+  answers: ReturnType<Served['answers']>
+  /** To be called when the apply is over: what is left of its plan has waited for that. */
+  onEnd: () => void
+}
 
 /** Whether a job has begun here, and what comes next. */
 export type JobEnd = { hasBegun: boolean; next?: Next | undefined }
@@ -66,6 +72,7 @@ export async function runJob(
   }
   log.info(facts, 'job taken')
   await using stack = new AsyncDisposableStack()
+  if (next !== undefined) stack.defer(next.onEnd)
   const stop = stack.use(createStop(job, settings.forceful))
   const events = {
     onCommand: (command: 'cancel' | 'force-cancel') => stop.stop(command === 'cancel' ? 'canceled' : 'force-canceled'),
@@ -108,6 +115,7 @@ export async function runJob(
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
 
   let received: AgentJob | undefined
+  const afterNext = new AbortController()
   let outcome: FinishJob
   let keep = false
   /** Of a plan whose documents are owed: whether the server has its outcome. */
@@ -164,7 +172,8 @@ export async function runJob(
     await journal.note({ folder: undefined })
     settings.tellLater(journal)
   }
-  return { hasBegun: true, next: received && { job: received, answers: served.answers() } }
+  const onEnd = () => afterNext.abort()
+  return { hasBegun: true, next: received && { job: received, answers: served.answers(), onEnd } }
 
   /** Finds the engine, and makes the folder ready, or takes that of the plan. Writes nothing to the log, and starts nothing. */
   function prepare() {
@@ -238,7 +247,7 @@ export async function runJob(
 
   /** Sends all that is left in one request; false where that can't be, since it is too much or is refused. */
   async function tellAtOnce(told: FinishJob, { files }: Outbox): Promise<boolean> {
-    if (await hasErroredState(journal)) return false
+    if (hasErroredState(journal)) return false
     const size = files.reduce((total, { bytes }) => total + bytes.length, 0)
     const log = await logStream.rest(Math.min(LOG_BYTES, MAX_PARCEL_BYTES - HEADER_BYTES - size))
     if (log === undefined) return false
@@ -262,7 +271,9 @@ export async function runJob(
     await journal.note({ owesDocuments: true })
     context.folder.documents = settings.beside(async (signal) => {
       try {
-        await deliverDocuments(context, schemas, { isReported, signal })
+        if (!(await isReported)) return await journal.remove()
+        if (received !== undefined) await shortly(AbortSignal.any([afterNext.signal, signal]))
+        await deliverDocuments(context, schemas, signal)
       } catch (error) {
         if (signal.aborted) return
         log.warn({ ...facts, error }, 'the JSON of a plan did not reach the server')
@@ -285,6 +296,13 @@ export async function runJob(
     // Whoever makes what is owed removes it at the end.
     if (reported === undefined) await journal.remove()
   }
+}
+
+/** An apply that takes no longer than this, in ms, has the machine to itself: the documents of its plan are made after it. */
+const SHORT_APPLY_MS = 300
+
+async function shortly(signal: AbortSignal) {
+  await delay(SHORT_APPLY_MS, undefined, { signal }).catch(() => {})
 }
 
 /** So much of a log goes with the result, in bytes. */

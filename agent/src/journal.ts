@@ -1,4 +1,5 @@
-import { copyFile, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createReadStream, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFile, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
 import { z } from 'zod'
@@ -52,8 +53,8 @@ const journalsOf = (workDir: string) => join(workDir, 'jobs')
 
 export async function createJournal(workDir: string, { id, kind, runId, token, leaseMs }: AgentJob): Promise<Journal> {
   const folder = join(journalsOf(workDir), id)
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const journal = journalAt(folder, { job: { id, kind, runId, token, leaseMs } })
   await journal.note({})
   return journal
@@ -86,11 +87,17 @@ function journalAt(folder: string, start: JournalFacts): Journal {
     async note(facts) {
       current = { ...current, ...facts }
       const draft = join(folder, `${FACTS}.draft`)
+      const text = JSON.stringify(current)
       // Should the machine lose its power, an apply that has begun must not be taken for one that has not.
       const isVital = facts.began !== undefined || facts.outcome !== undefined
-      await writeFile(draft, JSON.stringify(current), { mode: 0o600, flush: isVital })
-      await rename(draft, join(folder, FACTS))
-      if (isVital) await syncFolder(folder)
+      if (isVital) {
+        await writeFile(draft, text, { mode: 0o600, flush: true })
+        await rename(draft, join(folder, FACTS))
+        await syncFolder(folder)
+      } else {
+        writeFileSync(draft, text, { mode: 0o600 })
+        renameSync(draft, join(folder, FACTS))
+      }
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   }
@@ -119,16 +126,16 @@ const ERRORED_STATE = 'errored.tfstate'
  * is one. Throws when what is there is not a file of the run.
  */
 export async function saveErroredState(journal: Journal, bounds: Bounds, workingFolder: string): Promise<boolean> {
-  await using file = await openConfined(join(workingFolder, ERRORED_STATE), bounds)
+  using file = openConfined(join(workingFolder, ERRORED_STATE), bounds)
   if (file === undefined) return false
-  const content = file.handle.createReadStream({ autoClose: false })
+  const content = createReadStream('', { fd: file.fd, autoClose: false })
   await writeFile(journal.erroredState, content, { mode: 0o600, flush: true })
   return true
 }
 
 /** Whether the journal has a state that the engine could not store. */
-export async function hasErroredState(journal: Journal): Promise<boolean> {
-  return (await stat(journal.erroredState).catch(() => undefined)) !== undefined
+export function hasErroredState(journal: Journal): boolean {
+  return existsSync(journal.erroredState)
 }
 
 /** Copies the only copy of a state to a place that no clean-up reaches, and returns its path. */

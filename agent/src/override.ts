@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENGINE_HOST } from './cli-config.ts'
 
@@ -9,14 +9,14 @@ const FILE = 'zzzz_groundstate_override.tf.json'
  * Points the configuration at its workspace on this server. A `cloud` block in an override file replaces whatever `cloud` or
  * `backend` block the configuration has, and does no harm to one that has none. Answers the path of the file.
  */
-export async function writeOverride(workingFolder: string, workspace: { organization: string; name: string }) {
+export function writeOverride(workingFolder: string, workspace: { organization: string; name: string }) {
   const path = join(workingFolder, FILE)
   const cloud = {
     hostname: ENGINE_HOST,
     organization: workspace.organization,
     workspaces: { name: workspace.name },
   }
-  await writeFile(path, JSON.stringify({ terraform: { cloud } }))
+  writeFileSync(path, JSON.stringify({ terraform: { cloud } }))
   return path
 }
 
@@ -27,6 +27,6 @@ const REMAINS = ['terraform.tfstate', 'terraform.tfstate.d', '.terraform/terrafo
  * Removes what an archive may carry of a life before this server: init would ask whether to move a local state here, or copy
  * one from the store that it was configured for last, and the workspace that was selected is not this one.
  */
-export async function forgetEarlierState(workingFolder: string) {
-  await Promise.all(REMAINS.map((name) => rm(join(workingFolder, name), { recursive: true, force: true })))
+export function forgetEarlierState(workingFolder: string) {
+  for (const name of REMAINS) rmSync(join(workingFolder, name), { recursive: true, force: true })
 }

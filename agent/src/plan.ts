@@ -28,7 +28,8 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   const mayOwe = job.documentsMayFollow && context.outbox !== undefined
   await runHook(context, 'pre-plan')
   const declared = await readDeclaredVariables(workingFolder, folder)
-  const [variables] = await Promise.all([writeVariables(folder, job.variables, declared), runInit(context)])
+  const variables = writeVariables(folder, job.variables, declared)
+  await runInit(context)
   const generated = freeName(workingFolder)
   // Cached as a rule; where it is not, the engine can be asked while it plans.
   const file = await schemaFile(context)

@@ -1,6 +1,7 @@
-import { readdirSync, renameSync, rmSync } from 'node:fs'
-import { chmod, chown, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { factsOf } from './facts-of.ts'
 import { createInitGate, type InitGate } from './init-gate.ts'
 import type { createIdPool } from './run-users.ts'
 
@@ -87,14 +88,14 @@ export async function openPluginCaches(workDir: string, groups: ReturnType<typeo
       const cache = find(organizationId)
       users.set(organizationId, (users.get(organizationId) ?? 0) + 1)
       const { path, gid } = cache
-      const facts = await stat(path).catch(() => undefined)
+      const facts = factsOf(path)
       if (facts !== undefined && gid !== undefined && facts.gid !== gid)
         await rm(path, { recursive: true, force: true })
-      await mkdir(path, { recursive: true, mode: 0o700 })
+      mkdirSync(path, { recursive: true, mode: 0o700 })
       if (gid !== undefined) {
-        await chown(path, 0, gid)
+        chownSync(path, 0, gid)
         // New folders below inherit the group.
-        await chmod(path, 0o2770)
+        chmodSync(path, 0o2770)
       }
       return cache
     },

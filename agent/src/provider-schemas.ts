@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { rename, stat } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EngineContext } from './context.ts'
+import { factsOf } from './facts-of.ts'
 import { lockFileDigest } from './lock-file.ts'
 import { runToFile } from './run-engine.ts'
 
@@ -17,7 +18,7 @@ export async function schemaFile(context: EngineContext): Promise<string> {
 
 /** Asks the engine for the schemas unless they are cached; `fresh` asks in any case. */
 export async function fetchSchemas(context: EngineContext, path: string, fresh = false): Promise<void> {
-  if (!fresh && (await stat(path).catch(() => undefined)) !== undefined) return
+  if (!fresh && factsOf(path) !== undefined) return
   // Written aside and renamed: another job may read the file meanwhile.
   const draft = `${path}.${randomUUID()}`
   await runToFile(context, ['providers', 'schema', '-json'], draft)

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import type { EngineContext } from './context.ts'
 import { SMALL_HEAP } from './environment.ts'
 import type { Exit } from './launcher-process.ts'
@@ -37,7 +37,7 @@ export async function runEngine(
 ): Promise<number | null> {
   const { engine, environment, stop } = context
   const given = quiet === true ? environment.quiet : environment.run
-  const env = (await needsLittleMemory(context, args)) ? { ...SMALL_HEAP, ...given } : given
+  const env = needsLittleMemory(context, args) ? { ...SMALL_HEAP, ...given } : given
   const { code, signal } = await runConfined(context, { file: engine.path, args, env, ...output })
   if (signal !== null && !stop.interrupt.aborted && !stop.kill.aborted) {
     const hint = signal === 'SIGKILL' ? ' (out of memory?)' : ''
@@ -62,11 +62,11 @@ export async function runConfined(context: EngineContext, spec: Omit<ProcessSpec
  * Whether the engine needs little memory: the state is small, and it reads no schemas. An init reads none, and without a lock
  * file there are none. An apply is left alone, since what it starts inherits the environment.
  */
-async function needsLittleMemory(context: EngineContext, [command]: string[]): Promise<boolean> {
+function needsLittleMemory(context: EngineContext, [command]: string[]): boolean {
   const { stateBytes } = context.job
   if (command === 'apply' || stateBytes === undefined || stateBytes > SMALL_STATE) return false
   if (command === 'init') return true
-  return (await stat(lockFile(context)).catch(() => undefined)) === undefined
+  return !existsSync(lockFile(context))
 }
 
 /** Runs a command whose standard output goes to a file. Throws `EngineFailed` with its error output. */

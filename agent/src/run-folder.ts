@@ -1,4 +1,5 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
@@ -104,9 +105,9 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
   async function shut(folder: RunFolder) {
     await clear(folder)
     // Whoever gets a user id later must not get in here with it.
-    await chmod(folder.root, 0o700)
-    await rm(folder.variables, { recursive: true, force: true })
-    await rm(folder.cliConfig, { force: true })
+    chmodSync(folder.root, 0o700)
+    rmSync(folder.variables, { recursive: true, force: true })
+    rmSync(folder.cliConfig, { force: true })
   }
 
   /** As a rule the apply has begun by then, and has taken the folder. */
@@ -141,15 +142,15 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
     async create(job: AgentJob): Promise<RunFolder> {
       const cache = await caches.enter(job.organizationId)
       const user = users && { uid: users.take(), gid: cache.gid ?? 0 }
-      const root = await mkdtemp(join(parent, `${job.runId}-`))
+      const root = mkdtempSync(join(parent, `${job.runId}-`))
       const short = Buffer.byteLength(join(root, 'tmp')) <= LONGEST_TMP
-      const tmp = short ? join(root, 'tmp') : await mkdtemp(join(tmpdir(), 'groundstate-'))
+      const tmp = short ? join(root, 'tmp') : mkdtempSync(join(tmpdir(), 'groundstate-'))
       const folder = folderAt(root, { tmp, user, cache })
       for (const path of [folder.configuration, folder.home, folder.output, tmp]) {
-        await mkdir(path, { recursive: true, mode: 0o700 })
-        if (user !== undefined) await chown(path, user.uid, user.gid)
+        mkdirSync(path, { recursive: true, mode: 0o700 })
+        handOver(path, folder)
       }
-      await open(folder)
+      open(folder)
       return folder
     },
 
@@ -163,9 +164,9 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       kept.delete(runId)
       await found.shut
       // Without its mark the folder goes when the agent starts again: it may be half way through an apply.
-      await rm(join(found.folder.root, KEPT), { force: true })
+      rmSync(join(found.folder.root, KEPT), { force: true })
       if (found.jobId === plan.jobId && found.engineVersion === plan.engineVersion) {
-        await open(found.folder)
+        open(found.folder)
         return found.folder
       }
       await remove(found.folder)
@@ -178,7 +179,7 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       const uid = folder.user?.uid
       if (folder.documents === undefined) await shut(folder)
       const facts = { runId, jobId, engineVersion, keptAt: Date.now(), tmp: folder.tmp, organizationId, uid }
-      await writeFile(join(folder.root, KEPT), JSON.stringify(facts))
+      writeFileSync(join(folder.root, KEPT), JSON.stringify(facts))
       const earlier = kept.get(runId)
       const entry: Kept = { folder, jobId, engineVersion, keptAt: facts.keptAt }
       kept.set(runId, entry)
@@ -190,16 +191,16 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
 }
 
 /** Lets the user of a run, and of what is its own, into the folder. */
-async function open({ root, variables, user }: RunFolder) {
-  await mkdir(variables, { recursive: true, mode: 0o700 })
+function open({ root, variables, user }: RunFolder) {
+  mkdirSync(variables, { recursive: true, mode: 0o700 })
   if (user === undefined) return
-  await chmod(variables, 0o711)
-  await chmod(root, 0o711)
+  chmodSync(variables, 0o711)
+  chmodSync(root, 0o711)
 }
 
 /** Gives a file that the agent has written for a run to the run's user. */
-export async function handOver(path: string, { user }: Pick<RunFolder, 'user'>) {
-  if (user !== undefined) await chown(path, user.uid, user.gid)
+export function handOver(path: string, { user }: Pick<RunFolder, 'user'>) {
+  if (user !== undefined) chownSync(path, user.uid, user.gid)
 }
 
 async function readKept(parent: string, { caches, users, inUse }: FolderOwners): Promise<Map<string, Kept>> {

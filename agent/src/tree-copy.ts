@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
@@ -115,7 +115,7 @@ export async function copyTree(
  * not whole, or when a link out of the tree leads nowhere by now.
  */
 export async function restoreTree(from: string, to: string, { root, user: owner }: RunBounds): Promise<void> {
-  const entries = treeEntries.parse(JSON.parse(await readFile(join(from, LIST), 'utf8')))
+  const entries = treeEntries.parse(JSON.parse(fs.readFileSync(join(from, LIST), 'utf8')))
   for (const [index, { path, kind, mode, mtime, target = '' }] of entries.entries()) {
     if (index % ENTRIES_A_TURN === ENTRIES_A_TURN - 1) await nextTurn()
     const place = join(to, path)

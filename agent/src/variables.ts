@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { DeclaredVariables } from './declared-variables.ts'
@@ -11,7 +11,7 @@ import { handOver, type RunFolder } from './run-folder.ts'
  * Strings of a JSON variable file are no templates, so that a literal value reaches the engine unchanged. What the
  * configuration does not declare is left out, as the engine itself does with `TF_VAR_` variables.
  */
-export async function writeVariables(
+export function writeVariables(
   folder: Pick<RunFolder, 'variables' | 'user'>,
   variables: AgentJob['variables'],
   declared: DeclaredVariables,
@@ -27,12 +27,10 @@ export async function writeVariables(
       ? []
       : [{ name: 'literal.tfvars.json', text: JSON.stringify(Object.fromEntries(literals)) }]),
   ]
-  return Promise.all(
-    files.map(async ({ name, text }) => {
-      const path = join(folder.variables, name)
-      await writeFile(path, text, { mode: 0o600 })
-      await handOver(path, folder)
-      return `-var-file=${path}`
-    }),
-  )
+  return files.map(({ name, text }) => {
+    const path = join(folder.variables, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    handOver(path, folder)
+    return `-var-file=${path}`
+  })
 }

@@ -1,4 +1,5 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
@@ -43,18 +44,18 @@ async function open(context: EngineContext): Promise<WarmInit | undefined> {
   if (warmFolders === undefined || context.configurationFacts === undefined || needed === undefined) return undefined
   if (await isDifferent(context)) return undefined
   const before = await initFiles(context)
-  const key = await warmKey(warmFolders, context, before)
+  const key = warmKey(warmFolders, context, before)
   const data = join(workingFolder, DATA)
   return {
     take: async () =>
       warmFolders.take(key, async (copy) => {
-        const facts = initFacts.parse(JSON.parse(await readFile(join(copy, FACTS), 'utf8')))
+        const facts = initFacts.parse(JSON.parse(readFileSync(join(copy, FACTS), 'utf8')))
         const missing = needed.filter((address) => !facts.providers.includes(address))
         if (missing.length > 0) throw new Error(`the state has resources of ${missing.join(', ')}`)
         await fillData(copy)
         if (facts.lock === undefined) return
-        await writeFile(lockFile(context), facts.lock)
-        await handOver(lockFile(context), folder)
+        writeFileSync(lockFile(context), facts.lock)
+        handOver(lockFile(context), folder)
       }),
     async keep() {
       await warmFolders.put(key, scopeOf(job), async (copy) => {
@@ -72,17 +73,14 @@ async function open(context: EngineContext): Promise<WarmInit | undefined> {
   async function fillData(copy: string) {
     // An archive may bring modules and the engine's note of them, which init needs if the copy is of no use.
     const former = join(folder.root, 'former-data')
-    const hasFormer = await rename(data, former).then(
-      () => true,
-      () => false,
-    )
+    const hasFormer = isMoved(data, former)
     try {
-      await mkdir(data)
-      await handOver(data, folder)
+      mkdirSync(data)
+      handOver(data, folder)
       await restoreTree(copy, data, folder)
     } catch (error) {
       await rm(data, { recursive: true, force: true })
-      if (hasFormer) await rename(former, data)
+      if (hasFormer) renameSync(former, data)
       throw error
     }
     if (hasFormer) await rm(former, { recursive: true, force: true })
@@ -133,7 +131,7 @@ async function initFiles({ workingFolder, folder }: EngineContext): Promise<Init
  * Names all that decides what an init comes to. Variable files are not part of it, since init is given none. The paths and ids
  * that every run has of its own are replaced by their names: what they are does not matter.
  */
-async function warmKey(warmFolders: WarmFolders, context: EngineContext, before: InitFiles): Promise<string> {
+function warmKey(warmFolders: WarmFolders, context: EngineContext, before: InitFiles): string {
   const { agent, job, folder, engine, environment } = context
   const own = new Map([
     [job.runId, 'run'],
@@ -144,7 +142,7 @@ async function warmKey(warmFolders: WarmFolders, context: EngineContext, before:
   ])
   const variables = Object.entries(environment.run).map(([key, value]) => [key, own.get(value) ?? ` ${value}`])
   // One that was emptied is another folder, even if it fills up with the same providers.
-  const { ino, birthtimeMs } = await stat(folder.cache.path)
+  const { ino, birthtimeMs } = statSync(folder.cache.path)
   return warmFolders.key(
     'init',
     context.configurationFacts,
@@ -155,4 +153,14 @@ async function warmKey(warmFolders: WarmFolders, context: EngineContext, before:
     variables.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)),
     before.lock ?? null,
   )
+}
+
+/** Whether there was something to move. */
+function isMoved(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch {
+    return false
+  }
 }

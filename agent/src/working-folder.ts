@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, stat } from 'node:fs/promises'
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { writeCliConfig } from './cli-config.ts'
 import { placeConfiguration } from './configuration-cache.ts'
 import type { JobContext, EngineContext } from './context.ts'
 import { engineEnvironment } from './environment.ts'
+import { factsOf } from './facts-of.ts'
 import { lockFile, lockFileDigest } from './lock-file.ts'
 import { forgetEarlierState, writeOverride } from './override.ts'
 import { whileFilling } from './plugin-caches.ts'
@@ -20,10 +20,10 @@ export async function prepareFolder(jobContext: JobContext, folder: RunFolder): 
   const signal = AbortSignal.any([jobContext.alive, jobContext.stop.interrupt])
   const configurationFacts = await placeConfiguration(jobContext, folder, signal)
   const context = { ...(await enterFolder(jobContext, folder)), configurationFacts }
-  await requireConfiguration(context)
-  await forgetEarlierState(context.workingFolder)
+  requireConfiguration(context)
+  forgetEarlierState(context.workingFolder)
   const override = { organization: job.organizationName, name: job.workspaceName }
-  await handOver(await writeOverride(context.workingFolder, override), folder)
+  handOver(writeOverride(context.workingFolder, override), folder)
   return context
 }
 
@@ -36,9 +36,9 @@ export async function enterFolder(jobContext: JobContext, folder: RunFolder): Pr
   const draft = `${folder.cliConfig}.draft`
   const { apiUrl } = agent
   const engineApiUrl = await jobContext.engineApiUrl
-  await writeCliConfig(draft, { engineApiUrl, apiUrl, token: job.engineToken, hostNames: job.hostNames })
-  await handOver(draft, folder)
-  await rename(draft, folder.cliConfig)
+  writeCliConfig(draft, { engineApiUrl, apiUrl, token: job.engineToken, hostNames: job.hostNames })
+  handOver(draft, folder)
+  renameSync(draft, folder.cliConfig)
   await agent.confinement.prepare(folder)
   const environment = engineEnvironment(job, folder, agent)
   return { ...jobContext, folder, environment, workingFolder: join(folder.configuration, job.workingDirectory) }
@@ -51,25 +51,25 @@ const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/
  * Throws when there is nothing to plan: what we add to the folder hides that from the engine, and it would plan to destroy all that
  * the workspace manages. Only a destroy may come with an empty configuration, which has no folders either.
  */
-async function requireConfiguration({ folder, workingFolder, job }: EngineContext) {
-  const isThere = (await stat(workingFolder).catch(() => undefined))?.isDirectory() === true
+function requireConfiguration({ folder, workingFolder, job }: EngineContext) {
+  const isThere = factsOf(workingFolder)?.isDirectory() === true
   if (job.options.isDestroy) {
-    if (!isThere) await makeWorkingFolder(folder, workingFolder)
+    if (!isThere) makeWorkingFolder(folder, workingFolder)
     return
   }
   const place =
     job.workingDirectory === '' ? 'root' : `folder "${job.workingDirectory}", the workspace's working directory`
   if (!isThere) throw new Error(`the configuration has no ${place}`)
-  const names = await readdir(workingFolder)
+  const names = readdirSync(workingFolder)
   if (names.some((name) => CONFIGURATION.test(name))) return
   throw new Error(
     `the configuration has no .tf files in its ${place}: a plan would destroy everything; start a destroy run if that is meant`,
   )
 }
 
-async function makeWorkingFolder(folder: RunFolder, workingFolder: string) {
-  await mkdir(workingFolder, { recursive: true })
-  for (let path = workingFolder; path !== folder.configuration; path = dirname(path)) await handOver(path, folder)
+function makeWorkingFolder(folder: RunFolder, workingFolder: string) {
+  mkdirSync(workingFolder, { recursive: true })
+  for (let path = workingFolder; path !== folder.configuration; path = dirname(path)) handOver(path, folder)
 }
 
 /**
