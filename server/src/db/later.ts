@@ -34,16 +34,38 @@ type Rows<List extends Queries> = {
  * have locked and changed. Outside of a transaction they are executed side by side.
  */
 export async function inOneTrip<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
-  const compiled = queries.map((query) => query.compile(db))
-  if (!isTransaction(db)) {
-    const answers = await Promise.all(compiled.map(async (query) => db.executeQuery(query)))
-    return answers.map(({ rows }) => rows) as Rows<List>
-  }
-  const waiting: Promise<StatementResult>[] = []
-  const last = compiled.pop()
+  if (!isTransaction(db)) return sideBySide(db, queries)
+  const last = queries.at(-1)
   if (last === undefined) return [] as unknown as Rows<List>
-  for (const query of compiled) await waitForNext(db, query, (result) => waiting.push(result))
-  const { rows } = await db.executeQuery(last)
-  const earlier = await Promise.all(waiting)
-  return [...earlier.map((answer) => answer.rows), rows] as unknown as Rows<List>
+  const readEarlier = await sendWithNext(db, queries.slice(0, -1))
+  const { rows } = await db.executeQuery(last.compile(db))
+  return [...(await readEarlier()), rows] as unknown as Rows<List>
+}
+
+/**
+ * Sends queries of a transaction with its next statement. Returns what reads the rows of each, to be called once that statement has
+ * been executed. Outside of a transaction they are executed at once, side by side.
+ */
+export async function readWithNext<const List extends Queries>(
+  db: Db,
+  queries: List,
+): Promise<() => Promise<Rows<List>>> {
+  if (isTransaction(db)) return (await sendWithNext(db, queries)) as () => Promise<Rows<List>>
+  const rows = await sideBySide(db, queries)
+  return async () => rows
+}
+
+async function sendWithNext(tx: Tx, queries: Queries): Promise<() => Promise<unknown[][]>> {
+  const waiting: Promise<StatementResult>[] = []
+  for (const query of queries) await waitForNext(tx, query.compile(tx), (result) => waiting.push(result))
+  return async () => {
+    if (waiting.length < queries.length) throw new Error('the statement that these queries wait for was not sent')
+    const answers = await Promise.all(waiting)
+    return answers.map(({ rows }) => rows)
+  }
+}
+
+async function sideBySide<const List extends Queries>(db: Db, queries: List): Promise<Rows<List>> {
+  const answers = await Promise.all(queries.map(async (query) => db.executeQuery(query.compile(db))))
+  return answers.map(({ rows }) => rows) as Rows<List>
 }

@@ -4,7 +4,7 @@ import { announceSoon } from '../../../changes/announce.ts'
 import type { Db } from '../../../db/db.ts'
 import { AppError, conflict, unauthorized } from '../../../errors.ts'
 import { LATE_MS } from '../plans/log.ts'
-import { insertChunk } from './log-store.ts'
+import { type ChunkedLog, chunkInsert, insertChunk } from './log-store.ts'
 import type { Job } from './store.ts'
 
 /** A log may exceed its limit by this many bytes: an agent that cuts its output at the limit has room to say so. */
@@ -47,18 +47,26 @@ export function announceLog(
 /** Bytes of a log, at `offset` of what its job has written. */
 export type LogPart = { offset: number; bytes: Buffer }
 
+type JobOfLog = Pick<Job, 'id' | 'token_hash'>
+
+/** Appends the rest of the log of a job that is lost. */
+export async function insertRest(ctx: Pick<Ctx, 'now' | 'config'> & { db: Db }, job: JobOfLog, rest: LogPart) {
+  const { rows: [row] = [] } = (await restInsert(ctx, job, rest)?.execute(ctx.db)) ?? {}
+  if (row) checkRest(row, rest)
+}
+
 /**
- * Appends the rest of the log of a job whose row this transaction has locked, so that nobody else appends to it, or of one that
- * is lost.
+ * The statement that appends the rest of the log of a job whose row the transaction has locked, so that nobody else appends to it;
+ * its answer is for `checkRest`. Undefined for a job without a token.
  */
-export async function insertRest(
-  ctx: Pick<Ctx, 'now' | 'config'> & { db: Db },
-  job: Pick<Job, 'id' | 'token_hash'>,
-  { offset, bytes }: LogPart,
-) {
-  if (job.token_hash === null) return
-  const row = await insertChunk(ctx.db, { jobId: job.id, tokenHash: job.token_hash, offset, bytes, ...limitsOf(ctx) })
-  if (row?.open === true && !row.full && row.size < offset + bytes.length) throw gap(row.size, offset)
+export function restInsert(ctx: Pick<Ctx, 'now' | 'config'>, job: JobOfLog, { offset, bytes }: LogPart) {
+  if (job.token_hash === null) return undefined
+  return chunkInsert({ jobId: job.id, tokenHash: job.token_hash, offset, bytes, ...limitsOf(ctx) })
+}
+
+/** Throws when the log has less than what should stand before the rest. */
+export function checkRest({ open, full, size }: ChunkedLog, { offset, bytes }: LogPart) {
+  if (open && !full && size < offset + bytes.length) throw gap(size, offset)
 }
 
 function limitsOf({ config, now }: Pick<Ctx, 'now' | 'config'>) {

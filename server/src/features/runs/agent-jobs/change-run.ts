@@ -1,22 +1,28 @@
+import type { RawBuilder } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import type { LockedRun } from '../runs/locked-run.ts'
 import { type JobKey, type LockedLease, lockRunOfJob } from './store.ts'
 
+/** What `changeRunOfJob` has found and locked; `answers` are the rows of the statements that went along. */
+type RunOfJob<Row> = { locked: LockedRun; lease: LockedLease; answers: readonly Row[][] }
+
 /**
  * Locks the run of a job, then the job, and calls `change`; returns false, and does nothing, when the job has ended. An append to
  * the log locks the job and then writes its chunk: who writes to that log too locks the job first, or they wait for each other.
+ * Statements `along` with the locks are executed whether the job has ended or not.
  */
-export async function changeRunOfJob(
+export async function changeRunOfJob<Row = unknown>(
   ctx: Ctx,
   job: JobKey,
-  change: (ctx: TransactionCtx, locked: LockedRun, lease: LockedLease) => Promise<void>,
+  { along }: { along?: readonly RawBuilder<Row>[] },
+  change: (ctx: TransactionCtx, found: RunOfJob<Row>) => Promise<void>,
 ): Promise<boolean> {
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
-    const { locked, lease } = await lockRunOfJob(ctx.db, job)
+    const { locked, lease, answers } = await lockRunOfJob(ctx.db, job, along)
     if (locked?.job?.id !== job.id || locked.job.status !== 'running' || !lease) return false
-    await change(ctx, locked, lease)
+    await change(ctx, { locked, lease, answers })
     return true
   })
 }

@@ -7,7 +7,7 @@ import { isDatabaseFailure, transact } from '../../../db/db.ts'
 import { inOneTrip } from '../../../db/later.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { onlineSince } from '../../agents/agents/status.ts'
-import { resolveRunVariables } from '../../workspaces/variables/resolve.ts'
+import { readRunVariables, type ResolveVariables } from '../../workspaces/variables/resolve.ts'
 import { applyChange } from '../runs/advance.ts'
 import { lockedRunOf, readLockedRun, type RunKey, runLock } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
@@ -43,7 +43,7 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const found = await lockFittingJob(ctx, wish)
     if (found === undefined || found === 'exited') return found
-    const { queued, locked, wanted } = found
+    const { queued, locked, wanted, variables } = found
     if (!queued.is_served) {
       const why = `the agent pool ${queued.pool_name} serves the workspace ${queued.workspace_name} no more`
       await failUnstarted(ctx, locked, `${why}: allow the workspace in the scope of the pool, and start a new run`)
@@ -51,7 +51,7 @@ export async function claimJob(ctx: Ctx, wish: Wish): Promise<AgentJob | 'exited
     }
 
     const product = productFor(wanted, store.holderOf(wish.agent))
-    const job = await makeJob(ctx, locked, { queued, product })
+    const job = await makeJob(ctx, locked, { queued, product, variables })
     if (!job) return undefined
     await lease(ctx, locked, { wish, job })
     return job
@@ -68,8 +68,9 @@ const MAX_LEFT = 50
  */
 export async function claimApply(
   ctx: TransactionCtx,
-  run: RunKey & { agentId: string },
+  run: RunKey & { workspaceId: string; organizationId: string; agentId: string },
 ): Promise<AgentJob | undefined> {
+  const variables = await readRunVariables(ctx, run)
   const [agents, jobs, workspaces, runs] = await inOneTrip(ctx.db, [
     ...applyLock(ctx.db, { runId: run.id, agentId: run.agentId }),
     ...runLock(ctx.db, run),
@@ -79,13 +80,13 @@ export async function claimApply(
   if (!(await lockLimits(ctx.db, queued))) return undefined
   // It has the engine of its plan.
   const product = productFor(wantedEngine(ctx, queued, locked), store.holderOf(agent))
-  const job = await makeJob(ctx, locked, { queued, product })
+  const job = await makeJob(ctx, locked, { queued, product, variables })
   if (!job) return undefined
   await lease(ctx, locked, { wish: { agent, sendsReceipt: true }, job })
   return job
 }
 
-type FoundJob = { queued: QueuedJob; locked: JobRun; wanted: WantedEngine }
+type FoundJob = { queued: QueuedJob; locked: JobRun; wanted: WantedEngine; variables: ResolveVariables }
 
 /** The next job for the agent. One for whose engine another agent is fit better is left to that one. */
 async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob | 'exited' | undefined> {
@@ -96,6 +97,7 @@ async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob
     const queued = await lockNextJob(ctx.db, wish, { preferredUntil, left })
     if (queued?.has_agent === false) return 'exited'
     if (!queued || !(await lockLimits(ctx.db, queued))) return undefined
+    const variables = await readRunVariables(ctx, { workspaceId: queued.id, organizationId: queued.organization_id })
     const locked = await readLockedRun(ctx.db, queued, queued.run_id)
     if (!hasJob(locked)) return undefined
     const { kind } = locked.job
@@ -103,7 +105,7 @@ async function lockFittingJob(ctx: TransactionCtx, wish: Wish): Promise<FoundJob
     const fit = fitOf(wanted, store.holderOf(wish.agent))
     const isForOthers =
       fit !== 'preferred' && (await others(kind)).some((other) => isBetterFit(fitOf(wanted, other), fit))
-    if (!isForOthers) return { queued, locked, wanted }
+    if (!isForOthers) return { queued, locked, wanted, variables }
     left.push({ ...wanted, kind, newestProduct: queued.newest_product })
   }
   return undefined
@@ -142,18 +144,13 @@ function hasJob(locked: LockedRun | undefined): locked is JobRun {
 async function makeJob(
   ctx: TransactionCtx,
   locked: JobRun,
-  { queued, product }: { queued: QueuedJob; product: Product },
+  { queued, product, variables }: { queued: QueuedJob; product: Product; variables: ResolveVariables },
 ): Promise<AgentJob | undefined> {
   const { run } = locked
   try {
-    const variables = await resolveRunVariables(ctx, {
-      workspaceId: run.workspace_id,
-      projectId: queued.project_id,
-      organizationId: run.organization_id,
-      runVariables: run.variables as { key: string; value: string }[],
-    })
     const tokens = { token: newTokenText(), engineToken: newTokenText() }
-    return agentJobDocument(ctx, { queued, locked, product, ...tokens, variables })
+    const resolved = await variables(run.variables as { key: string; value: string }[])
+    return agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: resolved })
   } catch (error) {
     if (isDatabaseFailure(error)) throw error
     ctx.log.error({ err: error, run: run.id }, 'a run can not be given to an agent')

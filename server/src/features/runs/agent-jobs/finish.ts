@@ -7,7 +7,7 @@ import { poolTopic } from '../runs/pool-topic.ts'
 import { recheck } from '../runs/recheck-job.ts'
 import type { Change } from '../runs/transition.ts'
 import { acceptsLate } from './access.ts'
-import { announceLog, insertRest, type LogPart } from './append-log.ts'
+import { announceLog, checkRest, insertRest, type LogPart, restInsert } from './append-log.ts'
 import { appliesByItself } from './applies-by-itself.ts'
 import { changeRunOfJob } from './change-run.ts'
 import { claimApply } from './claim.ts'
@@ -36,9 +36,13 @@ export async function finishJob(
   { takesApply }: { takesApply: boolean } = { takesApply: false },
 ): Promise<AgentJob | undefined> {
   let next: AgentJob | undefined
-  const isRecorded = await changeRunOfJob(ctx, job, async (ctx, locked, { agent_id: agentId }) => {
+  // It is stored as the job is locked, and not at all when the job has ended.
+  const rest = log && restInsert(ctx, job, log)
+  const along = rest === undefined ? [] : [rest]
+  const isRecorded = await changeRunOfJob(ctx, job, { along }, async (ctx, { locked, lease, answers }) => {
     const { message } = body
-    if (log !== undefined) await insertRest(ctx, job, log)
+    const [stored] = answers[0] ?? []
+    if (log !== undefined && stored !== undefined) checkRest(stored, log)
     if (message !== undefined) await insertNotice(ctx.db, locked[job.kind].id, message, { unlessRepeated: true })
     const change = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
     const goesOn = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesByItself(locked.run)
@@ -46,7 +50,7 @@ export async function finishJob(
     const deferredUntil = change.apply?.held_until
     if (deferredUntil instanceof Date)
       await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: deferredUntil })
-    next = goesOn ? await giveApply(ctx, locked.run, agentId) : undefined
+    next = goesOn ? await giveApply(ctx, locked.run, lease.agent_id) : undefined
   })
   if (isRecorded && log !== undefined) announceLog(ctx, job)
   if (isRecorded) return next
@@ -57,7 +61,7 @@ export async function finishJob(
 
 /** Gives the apply that has just been queued to the agent of its plan, or else tells all agents of it. */
 async function giveApply(ctx: TransactionCtx, run: RunRow, agentId: string | null): Promise<AgentJob | undefined> {
-  const key = { id: run.id, workspaceId: run.workspace_id }
+  const key = { id: run.id, workspaceId: run.workspace_id, organizationId: run.organization_id }
   const job = agentId === null ? undefined : await claimApply(ctx, { ...key, agentId })
   if (!job) await ctx.signals.publish(ctx.db, ctx.signals.toOne(poolTopic(run.agent_pool_id)))
   return job

@@ -13,7 +13,7 @@ export type Chunk = {
   lostAfter: Date
 }
 
-type ChunkedLog = {
+export type ChunkedLog = {
   open: boolean
   size: number
   full: boolean
@@ -28,9 +28,15 @@ type ChunkedLog = {
  * whether the log is full and whose it is; undefined when the token is not the job's. The statement locks the job's row, so that nothing is
  * added once the job has ended.
  */
-export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, limit, notice, lostAfter }: Chunk) {
+export async function insertChunk(db: Db, chunk: Chunk) {
+  const { rows } = await chunkInsert(chunk).execute(db)
+  return rows[0]
+}
+
+/** The statement of `insertChunk`. */
+export function chunkInsert({ jobId, tokenHash, offset, bytes, limit, notice, lostAfter }: Chunk) {
   const end = offset + bytes.length
-  const { rows } = await sql<ChunkedLog>`
+  return sql<ChunkedLog>`
     with job as materialized (
       select phase_id, log_base, run_id, workspace_id, organization_id,
              status = 'running' or (kind = 'apply' and lost_at > ${lostAfter} and late_result_at is null) is true as open
@@ -53,8 +59,7 @@ export async function insertChunk(db: Db, { jobId, tokenHash, offset, bytes, lim
       returning octet_length(data) as bytes
     )
     select open, total.size, log_base + total.size > ${limit}::int8 as full, phase_id, run_id, workspace_id, organization_id
-      from stored, lateral (select stored.size + coalesce((select bytes from added), 0) as size) total`.execute(db)
-  return rows[0]
+      from stored, lateral (select stored.size + coalesce((select bytes from added), 0) as size) total`
 }
 
 /** Command lines drop the first three lines of an apply's log, which are the engine's name, platform and a note. */

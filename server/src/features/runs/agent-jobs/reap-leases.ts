@@ -33,7 +33,7 @@ export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number>
  * repeated, since nobody knows how far it got: the run is errored, and the state that reached the server stays.
  */
 async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
-  await changeRunOfJob(ctx, job, async (ctx, locked, lease) => {
+  await changeRunOfJob(ctx, job, {}, async (ctx, { locked, lease }) => {
     // A heartbeat may have renewed it in the meantime.
     if (!lease.lease_expires_at || lease.lease_expires_at > now) return
     const wasUnheard = isUnheard(lease)

@@ -6,7 +6,7 @@ import type { JobKey } from './store.ts'
 
 /** Queues a job again that an agent hands back before it has begun. It does not count as an attempt. */
 export async function releaseJob(ctx: Ctx, job: JobKey) {
-  await changeRunOfJob(ctx, job, async (ctx, locked) => {
+  await changeRunOfJob(ctx, job, {}, async (ctx, { locked }) => {
     await applyChange(ctx, locked, { job: 'retry', isHandedBack: true })
   })
 }

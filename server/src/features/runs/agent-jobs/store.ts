@@ -1,6 +1,7 @@
 import {
   type InferResult,
   type Insertable,
+  type RawBuilder,
   type OperationNodeSource,
   type Selectable,
   sql,
@@ -87,14 +88,19 @@ export type LockedLease = InferResult<ReturnType<typeof leaseLock>>[number]
 
 /**
  * Locks the workspace of a job's run, reads the run, and locks the lease of the job: no heartbeat renews it until the end of the
- * transaction.
+ * transaction. Statements `along` with that are executed after it, and their rows returned.
  */
-export async function lockRunOfJob(tx: Tx, job: Pick<JobKey, 'id' | 'run_id' | 'workspace_id'>) {
-  const [workspaces, runs, [lease]] = await inOneTrip(tx, [
+export async function lockRunOfJob<Row>(
+  tx: Tx,
+  job: Pick<JobKey, 'id' | 'run_id' | 'workspace_id'>,
+  along: readonly RawBuilder<Row>[] = [],
+) {
+  const [workspaces, runs, [lease], ...answers] = await inOneTrip(tx, [
     ...runLock(tx, { id: job.run_id, workspaceId: job.workspace_id }),
     leaseLock(tx, job.id),
+    ...along,
   ])
-  return { locked: lockedRunOf(workspaces, runs), lease }
+  return { locked: lockedRunOf(workspaces, runs), lease, answers }
 }
 
 function leaseLock(tx: Tx, jobId: string) {

@@ -9,7 +9,7 @@ import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/execution.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import { runEventRow } from '../run-events/run-event.ts'
-import { createStages, plannedStages } from '../task-stages/create.ts'
+import { createStages, readPlannedStages } from '../task-stages/create.ts'
 import { startEffects } from './advance.ts'
 import { runCreationAudit } from './audit.ts'
 import type { LockedWorkspace, RunRow } from './locked-run.ts'
@@ -61,14 +61,17 @@ export async function insertRun(
 ): Promise<string> {
   checkOptions(input)
   return transact(ctx, async (ctx) => {
+    const stages = await readPlannedStages(ctx, workspace)
     const found = await lockForNewRun(ctx.db, workspace.id, origin.configurationVersionId)
     const { workspace: locked } = found
     if (!locked) throw conflict(`the workspace ${workspace.name} has just been deleted`)
     const wanted = origin.configurationVersionId ?? locked.current_configuration_version_id
     const version = requireConfiguration(wanted, found.version)
     await checkPool(ctx, workspace)
-    const stages = await plannedStages(ctx, workspace)
-    const run = { ...newRun(ctx, workspace, { input, origin, version, number: locked.run_count + 1 }), stages }
+    const run = {
+      ...newRun(ctx, workspace, { input, origin, version, number: locked.run_count + 1 }),
+      stages: await stages(),
+    }
     return insert(ctx, locked, run)
   })
 }

@@ -1,15 +1,19 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { type EffectiveTask, listEffectiveTasks } from '../../tasks/run-tasks/list.ts'
+import { type EffectiveTask, listEffectiveTasks, readEffectiveTasks } from '../../tasks/run-tasks/list.ts'
 import { createResults } from '../../tasks/task-results/create.ts'
 import * as store from './store.ts'
 
-/** The stages that a new run of the workspace has: those at which an enabled task is to be asked. */
-export async function plannedStages(
+/**
+ * The stages that a new run of the workspace has: those at which an enabled task is to be asked. They are read with the next statement of
+ * the transaction, after which what is returned may be called.
+ */
+export async function readPlannedStages(
   ctx: Pick<Ctx, 'db'>,
   workspace: { id: string; organization_id: string },
-): Promise<Stage[]> {
-  return stagesOf(await listEffectiveTasks(ctx, workspace))
+): Promise<() => Promise<Stage[]>> {
+  const read = await readEffectiveTasks(ctx, workspace)
+  return async () => stagesOf(await read())
 }
 
 function stagesOf(tasks: readonly EffectiveTask[]) {

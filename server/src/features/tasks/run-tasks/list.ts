@@ -1,5 +1,7 @@
 import { type Stage, STAGES } from '@groundstate/contract/run-tasks'
+import type { InferResult } from 'kysely'
 import type { Ctx } from '../../../app.ts'
+import { readWithNext } from '../../../db/later.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import * as store from './store.ts'
@@ -40,7 +42,24 @@ export async function listEffectiveTasks(
   ctx: Pick<Ctx, 'db'>,
   workspace: { id: string; organization_id: string },
 ): Promise<EffectiveTask[]> {
-  const rows = await store.listEffectiveTasks(ctx.db, workspace)
+  return effectiveTasks(await store.selectEffectiveTasks(ctx.db, workspace).execute())
+}
+
+/** As `listEffectiveTasks`, but read with the next statement of a transaction, after which what is returned may be called. */
+export async function readEffectiveTasks(
+  ctx: Pick<Ctx, 'db'>,
+  workspace: { id: string; organization_id: string },
+): Promise<() => Promise<EffectiveTask[]>> {
+  const read = await readWithNext(ctx.db, [store.selectEffectiveTasks(ctx.db, workspace)])
+  return async () => {
+    const [rows] = await read()
+    return effectiveTasks(rows)
+  }
+}
+
+type EffectiveRow = InferResult<ReturnType<typeof store.selectEffectiveTasks>>[number]
+
+function effectiveTasks(rows: readonly EffectiveRow[]): EffectiveTask[] {
   return rows.map((row) => ({
     id: row.id,
     name: row.name,

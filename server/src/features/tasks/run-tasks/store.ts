@@ -115,10 +115,10 @@ export async function lockOrganization(tx: Tx, id: string) {
 }
 
 /**
- * The enabled tasks that a workspace's runs ask, each once: attached to it, or global. For a task that is both, the
+ * The query of the enabled tasks that a workspace's runs ask, each once: attached to it, or global. For a task that is both, the
  * stages of both count.
  */
-export async function listEffectiveTasks(db: Db, workspace: { id: string; organization_id: string }) {
+export function selectEffectiveTasks(db: Db, workspace: { id: string; organization_id: string }) {
   return db
     .selectFrom('tasks as t')
     .leftJoin('workspace_tasks as a', (join) =>
@@ -130,5 +130,4 @@ export async function listEffectiveTasks(db: Db, workspace: { id: string; organi
     .where('t.enabled', '=', sql.lit(true))
     .where((eb) => eb.or([eb('a.id', 'is not', null), eb('t.global_enabled', '=', sql.lit(true))]))
     .orderBy('t.name')
-    .execute()
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
-import { resolveRunVariables } from '../variables/resolve.ts'
+import { readRunVariables } from '../variables/resolve.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -231,15 +231,14 @@ test('a run sees each key once, opened, by precedence', async () => {
     await send('POST', `workspaces/${workspace.id}/vars`, { data: { type: 'vars', attributes } })
   }
 
-  const resolved = await resolveRunVariables(app.as(), {
+  const resolve = await readRunVariables(app.as(), {
     workspaceId: workspace.id,
-    projectId: workspace.project_id,
     organizationId: workspace.organization_id,
-    runVariables: [
-      { key: 'b', value: '"run"' },
-      { key: 'forced', value: '"run"' },
-    ],
   })
+  const resolved = await resolve([
+    { key: 'b', value: '"run"' },
+    { key: 'forced', value: '"run"' },
+  ])
 
   const byKey = Object.fromEntries(resolved.map((variable) => [variable.key, variable]))
   expect(resolved).toHaveLength(4)

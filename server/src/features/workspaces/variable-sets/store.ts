@@ -98,7 +98,7 @@ function inScope(scope: VariableSetScope): RawBuilder<unknown> {
 }
 
 /** A set that a project owns reaches no further than the project. */
-function inForce(workspaceId: string, projectId: string) {
+function inForce(workspaceId: string, projectId: Scope['projectId']) {
   return sql`((s.project_id is null or s.project_id = ${projectId}) and (s.is_global
     or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = ${workspaceId})
     or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
@@ -112,7 +112,8 @@ export async function listSetsInForce(db: Db, scope: Scope) {
   return rows
 }
 
-type Scope = { workspaceId: string; projectId: string; organizationId: string }
+/** A workspace, and where it is; its project may be given as SQL. */
+type Scope = { workspaceId: string; projectId: string | RawBuilder<string>; organizationId: string }
 
 /** The query of `listSetsInForce`. */
 export function selectSetsInForce({ workspaceId, projectId, organizationId }: Scope) {

@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import type { Ctx } from '../../../app.ts'
-import { inOneTrip } from '../../../db/later.ts'
-import { selectSetsInForce } from '../variable-sets/store.ts'
+import { inOneTrip, readWithNext } from '../../../db/later.ts'
+import { selectSetsInForce, type SetInForce } from '../variable-sets/store.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
 import { byPrecedence, inForce, type Overwrites, type VariableSource } from './precedence.ts'
 import * as store from './store.ts'
@@ -15,21 +16,28 @@ export type RunVariable = {
   sensitive: boolean
 }
 
+/** Resolves to the variables of a run; `runVariables` are its own: HCL literals, as the command lines send them. */
+export type ResolveVariables = (runVariables: readonly { key: string; value: string }[]) => Promise<RunVariable[]>
+
 /**
- * The variables of a run, decrypted, each key of a category once by precedence. `runVariables` are the run's own: HCL
- * literals, as the command lines send them. The caller has authorised the run.
+ * Reads the variables for a run of the workspace, with the next statement of a transaction. What is returned resolves them, decrypted, each
+ * key of a category once by precedence, and is to be called once that statement has been executed. The caller has authorised the run.
  */
-export async function resolveRunVariables(
+export async function readRunVariables(
   ctx: Ctx,
-  run: {
-    workspaceId: string
-    projectId: string
-    organizationId: string
-    runVariables: readonly { key: string; value: string }[]
-  },
-): Promise<RunVariable[]> {
-  const stored = await listWithSources(ctx, run)
-  const own = run.runVariables.map(({ key, value }) => ({
+  { workspaceId, organizationId }: { workspaceId: string; organizationId: string },
+): Promise<ResolveVariables> {
+  const projectId = sql<string>`(select project_id from workspaces where id = ${workspaceId})`
+  const read = await readWithNext(ctx.db, sourceQueries(ctx, { workspaceId, projectId, organizationId }))
+  return async (runVariables) => resolve(ctx, await withSources(ctx, await read()), runVariables)
+}
+
+function resolve(
+  ctx: Ctx,
+  stored: readonly SourcedRow[],
+  runVariables: Parameters<ResolveVariables>[0],
+): RunVariable[] {
+  const own = runVariables.map(({ key, value }) => ({
     key,
     value,
     hcl: true,
@@ -96,10 +104,18 @@ async function listWithSources(
   ctx: Ctx,
   scope: { workspaceId: string; projectId: string; organizationId: string },
 ): Promise<SourcedRow[]> {
-  const [own, sets] = await inOneTrip(ctx.db, [
-    store.selectVariables(ctx.db, { workspaceId: scope.workspaceId }),
-    selectSetsInForce(scope),
-  ])
+  return withSources(ctx, await inOneTrip(ctx.db, sourceQueries(ctx, scope)))
+}
+
+/** The queries of the workspace's variables, and of the sets that are in force there. */
+function sourceQueries(ctx: Ctx, scope: Parameters<typeof selectSetsInForce>[0]) {
+  return [store.selectVariables(ctx.db, { workspaceId: scope.workspaceId }), selectSetsInForce(scope)] as const
+}
+
+async function withSources(
+  ctx: Ctx,
+  [own, sets]: readonly [readonly store.VariableRow[], readonly SetInForce[]],
+): Promise<SourcedRow[]> {
   const sources = new Map(sets.map((set) => [set.id, set]))
   const ids = sets.map((set) => set.id)
   const inherited = ids.length === 0 ? [] : await store.listVariablesOfSets(ctx.db, ids)
