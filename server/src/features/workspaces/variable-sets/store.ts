@@ -112,8 +112,13 @@ export async function listSetsInForce(db: Db, scope: Scope) {
   return rows
 }
 
-/** A workspace, and where it is; its project may be given as SQL. */
+/** A workspace, and where it is; `projectOf` stands for the project where only the workspace is known. */
 type Scope = { workspaceId: string; projectId: string | RawBuilder<string>; organizationId: string }
+
+/** SQL of the id of a workspace's project. */
+export function projectOf(workspaceId: string) {
+  return sql<string>`(select project_id from workspaces where id = ${workspaceId})`
+}
 
 /** The query of `listSetsInForce`. */
 export function selectSetsInForce({ workspaceId, projectId, organizationId }: Scope) {

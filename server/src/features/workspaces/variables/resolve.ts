@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import { inOneTrip, readWithNext } from '../../../db/later.ts'
-import { selectSetsInForce, type SetInForce } from '../variable-sets/store.ts'
+import { projectOf, selectSetsInForce, type SetInForce } from '../variable-sets/store.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
 import { byPrecedence, inForce, type Overwrites, type VariableSource } from './precedence.ts'
 import * as store from './store.ts'
@@ -27,7 +26,7 @@ export async function readRunVariables(
   ctx: Ctx,
   { workspaceId, organizationId }: { workspaceId: string; organizationId: string },
 ): Promise<ResolveVariables> {
-  const projectId = sql<string>`(select project_id from workspaces where id = ${workspaceId})`
+  const projectId = projectOf(workspaceId)
   const read = await readWithNext(ctx.db, sourceQueries(ctx, { workspaceId, projectId, organizationId }))
   return async (runVariables) => resolve(ctx, await withSources(ctx, await read()), runVariables)
 }
