@@ -1,9 +1,30 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { configuration, describeWithTerraform, ONE_RESOURCE, startAgent, startServer } from './testing/agent-fixture.ts'
+import {
+  configuration,
+  describeWithTerraform,
+  ONE_RESOURCE,
+  startAgent,
+  startServer,
+  temporaryFolder,
+} from './testing/agent-fixture.ts'
 
 const PLAN = { runId: 'run-a', documentsMayFollow: true, configuration: configuration(ONE_RESOURCE) }
 const APPLY = { configuration: Buffer.of() }
+
+/** The real engine, which notes when a command begins and when it ends. */
+async function notingEngine() {
+  const folder = await temporaryFolder()
+  const [path, notes] = [join(folder, 'terraform'), join(folder, 'notes')]
+  const real = `PATH=${process.env['PATH'] ?? ''}; terraform "$@"; code=$?`
+  const script = `#!/bin/sh\n[ "$1" = version ] || echo "$1" >> ${notes}\n${real}\n[ "$1" = version ] || echo "end of $1" >> ${notes}\nexit $code\n`
+  await writeFile(notes, '', { mode: 0o666 })
+  await writeFile(path, script, { mode: 0o755 })
+  const read = async () => (await readFile(notes, 'utf8')).trim().split('\n')
+  return { enginePath: path, read }
+}
 
 describeWithTerraform('the apply that comes with the answer to the result of its plan', () => {
   test('is done in the folder of the plan, by the agent that has one slot', async () => {
@@ -34,6 +55,39 @@ describeWithTerraform('the apply that comes with the answer to the result of its
 
     expect(asked).toBe(1)
     expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['one'])
+  })
+
+  test('has the machine to itself when it is short: the documents of its plan are made after it', async () => {
+    const server = await startServer()
+    const { enginePath, read } = await notingEngine()
+    await startAgent(server, { enginePath })
+    const plan = server.submit(PLAN)
+    const apply = server.submitNext(plan, APPLY)
+    await Promise.all([apply.finished, plan.documents])
+
+    const commands = (await read()).filter((line) => /apply|show/.test(line))
+
+    expect(commands).toEqual(['apply', 'end of apply', 'show', 'end of show'])
+  })
+
+  test('does not hold up the documents of its plan when it is long', async () => {
+    const server = await startServer()
+    const { enginePath, read } = await notingEngine()
+    await startAgent(server, { enginePath })
+    const go = join(await temporaryFolder(), 'go')
+    const wait = `while [ ! -e '${go}' ]; do sleep 0.05; done`
+    const slow = configuration(
+      `resource "terraform_data" "slow" {\n  provisioner "local-exec" {\n    command = "${wait}"\n  }\n}`,
+    )
+    const plan = server.submit({ ...PLAN, configuration: slow })
+    const apply = server.submitNext(plan, APPLY)
+
+    await plan.documents
+    const commands = (await read()).filter((line) => /apply|show/.test(line))
+    await writeFile(go, '')
+
+    expect(commands).toEqual(['apply', 'show', 'end of show'])
+    expect(await apply.finished).toMatchObject({ status: 'finished' })
   })
 
   test('begins nothing before its receipt is answered, and else leaves the folder to who claims it', async () => {
