@@ -23,7 +23,7 @@ const KEEP_ALIVE_MS = 10_000
  * A connection without work is closed after this time, in ms. Each holds megabytes of the database's memory: its catalogs, and the
  * statements that it keeps prepared.
  */
-const IDLE_MS = 10_000
+const IDLE_MS = 3_000
 /** A connection is replaced after this time, in s: what PostgreSQL's processes gather they give back only when they end. */
 const LIFETIME_S = 600
 
