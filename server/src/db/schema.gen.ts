@@ -703,6 +703,19 @@ export type Schema = {
     version_id: string
     workspace_id: string | null
   }
+  workspace_keys: {
+    current_run_created_at: Timestamp | null
+    current_run_id: string | null
+    engine_version: string
+    has_drift: boolean
+    id: string
+    is_locked: boolean
+    latest_change_at: Timestamp
+    name: string
+    organization_id: string
+    project_id: string
+    run_status: string | null
+  }
   workspace_tasks: {
     created_at: Timestamp
     enforcement_level: 'advisory' | 'mandatory'

@@ -5,6 +5,7 @@ import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import type { WorkspaceFilter } from './filter-store.ts'
 import type { Grants } from './list-store.ts'
 import * as store from './list-store.ts'
 import { readGrants } from './read-grants.ts'
@@ -17,7 +18,7 @@ import type { Workspace } from './workspace.ts'
 export async function listWorkspaces(
   ctx: Ctx,
   organizationName: string,
-  { page, sort, filter }: { page: Page; sort: store.Sort; filter: store.WorkspaceFilter },
+  { page, sort, filter }: { page: Page; sort: store.Sort; filter: WorkspaceFilter },
 ): Promise<Paged<Workspace>> {
   const { actor } = ctx
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
@@ -30,7 +31,7 @@ export async function listWorkspaces(
   return { rows: rows.map(({ grants, ...row }) => present(row, organization.facts, grants)), total }
 }
 
-type Query = { organizationId: string; filter: store.WorkspaceFilter; facts: Facts }
+type Query = { organizationId: string; filter: WorkspaceFilter; facts: Facts }
 type Window = { sort: store.Sort; limit: number; offset: number }
 
 async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: Window) {
@@ -65,7 +66,7 @@ async function totalOf(
   return rows[0]?.total ?? store.countMatches(db, actor, query)
 }
 
-function isFiltered(filter: store.WorkspaceFilter) {
+function isFiltered(filter: WorkspaceFilter) {
   return Object.values(filter).some((value) => value !== undefined)
 }
 
