@@ -102,6 +102,7 @@ async function goWay(db: Db, way: Way, { matching, page, limit }: Matching & { l
   return rows[0] ?? { ids: [], total: 0 }
 }
 
+/** The offset keeps PostgreSQL from starting anywhere else, such as at all runs of the one workspace that is asked for. */
 async function readNewest(
   db: Db,
   { matching, organizationId, page, depth }: Matching & { organizationId: string; depth: number },
@@ -110,8 +111,10 @@ async function readNewest(
       select seq from runs where organization_id = ${organizationId}
        order by seq desc offset ${sql.lit(depth)} + ${pageOffset(page)}::integer limit 1),
     ids as materialized (select array(
-      select r.id from runs r join workspaces w on w.id = r.workspace_id
-       where ${matching} and r.seq > coalesce((select seq from last), 0) order by r.seq desc ${window(page)}) as ids)
+      select r.id from (select * from runs
+          where organization_id = ${organizationId} and seq > coalesce((select seq from last), 0) order by seq desc offset 0) r
+        join workspaces w on w.id = r.workspace_id
+       where ${matching} order by r.seq desc ${window(page)}) as ids)
     select case when not exists (select from last) then cardinality(ids) end as total, ids from ids`.execute(db)
   return rows[0] ?? { ids: [], total: 0 }
 }
