@@ -184,6 +184,7 @@ async function seedAudit(client: pg.Client) {
     resource_id: `'run-vast' || n`,
     created_at: `now() - n * interval '20 seconds'`,
   })
+  await client.query(`select count_audit_days('-infinity', date_trunc('day', now() - interval '1 hour', 'UTC'))`)
 }
 
 /**

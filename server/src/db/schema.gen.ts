@@ -71,6 +71,11 @@ export type Schema = {
     token_id: string | null
     version: string
   }
+  audit_days: {
+    events: number
+    organization_id: string
+    starts_at: Timestamp
+  }
   audit_events: {
     action: string
     actor_id: string | null
