@@ -95,8 +95,10 @@ function changedLately(
   }
 }
 
+type Created = NonNullable<RunFilter['created']>
+
 /** The numbers of runs are only nearly in the order of their moments: transactions overlap, and clocks of servers differ. */
-function createdIn(organizationId: string, created: { from: Date; before?: Date }, overlap: number): Way {
+function createdIn(organizationId: string, created: Created, overlap: number): Way {
   return {
     isInOrder: true,
     covers: ['created'],
@@ -107,8 +109,7 @@ function createdIn(organizationId: string, created: { from: Date; before?: Date 
 }
 
 /** The numbers that runs of a time can have, as conditions on runs `r`. */
-function numbersOf(organizationId: string, created: RunFilter['created'], overlap: number) {
-  if (!created) return sql``
+function numbersOf(organizationId: string, created: Created, overlap: number) {
   const { from, before } = created
   const keys = sql`select k.seq from run_keys k where k.organization_id = ${organizationId}`
   const first = sql`and r.seq >= (select min(seq) from (${keys} and k.created_at >= ${from} order by k.created_at limit ${sql.lit(overlap)}) k)`
@@ -151,16 +152,17 @@ function ofKinds(organizationId: string, filter: RunFilter, overlap: number): Wa
     LANE.map((name) => sql`${sql.ref(`r.${name}`)} = ${sql.ref(`lanes.${name}`)}`),
     sql` and `,
   )
+  const inTime = created ? sql`and ${createdCondition(created)} ${numbersOf(organizationId, created, overlap)}` : sql``
   return {
     isInOrder: true,
-    covers: ['sources', 'operations', 'statuses', 'groupStatuses', 'username'],
+    covers: ['sources', 'operations', 'statuses', 'groupStatuses', 'username', 'created'],
     runs: (limit) => sql`with recursive lanes as (
         (select ${columnsOf('r')} from ${runs} ${first})
         union all
         select next.* from lanes cross join lateral (
           select ${columnsOf('r')} from ${runs} and (${columnsOf('r')}) > (${columnsOf('lanes')}) ${first}) next)
       select found.id, found.seq from lanes
-      cross join lateral (select r.id, r.seq from ${runs} and ${inLane} ${numbersOf(organizationId, created, overlap)}
+      cross join lateral (select r.id, r.seq from ${runs} and ${inLane} ${inTime}
           order by ${columnsOf('r')}, r.seq desc limit ${limit}) found
       where true ${sources ? sql`and lanes.source = any(${sources}::text[])` : sql``}
         ${operations ? sql`and run_operations(${columnsOf('lanes', FLAGS)}) = any(${kindsOf(operations)}::smallint[])` : sql``}
