@@ -41,10 +41,13 @@ export function filterConditions(organizationId: string, filter: WorkspaceFilter
   ].filter((condition) => typeof condition === 'object')
 }
 
-/** One for each tag, or one for all of which any is enough. */
+/**
+ * One for each tag, or one for all of which any is enough. PostgreSQL makes no join of what is within a function: it would guess how few
+ * workspaces the rest of the filter leaves, and compare each with each when it is wrong.
+ */
 function taggedConditions(organizationId: string, { pairs, union }: NonNullable<WorkspaceFilter['tagged']>) {
   const sets = union ? [pairs] : pairs.map((pair) => [pair])
-  return sets.map((set) => sql`w.id in (${withAnyTag(organizationId, set)})`)
+  return sets.map((set) => sql`coalesce(w.id in (${withAnyTag(organizationId, set)}), false)`)
 }
 
 /** The ids of workspaces that have a tag bound, or inherit it from their project under a key that they don't bind. */

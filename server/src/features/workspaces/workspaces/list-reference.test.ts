@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { readSort } from '../../../http/query.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import type { TestUser } from '../../../testing/factories.ts'
 import { createRandom } from '../../../testing/random.ts'
+import { readWorkspaceFilter } from './filter-query.ts'
+import { countMatches, findGrants, listWorkspaceRows, SORTS } from './list-store.ts'
 import { expectedWorkspaces, type WorkspaceQuery } from './testing/expected-workspaces.ts'
 import { createManyWorkspaces, GROUPS } from './testing/many-workspaces.ts'
 
@@ -44,6 +47,8 @@ function someQueries(): WorkspaceQuery[] {
   return [...alone, ...together]
 }
 
+const queries = someQueries()
+
 /** All pages of the list, and the total that each says. */
 async function listed(query: WorkspaceQuery, { user, size }: { user: TestUser; size: number }) {
   const ids: string[] = []
@@ -60,13 +65,37 @@ async function listed(query: WorkspaceQuery, { user, size }: { user: TestUser; s
 
 test('the list of workspaces shows to each caller what the filters leave, in order, and counts it', async () => {
   const everyone = [{ user: owner, sees: new Set(workspaces.map(({ id }) => id)) }, ...viewers]
-  for (const [index, query] of someQueries().entries()) {
+  for (const [index, query] of queries.entries()) {
     const { user, sees } = everyone[index % 3 === 0 ? 1 + random.below(viewers.length) : 0] ?? { user: owner }
     const found = await listed(query, { user, size: random.pick([4, 30, 100]) })
 
     const visible = workspaces.filter(({ id }) => sees?.has(id))
     const ids = expectedWorkspaces(visible, query)
     expect({ query, ...found }).toEqual({ query, ids, totals: [ids.length] })
+  }
+})
+
+test.each(['scan', 'collect', 'match'] as const)('the strategy %s finds what members see', async (strategy) => {
+  for (const query of queries) {
+    const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
+    const grants = await findGrants(app.db, user.actor, organization.id)
+    const filter = readWorkspaceFilter(query)
+    const reach = { ...grants, strategy }
+    const window = {
+      sort: readSort(query, SORTS, 'name'),
+      limit: 100,
+      offset: 0,
+      counts: random.oneIn(2),
+      grants: true,
+    }
+    const isFiltered = Object.values(filter).some((value) => value !== undefined)
+    const list = { organizationId: organization.id, reach, filter }
+    const rows = await listWorkspaceRows(app.db, user.actor, list, { ...window, counts: isFiltered || window.counts })
+    const total = await countMatches(app.db, user.actor, list)
+
+    const visible = workspaces.filter(({ id }) => sees.has(id))
+    const ids = expectedWorkspaces(visible, query)
+    expect({ query, ids: rows.map(({ id }) => id), total }).toEqual({ query, ids, total: ids.length })
   }
 })
 

@@ -20,9 +20,9 @@ export type Grants = {
 
 /**
  * The workspaces that an actor may see when it may not see all of the organization. `scan` walks the sorted list and
- * checks each row; `collect` starts from the granted workspaces and sorts them.
+ * checks each row; `collect` starts from the granted workspaces and sorts them; `match` looks at all rows, and knows all grants beforehand.
  */
-export type Reach = Grants & { strategy: 'scan' | 'collect' }
+export type Reach = Grants & { strategy: 'scan' | 'collect' | 'match' }
 
 /**
  * How many workspaces the organization has, and how many are in the given projects. The database keeps counts by
@@ -61,7 +61,16 @@ function matches(actor: Actor, organizationId: string, reach: Reach | undefined,
     conditions.push(sql`(w.project_id = any(${reach.projectIds}::text[]) or coalesce((select true
       from team_workspaces g where g.workspace_id = w.id and g.team_id = any(${reach.teamIds}::text[]) limit 1), false))`)
   }
+  if (reach?.strategy === 'match') {
+    conditions.push(sql`(w.project_id = any(${reach.projectIds}::text[]) or w.id in (
+      select g.workspace_id from team_workspaces g where g.team_id = any(${reach.teamIds}::text[])))`)
+  }
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`
+}
+
+/** Whether an index has all workspaces in the order. */
+export function hasIndex({ name }: Sort) {
+  return name !== 'current-run.created-at'
 }
 
 /** The order of a list, with the id last so that pages never overlap. */
@@ -104,11 +113,11 @@ export async function listWorkspaceRows(
     grants,
   }: { sort: Sort; limit: number; offset: number; counts: boolean; grants: boolean },
 ) {
-  const isIndexed = !counts && sort.name !== 'current-run.created-at'
+  const walks = !counts && hasIndex(sort) && reach?.strategy !== 'match'
   // The limit is a literal, and a first page has no offset. Thus PostgreSQL plans for few rows, once for all requests.
   const page = sql<{ id: string; total: number | null }>`(
     select w.id, ${counts ? sql`count(*) over ()` : sql`null::bigint`} as total
-      from ${candidates(reach, isIndexed ? WORKSPACES : KEYS)} where ${matches(actor, organizationId, reach, filter)}
+      from ${candidates(reach, walks ? WORKSPACES : KEYS)} where ${matches(actor, organizationId, reach, filter)}
      order by ${order(sort)} limit ${sql.lit(limit)} ${offset === 0 ? sql`` : sql`offset ${offset}`})`
   const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
   return selectWorkspaces(db)

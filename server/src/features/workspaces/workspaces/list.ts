@@ -6,7 +6,7 @@ import type { Db } from '../../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import type { WorkspaceFilter } from './filter-store.ts'
-import type { Grants } from './list-store.ts'
+import type { Grants, Reach } from './list-store.ts'
 import * as store from './list-store.ts'
 import { readGrants } from './read-grants.ts'
 import type { Workspace } from './workspace.ts'
@@ -45,13 +45,24 @@ async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: 
   return { rows, total: count?.all ?? (await totalOf(db, actor, query, rows)) }
 }
 
+/** Workspaces that are looked up one by one in no more time than a look at all of them takes. */
+const MOST_COLLECTED = 1000
+
+/** A scan looks at many rows when few are visible; a collection looks at every visible row. What must be counted is looked at anyway. */
+function strategyFor(
+  { sort, limit, offset }: Window,
+  { visible, all, counts }: { visible: number; all: number; counts: boolean },
+): Reach['strategy'] {
+  const walked = ((offset + limit) * all) / Math.max(1, visible)
+  if (!counts && store.hasIndex(sort) && walked < Math.min(visible, MOST_COLLECTED)) return 'scan'
+  return visible > MOST_COLLECTED ? 'match' : 'collect'
+}
+
 async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {
   const count = await store.countByProjects(db, rest.organizationId, grants.projectIds)
   const visible = count.granted + grants.direct
-  // A scan looks at many rows when few are visible; a collection looks at every visible row.
-  const walked = ((window.offset + window.limit) * count.all) / Math.max(1, visible)
-  const query = { ...rest, reach: { ...grants, strategy: walked < visible ? ('scan' as const) : ('collect' as const) } }
-  const counts = isFiltered(query.filter)
+  const counts = isFiltered(rest.filter)
+  const query = { ...rest, reach: { ...grants, strategy: strategyFor(window, { visible, all: count.all, counts }) } }
   const rows = await store.listWorkspaceRows(db, actor, query, { ...window, counts, grants: true })
   return { rows, total: counts ? await totalOf(db, actor, query, rows) : visible }
 }
