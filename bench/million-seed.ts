@@ -168,6 +168,13 @@ async function seedRuns(client: pg.Client, { name, id, workspaces, runs, busiest
       where w.id = r.workspace_id`,
     [id],
   )
+  await client.query(
+    `insert into workspace_keys
+     select w.id, w.organization_id, w.project_id, w.name, w.engine_version, w.locked_by_type is not null, coalesce(w.has_drift, false),
+            w.latest_change_at, r.id, r.created_at, r.status
+       from workspaces w left join runs r on r.id = w.current_run_id where w.organization_id = $1`,
+    [id],
+  )
 }
 
 async function seedAudit(client: pg.Client) {
@@ -177,6 +184,7 @@ async function seedAudit(client: pg.Client) {
     resource_id: `'run-vast' || n`,
     created_at: `now() - n * interval '20 seconds'`,
   })
+  await client.query(`select count_audit_days('-infinity', date_trunc('day', now() - interval '1 hour', 'UTC'))`)
 }
 
 /**

@@ -51,6 +51,8 @@ import * as retentionOfPlans from './0104-retention-of-plans.ts'
 import * as retentionOfTasks from './0105-retention-of-tasks.ts'
 import * as queueIndices from './0109-queue-indices.ts'
 import * as runFilters from './0113-run-filters.ts'
+import * as workspaceKeys from './0118-workspace-keys.ts'
+import * as auditDays from './0119-audit-days.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -113,4 +115,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0105-retention-of-tasks', up: retentionOfTasks.up },
   { name: '0109-queue-indices', up: queueIndices.up },
   { name: '0113-run-filters', up: runFilters.up },
+  { name: '0118-workspace-keys', up: workspaceKeys.up },
+  { name: '0119-audit-days', up: auditDays.up },
 ]

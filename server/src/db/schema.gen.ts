@@ -71,6 +71,11 @@ export type Schema = {
     token_id: string | null
     version: string
   }
+  audit_days: {
+    events: number
+    organization_id: string
+    starts_at: Timestamp
+  }
   audit_events: {
     action: string
     actor_id: string | null
@@ -702,6 +707,19 @@ export type Schema = {
     variable_set_id: string | null
     version_id: string
     workspace_id: string | null
+  }
+  workspace_keys: {
+    current_run_created_at: Timestamp | null
+    current_run_id: string | null
+    engine_version: string
+    has_drift: boolean
+    id: string
+    is_locked: boolean
+    latest_change_at: Timestamp
+    name: string
+    organization_id: string
+    project_id: string
+    run_status: string | null
   }
   workspace_tasks: {
     created_at: Timestamp

@@ -62,6 +62,7 @@ export function statusCondition(statuses: readonly RunStatus[]) {
   return statuses.every((status) => UNFINISHED.includes(status)) ? sql<boolean>`(${among} and ${isUnfinished})` : among
 }
 
-function createdCondition({ from, before }: { from: Date; before?: Date }) {
+/** The condition of `filter.created`, on runs `r`. */
+export function createdCondition({ from, before }: { from: Date; before?: Date }) {
   return before ? sql`(r.created_at >= ${from} and r.created_at < ${before})` : sql`r.created_at >= ${from}`
 }

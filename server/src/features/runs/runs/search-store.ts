@@ -7,8 +7,11 @@ import { containsText, filterCondition } from './filter-store.ts'
 import type { RunFilter } from './filter.ts'
 import { inVisibleWorkspaces, type Way, waysTo } from './search-ways-store.ts'
 
-/** So many runs are looked through in one way before the next way is tried. */
-const DEPTH = 1000
+/**
+ * So many runs (`depth`) are looked through in one way before the next way is tried. `overlap` is more than the runs that transactions, or
+ * clocks of servers that differ, put out of the order of their moments. Tests take less, so that few runs lead into all ways.
+ */
+const BOUNDS = { depth: 1000, overlap: 1000 }
 /** So many of the newest messages tell whether a text is common. */
 const SAMPLE = 300
 
@@ -26,22 +29,27 @@ export type RunSearch = {
  * leaves: where many match, they are among the newest runs of the organization; where few do, an index for some of the conditions has them.
  * Each way is cut off after a bounded number of runs. Only where none of them has ended are all runs read.
  */
-export async function findRunIds(db: Db, actor: Actor, search: RunSearch): Promise<string[]> {
+export async function findRunIds(
+  db: Db,
+  actor: Actor,
+  search: RunSearch,
+  { depth, overlap } = BOUNDS,
+): Promise<string[]> {
   const { organizationId, filter, seesAll, page } = search
   if (filter?.commit !== undefined) return []
   const matching = matches(actor, search)
   if (!filter && seesAll) return readAll(db, { matching, page })
   const exact = pageOffset(page) + page.size + 1
-  const ways = filter ? waysTo(organizationId, filter) : []
+  const ways = filter ? waysTo(organizationId, filter, overlap) : []
   const straight = filter && seesAll && ways.find((way) => way.isInOrder && isCovered(filter, way))
   if (straight) return (await goWay(db, straight, { matching, page, limit: exact })).ids
 
   const enough = ({ ids, total }: Found, isInOrder = true) => total !== null || (isInOrder && ids.length > page.size)
-  const limit = pageOffset(page) + DEPTH
+  const limit = pageOffset(page) + depth
   const { rareText, others } = await sortWays(db, { organizationId, filter, ways })
   const rare = rareText && (await goWay(db, rareText, { matching, page, limit }))
   if (rare && enough(rare, false)) return rare.ids
-  const newest = await readNewest(db, { matching, organizationId, page })
+  const newest = await readNewest(db, { matching, organizationId, page, depth })
   if (enough(newest)) return newest.ids
   for (const way of others) {
     const found = await goWay(db, way, { matching, page, limit })
@@ -67,12 +75,13 @@ export async function findFewRunIds(
     filter,
     page,
   }: { organizationId: string; workspaceId: string; filter: RunFilter; page: Page },
+  { depth, overlap } = BOUNDS,
 ): Promise<{ ids: string[]; total: number } | undefined> {
   const matching = sql`r.workspace_id = ${workspaceId} and ${filterCondition(filter)}`
-  const ways = waysTo(organizationId, { ...filter, workspaceNames: undefined })
+  const ways = waysTo(organizationId, { ...filter, workspaceNames: undefined }, overlap)
   const { rareText, others } = await sortWays(db, { organizationId, filter, ways })
   for (const way of rareText ? [rareText, ...others] : others) {
-    const { ids, total } = await goWay(db, way, { matching, page, limit: DEPTH })
+    const { ids, total } = await goWay(db, way, { matching, page, limit: depth })
     if (total !== null) return { ids: ids.slice(0, page.size), total }
   }
   return undefined
@@ -93,16 +102,19 @@ async function goWay(db: Db, way: Way, { matching, page, limit }: Matching & { l
   return rows[0] ?? { ids: [], total: 0 }
 }
 
+/** The offset keeps PostgreSQL from starting anywhere else, such as at all runs of the one workspace that is asked for. */
 async function readNewest(
   db: Db,
-  { matching, organizationId, page }: Matching & { organizationId: string },
+  { matching, organizationId, page, depth }: Matching & { organizationId: string; depth: number },
 ): Promise<Found> {
   const { rows } = await sql<Found>`with last as materialized (
       select seq from runs where organization_id = ${organizationId}
-       order by seq desc offset ${sql.lit(DEPTH)} + ${pageOffset(page)}::integer limit 1),
+       order by seq desc offset ${sql.lit(depth)} + ${pageOffset(page)}::integer limit 1),
     ids as materialized (select array(
-      select r.id from runs r join workspaces w on w.id = r.workspace_id
-       where ${matching} and r.seq > coalesce((select seq from last), 0) order by r.seq desc ${window(page)}) as ids)
+      select r.id from (select * from runs
+          where organization_id = ${organizationId} and seq > coalesce((select seq from last), 0) order by seq desc offset 0) r
+        join workspaces w on w.id = r.workspace_id
+       where ${matching} order by r.seq desc ${window(page)}) as ids)
     select case when not exists (select from last) then cardinality(ids) end as total, ids from ids`.execute(db)
   return rows[0] ?? { ids: [], total: 0 }
 }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
-import { containsText, isShort } from './filter-store.ts'
+import { containsText, createdCondition, isShort } from './filter-store.ts'
 import type { RunFilter, RunOperation } from './filter.ts'
 import type { RunStatus } from './status.ts'
 
@@ -19,8 +19,11 @@ export type Way = {
   runs: (limit: number) => RawBuilder<unknown>
 }
 
-/** The ways that a filter opens, those first that are likely to lead to few runs. */
-export function waysTo(organizationId: string, filter: RunFilter): Way[] {
+/**
+ * The ways that a filter opens, those first that are likely to lead to few runs. `overlap` is more than the runs whose moments of creation
+ * are not in the order of their numbers.
+ */
+export function waysTo(organizationId: string, filter: RunFilter, overlap: number): Way[] {
   const { text, agentPoolNames, workspaceNames, changedSince, created } = filter
   return [
     workspaceNames &&
@@ -38,9 +41,9 @@ export function waysTo(organizationId: string, filter: RunFilter): Way[] {
         },
       ),
     changedSince && changedLately(organizationId, { changedSince, statuses: commonStatuses(filter) }),
-    ofKinds(organizationId, filter),
+    ofKinds(organizationId, filter, overlap),
     text !== undefined && withText(organizationId, text),
-    created && createdIn(organizationId, created),
+    created && createdIn(organizationId, created, overlap),
   ].filter((way) => typeof way === 'object')
 }
 
@@ -74,7 +77,7 @@ function withText(organizationId: string, text: string): Way {
     runs: (limit) => sql`(select k.run_id as id, k.seq from run_keys k
          where (text_keys(k.message) @> ${keys} or text_keys(k.message) @> array['*'])
            and k.organization_id || '' = ${organizationId} and ${containsText(sql`k.message`, text)} limit ${limit})
-      union select run_id, seq from run_keys where run_id = ${text}`,
+      union select run_id, seq from run_keys where run_id = ${text} and organization_id = ${organizationId}`,
   }
 }
 
@@ -92,29 +95,27 @@ function changedLately(
   }
 }
 
-/** Runs are created in the order of their numbers, but for the moments by which transactions overlap. */
-function createdIn(organizationId: string, { from, before }: { from: Date; before?: Date }): Way {
+type Created = NonNullable<RunFilter['created']>
+
+/** The numbers of runs are only nearly in the order of their moments: transactions overlap, and clocks of servers differ. */
+function createdIn(organizationId: string, created: Created, overlap: number): Way {
   return {
     isInOrder: true,
     covers: ['created'],
-    runs: (limit) => sql`select k.run_id as id, k.seq from run_keys k
-      where k.organization_id = ${organizationId} and k.created_at >= ${from} ${before ? sql`and k.created_at < ${before}` : sql``}
-      order by k.created_at desc limit ${limit}`,
+    runs: (limit) => sql`select r.id, r.seq from runs r
+      where r.organization_id = ${organizationId} and ${createdCondition(created)} ${numbersOf(organizationId, created, overlap)}
+      order by r.seq desc limit ${limit}`,
   }
 }
 
-/** More runs than transactions overlap by. */
-const OVERLAP = 1000
-
 /** The numbers that runs of a time can have, as conditions on runs `r`. */
-function numbersOf(organizationId: string, created: RunFilter['created']) {
-  if (!created) return sql``
+function numbersOf(organizationId: string, created: Created, overlap: number) {
   const { from, before } = created
   const keys = sql`select k.seq from run_keys k where k.organization_id = ${organizationId}`
-  const first = sql`and r.seq >= (select min(seq) from (${keys} and k.created_at >= ${from} order by k.created_at limit ${sql.lit(OVERLAP)}) k)`
+  const first = sql`and r.seq >= (select min(seq) from (${keys} and k.created_at >= ${from} order by k.created_at limit ${sql.lit(overlap)}) k)`
   if (!before) return first
   return sql`${first} and r.seq <= (select max(seq) from (${keys} and k.created_at < ${before}
-    order by k.created_at desc limit ${sql.lit(OVERLAP)}) k)`
+    order by k.created_at desc limit ${sql.lit(overlap)}) k)`
 }
 
 /** The values of `run_operations` that an operation has. */
@@ -137,7 +138,7 @@ const columnsOf = (table: 'r' | 'lanes', names = LANE) => sql.join(names.map((na
  * An index has the runs of each kind and status in order, and those of each person. Which kinds and statuses there are it tells by
  * jumping from one to the next.
  */
-function ofKinds(organizationId: string, filter: RunFilter): Way | undefined {
+function ofKinds(organizationId: string, filter: RunFilter, overlap: number): Way | undefined {
   const { sources, operations, username, created } = filter
   const statuses = commonStatuses(filter)
   if (!sources && !operations && !statuses && username === undefined) return undefined
@@ -151,16 +152,17 @@ function ofKinds(organizationId: string, filter: RunFilter): Way | undefined {
     LANE.map((name) => sql`${sql.ref(`r.${name}`)} = ${sql.ref(`lanes.${name}`)}`),
     sql` and `,
   )
+  const inTime = created ? sql`and ${createdCondition(created)} ${numbersOf(organizationId, created, overlap)}` : sql``
   return {
     isInOrder: true,
-    covers: ['sources', 'operations', 'statuses', 'groupStatuses', 'username'],
+    covers: ['sources', 'operations', 'statuses', 'groupStatuses', 'username', 'created'],
     runs: (limit) => sql`with recursive lanes as (
         (select ${columnsOf('r')} from ${runs} ${first})
         union all
         select next.* from lanes cross join lateral (
           select ${columnsOf('r')} from ${runs} and (${columnsOf('r')}) > (${columnsOf('lanes')}) ${first}) next)
       select found.id, found.seq from lanes
-      cross join lateral (select r.id, r.seq from ${runs} and ${inLane} ${numbersOf(organizationId, created)}
+      cross join lateral (select r.id, r.seq from ${runs} and ${inLane} ${inTime}
           order by ${columnsOf('r')}, r.seq desc limit ${limit}) found
       where true ${sources ? sql`and lanes.source = any(${sources}::text[])` : sql``}
         ${operations ? sql`and run_operations(${columnsOf('lanes', FLAGS)}) = any(${kindsOf(operations)}::smallint[])` : sql``}

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
-import * as store from './store.ts'
+import { transact } from '../../../db/db.ts'
+import * as store from './days-store.ts'
 
 /** How many events one statement deletes. */
 const BATCH = 5000
@@ -9,5 +10,7 @@ export async function sweepAuditTrail(ctx: Ctx, signal: AbortSignal) {
   const days = ctx.config.auditRetentionDays
   if (days === 0) return
   const before = new Date(ctx.now().getTime() - days * 86_400_000)
-  while (!signal.aborted && (await store.deleteEventsBefore(ctx.db, before, BATCH)) === BATCH);
+  const deleteSome = async () => transact(ctx, async ({ db }) => store.deleteEventsBefore(db, before, BATCH))
+  while (!signal.aborted && (await deleteSome()) === BATCH);
+  await store.deleteEmptyDays(ctx.db, before)
 }

@@ -1,7 +1,7 @@
 import { RUN_GROUP_NAMES } from '@groundstate/contract/runs'
 import { z } from 'zod'
 import { readBoolean, readList, readOneOf, readText } from '../../../http/query.ts'
-import type { WorkspaceFilter } from './list-store.ts'
+import type { WorkspaceFilter } from './filter-store.ts'
 import { readTagged } from './tag-query.ts'
 
 const GROUPS = [...RUN_GROUP_NAMES, 'none'] as const

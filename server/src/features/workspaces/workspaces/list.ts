@@ -5,7 +5,8 @@ import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import type { Grants } from './list-store.ts'
+import type { WorkspaceFilter } from './filter-store.ts'
+import type { Grants, Reach } from './list-store.ts'
 import * as store from './list-store.ts'
 import { readGrants } from './read-grants.ts'
 import type { Workspace } from './workspace.ts'
@@ -17,7 +18,7 @@ import type { Workspace } from './workspace.ts'
 export async function listWorkspaces(
   ctx: Ctx,
   organizationName: string,
-  { page, sort, filter }: { page: Page; sort: store.Sort; filter: store.WorkspaceFilter },
+  { page, sort, filter }: { page: Page; sort: store.Sort; filter: WorkspaceFilter },
 ): Promise<Paged<Workspace>> {
   const { actor } = ctx
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
@@ -30,7 +31,7 @@ export async function listWorkspaces(
   return { rows: rows.map(({ grants, ...row }) => present(row, organization.facts, grants)), total }
 }
 
-type Query = { organizationId: string; filter: store.WorkspaceFilter; facts: Facts }
+type Query = { organizationId: string; filter: WorkspaceFilter; facts: Facts }
 type Window = { sort: store.Sort; limit: number; offset: number }
 
 async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: Window) {
@@ -44,13 +45,24 @@ async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: 
   return { rows, total: count?.all ?? (await totalOf(db, actor, query, rows)) }
 }
 
+/** Workspaces that are looked up one by one in no more time than a look at all of them takes. */
+const MOST_COLLECTED = 1000
+
+/** A scan looks at many rows when few are visible; a collection looks at every visible row. What must be counted is looked at anyway. */
+function strategyFor(
+  { sort, limit, offset }: Window,
+  { visible, all, counts }: { visible: number; all: number; counts: boolean },
+): Reach['strategy'] {
+  const walked = ((offset + limit) * all) / Math.max(1, visible)
+  if (!counts && store.hasIndex(sort) && walked < Math.min(visible, MOST_COLLECTED)) return 'scan'
+  return visible > MOST_COLLECTED ? 'match' : 'collect'
+}
+
 async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {
   const count = await store.countByProjects(db, rest.organizationId, grants.projectIds)
   const visible = count.granted + grants.direct
-  // A scan looks at many rows when few are visible; a collection looks at every visible row.
-  const walked = ((window.offset + window.limit) * count.all) / Math.max(1, visible)
-  const query = { ...rest, reach: { ...grants, strategy: walked < visible ? ('scan' as const) : ('collect' as const) } }
-  const counts = isFiltered(query.filter)
+  const counts = isFiltered(rest.filter)
+  const query = { ...rest, reach: { ...grants, strategy: strategyFor(window, { visible, all: count.all, counts }) } }
   const rows = await store.listWorkspaceRows(db, actor, query, { ...window, counts, grants: true })
   return { rows, total: counts ? await totalOf(db, actor, query, rows) : visible }
 }
@@ -65,7 +77,7 @@ async function totalOf(
   return rows[0]?.total ?? store.countMatches(db, actor, query)
 }
 
-function isFiltered(filter: store.WorkspaceFilter) {
+function isFiltered(filter: WorkspaceFilter) {
   return Object.values(filter).some((value) => value !== undefined)
 }
 

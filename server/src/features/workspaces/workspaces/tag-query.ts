@@ -1,5 +1,5 @@
 import { readBoolean, readList } from '../../../http/query.ts'
-import type { TagPair, WorkspaceFilter } from './list-store.ts'
+import type { TagPair, WorkspaceFilter } from './filter-store.ts'
 
 /**
  * The tags that a list asks for: `search[tags]` names keys, and `filter[tagged][0][key]` with

@@ -1,0 +1,86 @@
+import { RUN_GROUPS, type RunGroup } from '@groundstate/contract/runs'
+import { type RawBuilder, sql } from 'kysely'
+import { containing, wildcard } from '../../../db/like.ts'
+
+export type WorkspaceFilter = {
+  name?: string | undefined
+  /** `*` stands for any text. */
+  wildcardName?: string | undefined
+  projectId?: string | undefined
+  /** Tags that a workspace has bound or inherits from its project: all of them, or any with `union`. */
+  tagged?: { pairs: readonly TagPair[]; union: boolean } | undefined
+  /** Keys that must not be bound to the workspace itself. */
+  excludedTags?: readonly string[] | undefined
+  runStatuses?: readonly string[] | undefined
+  /** Groups of the current run; `none` for workspaces without one. */
+  runGroups?: readonly (RunGroup | 'none')[] | undefined
+  /** As it is set: `latest`, a version or a constraint. */
+  engineVersion?: string | undefined
+  locked?: boolean | undefined
+  drifted?: boolean | undefined
+}
+/** Any value when it is null. */
+export type TagPair = { key: string; value: string | null }
+
+/** The SQL conditions of a filter, on keys of workspaces `w`. Comparing in lower case takes two thirds of the time that `ilike` takes. */
+export function filterConditions(organizationId: string, filter: WorkspaceFilter): RawBuilder<unknown>[] {
+  const { name, wildcardName, projectId, excludedTags, runStatuses, runGroups, engineVersion, locked, drifted } = filter
+  return [
+    projectId !== undefined && sql`w.project_id = ${projectId}`,
+    name !== undefined && sql`lower(w.name) like lower(${containing(name)})`,
+    wildcardName !== undefined && sql`lower(w.name) like lower(${wildcard(wildcardName)})`,
+    ...(filter.tagged ? taggedConditions(organizationId, filter.tagged) : []),
+    excludedTags &&
+      sql`not exists (select from tag_bindings b
+        where b.workspace_id = w.id and b.organization_id = ${organizationId} and b.key = any(${excludedTags}))`,
+    runStatuses && statusCondition(runStatuses),
+    runGroups && groupCondition(runGroups),
+    engineVersion !== undefined && sql`w.engine_version = ${engineVersion}`,
+    locked !== undefined && sql`w.is_locked = ${locked}`,
+    drifted !== undefined && sql`w.has_drift = ${drifted}`,
+  ].filter((condition) => typeof condition === 'object')
+}
+
+/**
+ * One for each tag, or one for all of which any is enough. PostgreSQL makes no join of what is within a function: it would guess how few
+ * workspaces the rest of the filter leaves, and compare each with each when it is wrong.
+ */
+function taggedConditions(organizationId: string, { pairs, union }: NonNullable<WorkspaceFilter['tagged']>) {
+  const sets = union ? [pairs] : pairs.map((pair) => [pair])
+  return sets.map((set) => sql`coalesce(w.id in (${withAnyTag(organizationId, set)}), false)`)
+}
+
+/** The ids of workspaces that have a tag bound, or inherit it from their project under a key that they don't bind. */
+function withAnyTag(organizationId: string, pairs: readonly TagPair[]) {
+  const wanted = sql.join(
+    pairs.map(({ key, value }) =>
+      value === null ? sql`b.key = ${key}` : sql`(b.key = ${key} and b.value = ${value})`,
+    ),
+    sql` or `,
+  )
+  // Subqueries with an offset, so that PostgreSQL starts from the few projects that have the tag.
+  return sql`select b.workspace_id from tag_bindings b
+       where b.organization_id = ${organizationId} and b.workspace_id is not null and (${wanted})
+      union all
+      select x.id from (select b.project_id, b.key from tag_bindings b
+         where b.organization_id = ${organizationId} and b.project_id is not null and (${wanted}) offset 0) b
+       cross join lateral (select id from workspaces where project_id = b.project_id offset 0) x
+       where not exists (select from tag_bindings o where o.workspace_id = x.id and o.key = b.key)`
+}
+
+const ENDED: readonly string[] = [...RUN_GROUPS.finished, ...RUN_GROUPS.stopped, ...RUN_GROUPS.errored]
+
+/** The keys know the group of a run that goes on, and the status of one that has ended: only the former are read. */
+function statusCondition(statuses: readonly string[]) {
+  const groups = Object.values(RUN_GROUPS).filter((group) => group.some((status) => statuses.includes(status)))
+  const going = groups.flat().filter((status) => !ENDED.includes(status))
+  const ended = ENDED.filter((status) => statuses.includes(status))
+  return sql`(w.run_status = any(${ended}::text[]) or (w.run_status = any(${going}::text[])
+    and coalesce((select r.status = any(${statuses}) from runs r where r.id = w.current_run_id), false)))`
+}
+
+function groupCondition(groups: readonly (RunGroup | 'none')[]) {
+  const statuses = groups.flatMap((group): readonly string[] => (group === 'none' ? [] : RUN_GROUPS[group]))
+  const isIn = sql`w.run_status = any(${statuses}::text[])`
+  return groups.includes('none') ? sql`(w.run_status is null or ${isIn})` : isIn
+}

@@ -1,0 +1,132 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { readSort } from '../../../http/query.ts'
+import { createTestApp } from '../../../testing/app.ts'
+import type { TestUser } from '../../../testing/factories.ts'
+import { createRandom } from '../../../testing/random.ts'
+import { readWorkspaceFilter } from './filter-query.ts'
+import { countMatches, findGrants, listWorkspaceRows, SORTS } from './list-store.ts'
+import { expectedWorkspaces, type WorkspaceQuery } from './testing/expected-workspaces.ts'
+import { createManyWorkspaces, GROUPS } from './testing/many-workspaces.ts'
+
+const app = await createTestApp()
+const random = createRandom(20_261)
+const { owner, organization, workspaces, viewers } = await createManyWorkspaces(app, random)
+const [first] = workspaces
+
+const VALUES: Record<string, readonly [string, ...string[]]> = {
+  'search[name]': ['a', '-1', 'WEB', 'b_p', 'odd', '%', 'nothing'],
+  'search[wildcard-name]': ['*-*', 'api*', '*1*2*', '*7', 'x_*', '*D-QUAY-*'],
+  'search[tags]': ['env', 'team', 'env,tier', 'Retired', 'owner', 'nothing'],
+  'search[exclude-tags]': ['Retired', 'env,team', 'owner', 'nothing'],
+  'filter[tagged][0][key]': ['env', 'team', 'Retired', 'owner', 'nothing'],
+  'filter[tagged][0][value]': ['prod', '', 'test', 'Gold'],
+  'filter[tagged][1][key]': ['tier', 'team'],
+  'filter[tagged][1][value]': ['', 'prod'],
+  'filter[tag-value-default-null]': ['false', 'true'],
+  'filter[tag-union]': ['true', 'false'],
+  'filter[project][id]': [...new Set(workspaces.map(({ projectId }) => projectId)), 'prj-nothing'] as [string],
+  'filter[current-run][status]': ['applied', 'errored', 'planned,planning', 'pending', 'planned_and_finished', 'junk'],
+  'filter[run-group]': ['finished', 'errored,stopped', 'none', 'waiting,none', ...GROUPS],
+  'filter[engine-version]': ['latest', '1.5.0', '~> 1.5', 'nothing'],
+  'filter[locked]': ['false', 'true'],
+  'filter[drifted]': ['false', 'true'],
+  sort: ['name', '-name', 'latest-change-at', '-latest-change-at', 'current-run.created-at', '-current-run.created-at'],
+}
+
+/** Each value alone, and several by chance. */
+function someQueries(): WorkspaceQuery[] {
+  const alone = Object.entries(VALUES).flatMap(([name, values]) => values.map((value) => ({ [name]: value })))
+  const together = Array.from({ length: 150 }, () =>
+    Object.fromEntries(
+      Object.entries(VALUES)
+        .filter(() => random.oneIn(5))
+        .map(([name, values]) => [name, random.pickSkewed(values)]),
+    ),
+  )
+  return [...alone, ...together]
+}
+
+const queries = someQueries()
+
+/** All pages of the list, and the total that each says. */
+async function listed(query: WorkspaceQuery, { user, size }: { user: TestUser; size: number }) {
+  const ids: string[] = []
+  const totals = new Set<number>()
+  for (let number = 1; ; number += 1) {
+    const parameters = new URLSearchParams({ ...query, 'page[size]': `${size}`, 'page[number]': `${number}` })
+    const url = `/api/v2/organizations/${organization.name}/workspaces?${parameters.toString()}`
+    const { data, meta } = (await app.request({ url, token: user.token })).json()
+    ids.push(...data.map(({ id }: { id: string }) => id))
+    totals.add(meta.pagination['total-count'])
+    if (data.length < size) return { ids, totals: [...totals] }
+  }
+}
+
+test('the list of workspaces shows to each caller what the filters leave, in order, and counts it', async () => {
+  const everyone = [{ user: owner, sees: new Set(workspaces.map(({ id }) => id)) }, ...viewers]
+  for (const [index, query] of queries.entries()) {
+    const { user, sees } = everyone[index % 3 === 0 ? 1 + random.below(viewers.length) : 0] ?? { user: owner }
+    const found = await listed(query, { user, size: random.pick([4, 30, 100]) })
+
+    const visible = workspaces.filter(({ id }) => sees?.has(id))
+    const ids = expectedWorkspaces(visible, query)
+    expect({ query, ...found }).toEqual({ query, ids, totals: [ids.length] })
+  }
+})
+
+test.each(['scan', 'collect', 'match'] as const)('the strategy %s finds what members see', async (strategy) => {
+  for (const query of queries) {
+    const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
+    const grants = await findGrants(app.db, user.actor, organization.id)
+    const filter = readWorkspaceFilter(query)
+    const reach = { ...grants, strategy }
+    const window = {
+      sort: readSort(query, SORTS, 'name'),
+      limit: 100,
+      offset: 0,
+      counts: random.oneIn(2),
+      grants: true,
+    }
+    const isFiltered = Object.values(filter).some((value) => value !== undefined)
+    const list = { organizationId: organization.id, reach, filter }
+    const rows = await listWorkspaceRows(app.db, user.actor, list, { ...window, counts: isFiltered || window.counts })
+    const total = await countMatches(app.db, user.actor, list)
+
+    const visible = workspaces.filter(({ id }) => sees.has(id))
+    const ids = expectedWorkspaces(visible, query)
+    expect({ query, ids: rows.map(({ id }) => id), total }).toEqual({ query, ids, total: ids.length })
+  }
+})
+
+test('a workspace is found by what it has become', async () => {
+  const url = `/api/v2/workspaces/${first?.id}`
+  const attributes = { name: 'renamed', 'engine-version': '1.9.9' }
+  const project = workspaces.find(({ projectId }) => projectId !== first?.projectId)?.projectId
+  const relationships = { project: { data: { type: 'projects', id: project } } }
+  const body = { data: { type: 'workspaces', attributes, relationships } }
+
+  const answer = await app.request({ method: 'PATCH', url, token: owner.token, body })
+  await app.request({ method: 'POST', url: `${url}/actions/lock`, token: owner.token })
+
+  expect(answer.status).toBe(200)
+  const query = {
+    'filter[locked]': 'true',
+    'search[name]': 'renam',
+    'filter[engine-version]': '1.9.9',
+    'filter[project][id]': project ?? '',
+  }
+  expect(await listed(query, { user: owner, size: 4 })).toEqual({ ids: [first?.id], totals: [1] })
+})
+
+test('what is kept of workspaces for filters is what they and their runs say', async () => {
+  const { rows } =
+    await sql`select w.name, k.* from workspace_keys k full join (workspaces w left join runs r on r.id = w.current_run_id)
+      on k.id = w.id
+    where (k.organization_id, k.project_id, k.name, k.engine_version, k.is_locked, k.has_drift, k.latest_change_at, k.current_run_id,
+        k.current_run_created_at, run_group(k.run_status))
+      is distinct from (w.organization_id, w.project_id, w.name, w.engine_version, w.locked_by_type is not null,
+        coalesce(w.has_drift, false), w.latest_change_at, w.current_run_id, r.created_at, w.run_group)`.execute(app.db)
+
+  expect(rows).toEqual([])
+})
