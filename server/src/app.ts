@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { Actor } from './auth/actor.ts'
 import { storeOf } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
@@ -66,6 +67,11 @@ export type AppOptions = {
   reactions: readonly Reaction[]
 }
 
+/** One thread is for what is not large, and where there are more than two processors two are for what is. */
+function workerThreads() {
+  return Math.min(3, Math.max(2, availableParallelism()))
+}
+
 /** Creates the app on a migrated database. Tests pass their clock and ids in `overrides`. */
 export async function createApp(
   config: Config,
@@ -90,7 +96,7 @@ export async function createApp(
   stack.defer(() => announceRest({ db, log }))
   stack.defer(() => storeRest(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log }, { runsJobs: options.runsJobs }))
-  const workers = stack.use(createWorkers({ maxThreads: 2 }))
+  const workers = stack.use(createWorkers({ maxThreads: workerThreads() }))
   const ownServer = stack.use(createOwnServer())
   const outbound = stack.use(
     createOutbound({

@@ -117,6 +117,27 @@ test.each([1000, 3000, 9000])('a value of %i levels leaves the thread free for w
   expect(outcomes.map(({ ok }) => ok)).toEqual([false, true])
 })
 
+test('large content is read one after the other, and leaves a thread to smaller content', async () => {
+  await using two = createWorkers({ maxThreads: 2 })
+  const ended: string[] = []
+  const read = async (name: string, spaces: number) => {
+    expect(
+      await two.readHeader(
+        Buffer.concat([file('../terraform-state/testdata/state-1.json'), Buffer.alloc(spaces, ' ')]),
+      ),
+    ).toMatchObject({ ok: true })
+    ended.push(name)
+  }
+  // Both threads are there.
+  await Promise.all([read('first', 200_000), read('second', 200_000)])
+
+  const large = ['a', 'b', 'c', 'd'].map(async (name) => read(name, 24 * 1024 * 1024))
+  await Promise.all([...large, read('small', 200_000)])
+
+  expect(ended.slice(2).filter((name) => name !== 'small')).toEqual(['a', 'b', 'c', 'd'])
+  expect(ended.indexOf('small')).toBeLessThan(ended.indexOf('c'))
+})
+
 test('content with a buffer of its own is given away without a copy', async () => {
   const content = padded(state('state-1'))
 

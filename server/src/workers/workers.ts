@@ -15,6 +15,11 @@ const ENTRY = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
 
 /** Contents of up to this many bytes in all are worked on at once (0.4 ms): a trip to a worker takes twice as long. */
 const INLINE_BYTES = 128 * 1024
+/**
+ * Content from this size (bytes) on is read by all threads but one, which is left to smaller content. Each takes tens of MB for it, and on two
+ * processors two of them are no faster than one.
+ */
+const LARGE_BYTES = 1024 * 1024
 /** A worker with nothing to do exits after this time (ms), so that an idle server holds none. */
 const IDLE_MS = 5000
 
@@ -65,13 +70,16 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
     execArgv: [],
   })
 
+  const large = limitedTo(Math.max(1, maxThreads - 1))
+
   async function run<N extends TaskName>(name: N, contents: Uint8Array[], options: DiffLimits = {}) {
     const size = contents.reduce((sum, { byteLength }) => sum + byteLength, 0)
     // A small archive may unpack to much.
     if (size <= INLINE_BYTES && name !== 'remoteReads') return runTask(name, contents, options)
     const owned = ownedContents(contents)
     const transferList = owned.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []))
-    const outcome = await pool.run({ name, contents: owned, options }, { transferList })
+    const work = async () => pool.run({ name, contents: owned, options }, { transferList })
+    const outcome = await (size < LARGE_BYTES ? work() : large(work))
     try {
       return deserialize(outcome) as Outcome<ReturnType<Tasks[N]>>
     } catch (error) {
@@ -90,6 +98,23 @@ export function createWorkers({ maxThreads }: { maxThreads: number }): Workers {
     redactPlan: (plan, schemas) => run('redactPlan', [plan, schemas]),
     remoteReads: (plan, archive) => run('remoteReads', [plan, archive]),
     [Symbol.asyncDispose]: () => pool.destroy(),
+  }
+}
+
+/** Does pieces of work in the order in which they come, so many at once. */
+function limitedTo(atOnce: number) {
+  const waiting: (() => void)[] = []
+  let busy = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (busy === atOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+    else busy += 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else busy -= 1
+    }
   }
 }
 
