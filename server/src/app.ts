@@ -7,7 +7,7 @@ import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
-import { createConnectionPool } from './db/pool.ts'
+import { createConnectionPool, type WrittenRows } from './db/pool.ts'
 import { storeRest } from './db/window.ts'
 import { createEvents, type Events, type Reaction } from './events/events.ts'
 import { newId } from './ids.ts'
@@ -84,7 +84,7 @@ export async function createApp(
   const isPooled = directUrl !== undefined
   const prepares = config.databasePrepared ?? !isPooled
   let signals: Signals | undefined
-  const onWritten = () => signals?.passOn()
+  const onWritten = (what: WrittenRows) => signals?.passOn(what)
   const pool = createConnectionPool(databaseUrl, { max: config.databasePoolSize, isPooled, prepares, onWritten })
   const db = stack.adopt(createDb(pool), (connected) => connected.destroy())
   const polls = stack.use(createPolls(db, log))

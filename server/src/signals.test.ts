@@ -1,6 +1,9 @@
 import { getEventListeners } from 'node:events'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { type Db, transact } from './db/db.ts'
+import { publishingSoon } from './signals.ts'
 import { createTestApp } from './testing/app.ts'
 
 let databaseUrl = ''
@@ -71,4 +74,84 @@ test('what a transaction publishes comes after its commit', async () => {
   })
 
   expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
+})
+
+async function countSignals(db: Db, topic: string) {
+  const { rows } = await sql`select from signals where topic = ${topic}`.execute(db)
+  return rows.length
+}
+
+test('what is published to one that is ready here comes after the commit, and not through the database', async () => {
+  const heard: string[] = []
+  using _ = app.signals.listen(
+    'work',
+    (detail) => heard.push(detail),
+    () => true,
+  )
+
+  const within = await transact(app.as(), async (ctx) => {
+    await ctx.signals.publishToOne(ctx.db, 'work')
+    return { left: await countSignals(ctx.db, 'work'), heard: heard.length }
+  })
+
+  expect(within).toEqual({ left: 0, heard: 0 })
+  await expect.poll(() => heard).toEqual([app.signals.id])
+})
+
+test('what is published to one where none is ready goes to all', async () => {
+  using subscription = app.signals.subscribe('work')
+  using _ = app.signals.listen(
+    'work',
+    () => {},
+    () => false,
+  )
+
+  const left = await transact(app.as(), async (ctx) => {
+    await ctx.signals.publishToOne(ctx.db, 'work')
+    return countSignals(ctx.db, 'work')
+  })
+
+  expect(left).toBe(1)
+  expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
+})
+
+test('what is published to one by a transaction that fails is told to nobody', async () => {
+  const heard: string[] = []
+  using _ = app.signals.listen(
+    'work',
+    (detail) => heard.push(detail),
+    () => true,
+  )
+  using next = app.signals.subscribe('next')
+
+  await transact(app.as(), async (ctx) => {
+    await ctx.signals.publishToOne(ctx.db, 'work')
+    throw new Error('it fails')
+  }).catch(() => {})
+  await app.signals.publish(app.db, 'next')
+
+  expect(await next.next({ timeoutMs: 5000 })).toBe(true)
+  expect(heard).toEqual([])
+})
+
+test('what can wait is told before what is published after it', async () => {
+  const heard: string[] = []
+  using _ = app.signals.listen('first', (detail) => heard.push(detail))
+  using second = app.signals.subscribe('second')
+
+  await publishingSoon(['first change']).execute(app.db)
+  await app.signals.publish(app.db, 'second')
+
+  expect(await second.next({ timeoutMs: 5000 })).toBe(true)
+  expect(heard).toEqual(['change'])
+})
+
+test('what can wait does not wait for a poll', async () => {
+  using subscription = app.signals.subscribe('alone')
+  const started = performance.now()
+
+  await publishingSoon(['alone']).execute(app.db)
+
+  expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
+  expect(performance.now() - started).toBeLessThan(1000)
 })

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
-import type { Db } from './db/db.ts'
+import { afterCommit, type Db, isTransaction } from './db/db.ts'
+import { writeLater } from './db/later.ts'
+import type { WrittenRows } from './db/pool.ts'
 import type { Polls } from './polls.ts'
 
 const CHANNEL = 'groundstate'
@@ -13,6 +15,8 @@ const LIVENESS_MS = 10_000
 const SILENCE_MS = 10_000
 /** Signals that nobody has passed on: their server died, or somebody else has written. */
 const ARE_LEFT = sql<boolean>`exists (select from signals)`
+/** Signals of changes are passed on together within this time, in ms: nobody waits for them in order to go on. */
+const WINDOW_MS = 50
 /** So many signals are passed on at once. */
 const BATCH = 1000
 /** Those of transactions that take longer than so many polls (`POLL_MS`) are passed on by a poll. */
@@ -46,15 +50,23 @@ export type Signals = {
   publish(db: Db, topic: string): Promise<void>
   /** The topic, in the form that `publish` and `publishing` take: to this process alone where it has a listener that is ready. */
   toOne(topic: string): string
-  /** Passes on, in a moment, what has been published by a transaction that has committed here. */
-  passOn(): void
+  /**
+   * As `publish`, but to this process alone where it has a listener that is ready, and then not by way of the database. In a transaction it
+   * is sent with the next statement.
+   */
+  publishToOne(db: Db, topic: string): Promise<void>
+  /**
+   * Passes on what a transaction that has committed here may have left: in a moment, or with what follows when it has published nothing
+   * by itself.
+   */
+  passOn(what: WrittenRows): void
   /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
   wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
   /** Starts to listen for `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
   subscribe(topic: string): Subscription
   /**
    * Calls `listener` with the detail whenever `topic` is published, until it is disposed of. `isReady` says whether the listener can do now
-   * what `toOne` leaves to a single process: the detail is the name of that process then.
+   * what `toOne` and `publishToOne` leave to a single process: the detail is the name of that process then.
    */
   listen(topic: string, listener: (detail: string) => void, isReady?: () => boolean): Disposable
   /** Calls `listener` when signals come again after some may have been lost, until it is disposed of. */
@@ -78,8 +90,14 @@ export function withDetail(topic: string, detail: string) {
  * `more` selects as `topic`.
  */
 export function publishing(topics: readonly string[], more?: RawBuilder<{ topic: string }>) {
+  if (topics.length === 0 && !more) return sql`select`
   const all = more ? sql`(select unnest(${topics}::text[]) union all ${more})` : sql`unnest(${topics}::text[])`
   return sql`insert into signals (topic) select topic from ${all} as published (topic)`
+}
+
+/** As `publishing`, of topics that can wait as those of triggers do: the pool of connections knows it by the name. */
+export function publishingSoon(topics: readonly string[]) {
+  return sql`insert into signals as told_soon (topic) select unnest(${topics}::text[])`
 }
 
 export async function createSignals(url: string, polls: Polls): Promise<Signals> {
@@ -90,6 +108,7 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
   let client: pg.Client | undefined
   let asking: NodeJS.Timeout | undefined
   let reconnecting: NodeJS.Timeout | undefined
+  let windowEnd: NodeJS.Timeout | undefined
   let closed = false
   const relay = { isBusy: false, isAsked: false, isAll: false, last: 0, lasts: [] as number[] }
 
@@ -142,7 +161,14 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
     relay.isBusy = false
   }
 
-  function passOn() {
+  function passOn(what: WrittenRows) {
+    if (what === 'signals') passNow()
+    else windowEnd ??= setTimeout(passNow, WINDOW_MS).unref()
+  }
+
+  function passNow() {
+    clearTimeout(windowEnd)
+    windowEnd = undefined
     relay.isAsked = true
     if (relay.isBusy) return
     relay.isBusy = true
@@ -152,7 +178,7 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
   /** Passes on also what others have left, which shows that the connection is there. */
   function passAll() {
     relay.isAll = true
-    passOn()
+    passNow()
   }
 
   function onPoll(areLeft: boolean) {
@@ -213,6 +239,11 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
     async publish(db, topic) {
       await publishing([topic]).execute(db)
     },
+    async publishToOne(db, topic) {
+      if (readiness.get(topic)?.() === true) return afterCommit(db, () => emitter.emit(topic, id))
+      const published = publishing([topic])
+      return isTransaction(db) ? writeLater(db, published) : void (await published.execute(db))
+    },
     passOn,
     async wait(topic, options) {
       using subscription = subscribe(topic)
@@ -238,6 +269,8 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
       clearTimeout(reconnecting)
       clearInterval(asking)
       question[Symbol.dispose]()
+      if (windowEnd && client) await passBatch(client, 0).catch(() => {})
+      clearTimeout(windowEnd)
       await client?.end()
     },
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from '../db/db.ts'
 import type { Log } from '../log.ts'
-import { publishing, withDetail } from '../signals.ts'
+import { publishingSoon, withDetail } from '../signals.ts'
 import { CHANGE_TOPIC, type SignalledChange } from './feed.ts'
 
 /** What comes within this time, in ms, is told together. */
@@ -49,7 +49,7 @@ function open(ctx: AnnounceCtx) {
 async function announce({ db, log }: AnnounceCtx, changes: readonly NewChange[]) {
   const cursor = randomUUID()
   const topics = changes.map((change) => withDetail(CHANGE_TOPIC, JSON.stringify({ cursor, ...change })))
-  await publishing(topics)
+  await publishingSoon(topics)
     .execute(db)
     .catch((error: unknown) => log.error({ err: error }, 'telling of changes'))
 }

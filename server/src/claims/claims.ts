@@ -56,7 +56,7 @@ const LAST_LOOK_MS = 5000
  * Claims that wait in this process. One loop serves all claims of a pool, so that something new costs one look at the queue and
  * not one for every waiting agent. The process polls for all pools at once (`polls.ts`), so that idle agents cost next to nothing.
  *
- * Something new wakes one process: the one in which it was queued, when a claim waits there (`Signals.toOne`). That one tells the others
+ * Something new wakes one process: the one in which it was queued, when a claim waits there (`Signals.publishToOne`). That one tells the others
  * what it could not hand out.
  */
 export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): Claims<W, Item> {

@@ -29,7 +29,26 @@ export async function transact<C extends { db: Db }, T>(
   work: (ctx: Omit<C, 'db'> & { db: Tx }) => Promise<T>,
 ): Promise<T> {
   if (isTransaction(ctx.db)) return work({ ...ctx, db: ctx.db })
-  return ctx.db.transaction().execute(async (db) => work({ ...ctx, db }))
+  const listeners: (() => void)[] = []
+  const result = await ctx.db.transaction().execute(async (db) => {
+    commitListeners.set(db, listeners)
+    return work({ ...ctx, db })
+  })
+  for (const listener of listeners) setImmediate(listener)
+  return result
+}
+
+const commitListeners = new WeakMap<Db, (() => void)[]>()
+
+/**
+ * Calls `listener` soon after the transaction, one of `transact`, has committed; outside of a transaction, soon. It is not called when
+ * the process dies meanwhile, nor when the answer to the COMMIT is lost: only for what is found in another way too.
+ */
+export function afterCommit(db: Db, listener: () => void) {
+  if (!isTransaction(db)) return void setImmediate(listener)
+  const listeners = commitListeners.get(db)
+  if (!listeners) throw new Error('the transaction was not begun by transact')
+  listeners.push(listener)
 }
 
 /** Whether a driver error is the violation of a unique constraint (of the given name, if any). */

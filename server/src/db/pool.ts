@@ -27,6 +27,9 @@ const IDLE_MS = 3_000
 /** A connection is replaced after this time, in s: what PostgreSQL's processes gather they give back only when they end. */
 const LIFETIME_S = 600
 
+/** What was written: signals for those who wait, or else other rows, of which triggers may tell. */
+export type WrittenRows = 'signals' | 'others'
+
 export type PoolOptions = {
   /** How many connections there are at most. */
   max: number
@@ -38,7 +41,7 @@ export type PoolOptions = {
   /** Whether repeated statements are prepared under names. */
   prepares?: boolean
   /** Called soon after something may have been written, and committed. */
-  onWritten?: (() => void) | undefined
+  onWritten?: ((what: WrittenRows) => void) | undefined
 }
 
 /** A result of the driver; of several statements in one text, a list of them. */
@@ -57,6 +60,9 @@ const NOTHING_TO_END: StatementResult = { command: 'ROLLBACK', rowCount: null, r
 /** Statements that may write; what this takes for one in error costs little. */
 const WRITES = /^\s*(?:insert|update|delete|with\b.*\b(?:insert into|delete from|update (?!skip|of)))/is
 
+/** Statements of `publishing`, or with it. */
+const PUBLISHES = /\binsert into signals \(topic\)/i
+
 /**
  * A connection of the pool, as kysely uses it. A `begin`, and the statements that are marked in `waiting.ts`, wait for the next statement and
  * are sent with it, so that they take no round trip of their own.
@@ -68,9 +74,10 @@ class PreparingConnection implements PostgresPoolClient {
   #waiting: Statement[] = []
   /** A transaction has begun for the caller, and its `begin` is still waiting. */
   #isUnsent = false
-  #onWritten: () => void
+  #onWritten: (what: WrittenRows) => void
   #isInTransaction = false
-  #hasWritten = false
+  /** What the transaction has written so far. */
+  #written: WrittenRows | undefined
 
   constructor(client: pg.PoolClient, { isPooled = false, prepares = true, onWritten = () => {} }: PoolOptions) {
     this.#client = client
@@ -83,7 +90,7 @@ class PreparingConnection implements PostgresPoolClient {
   query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
   query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new Error('cursors are not in use')
-    const isWritten = this.#isWrittenAfter(text)
+    const written = this.#writtenAfter(text)
     if (text === 'rollback') this.#drop()
     if (text === 'rollback' && this.#isUnsent) {
       this.#isUnsent = false
@@ -104,21 +111,27 @@ class PreparingConnection implements PostgresPoolClient {
     const packet = new Packet([...this.#waiting.splice(0), statement])
     this.#isUnsent = false
     this.#client.query(packet)
-    if (isWritten) void statement.result.then(this.#onWritten, () => {})
+    if (written) {
+      void statement.result.then(
+        () => this.#onWritten(written),
+        () => {},
+      )
+    }
     return statement.result
   }
 
-  /** Whether something may be committed once the statement has succeeded. */
-  #isWrittenAfter(text: string) {
+  /** What may be committed once the statement has succeeded. */
+  #writtenAfter(text: string): WrittenRows | undefined {
     if (text === 'begin' || text === 'commit' || text === 'rollback') {
-      const isWritten = text === 'commit' && this.#hasWritten
+      const written = text === 'commit' ? this.#written : undefined
       this.#isInTransaction = text === 'begin'
-      this.#hasWritten = false
-      return isWritten
+      this.#written = undefined
+      return written
     }
-    if (!this.#isInTransaction) return mayWrite(text)
-    this.#hasWritten ||= mayWrite(text)
-    return false
+    const written = writtenBy(text)
+    if (!this.#isInTransaction) return written
+    this.#written = written === 'signals' ? written : (this.#written ?? written)
+    return undefined
   }
 
   /** Behind a pooler the limit holds for one transaction, and travels with its first statement. */
@@ -140,14 +153,14 @@ class PreparingConnection implements PostgresPoolClient {
   }
 }
 
-const writing = new LRUCache<string, boolean>({ max: 1000 })
+const writing = new LRUCache<string, { written: WrittenRows | undefined }>({ max: 1000 })
 
-function mayWrite(text: string) {
+function writtenBy(text: string): WrittenRows | undefined {
   const known = writing.get(text)
-  if (known !== undefined) return known
-  const writes = WRITES.test(text)
-  writing.set(text, writes)
-  return writes
+  if (known) return known.written
+  const written = WRITES.test(text) ? (PUBLISHES.test(text) ? 'signals' : 'others') : undefined
+  writing.set(text, { written })
+  return written
 }
 
 /** A pool of connections to the database at `url` that keep repeated statements prepared. */

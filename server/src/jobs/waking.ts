@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { type Db, isTransaction } from '../db/db.ts'
-import { writeLater } from '../db/later.ts'
+import type { Db } from '../db/db.ts'
 import type { Polls } from '../polls.ts'
-import { publishing, type Signals } from '../signals.ts'
+import type { Signals } from '../signals.ts'
 
 /** Processes that were all told of a job look for it within so many ms, at different moments: mostly the first one gets it. */
 const STAGGER_MS = 50
@@ -59,8 +58,7 @@ export function createWaking(
   return {
     open,
     async tell(db, name) {
-      const published = publishing([signals.toOne(topicOf(name))])
-      await (isTransaction(db) ? writeLater(db, published) : published.execute(db))
+      await signals.publishToOne(db, topicOf(name))
     },
     poll() {
       const names = [...queues.keys()]

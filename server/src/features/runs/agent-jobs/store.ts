@@ -8,7 +8,7 @@ import {
   type Updateable,
 } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { inOneTrip } from '../../../db/later.ts'
+import { inOneTrip, writeLater } from '../../../db/later.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { publishing } from '../../../signals.ts'
@@ -145,6 +145,11 @@ export async function countUnheard(tx: Tx, phaseId: string): Promise<number> {
     .where('receipt_due_at', 'is not', null)
     .executeTakeFirstOrThrow()
   return count
+}
+
+/** Keeps a job that is handed back from counting as one that did not reach its agent. Written with the next statement. */
+export async function excuseReceipt(tx: Tx, jobId: string) {
+  await writeLater(tx, tx.updateTable('agent_jobs').set({ receipt_due_at: null }).where('id', '=', jobId))
 }
 
 /** SQL of whether there are running jobs whose lease has expired. */

@@ -78,6 +78,7 @@ async function save(ctx: TransactionCtx, { locked, change }: Pending): Promise<S
   const rows = events.map((event) => runEventRow(ctx, id, event))
   const others = rows.length === 0 ? writes : [...writes, runEventsInsert(ctx.db, rows)]
   await store.saveTransition(ctx.db, locked, { transition, others, now: ctx.now() })
+  if (transition.jobTopic !== undefined) await ctx.signals.publishToOne(ctx.db, transition.jobTopic)
   return { locked, transition }
 }
 

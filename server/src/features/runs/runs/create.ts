@@ -92,6 +92,7 @@ async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, run: RunR
   const event = runEventRow(ctx, run.id, { action: 'created', actorUserId: run.created_by_user_id })
   const audit = auditRow(ctx, runCreationAudit(run))
   await insertNewRun(ctx.db, locked, { transition, event, audit })
+  if (transition.jobTopic !== undefined) await ctx.signals.publishToOne(ctx.db, transition.jobTopic)
   if (run.stages.length > 0) await createStages(ctx, run, run.stages as Parameters<typeof createStages>[2])
   await startEffects(ctx, { locked, transition })
   return run.id

@@ -38,12 +38,15 @@ export type Transition = {
   workspace: WorkspaceChange | undefined
   /** The run goes to the end of the queue, in which it was not before. */
   entersQueue: boolean
+  /** Signals of the change. */
   topics: string[]
+  /** The signal to one of those that wait for the job. */
+  jobTopic: string | undefined
   effects: Effects
 }
 
 type WorkspaceChange = Partial<Omit<Selectable<Schema['workspaces']>, 'vcs_repo'>>
-type TransitionCtx = Pick<Ctx, 'now' | 'newId' | 'signals'>
+type TransitionCtx = Pick<Ctx, 'now' | 'newId'>
 
 /** Works out what `change` does to a run; writes nothing. */
 export function transitionOf(
@@ -97,11 +100,9 @@ export function transitionOf(
     job: enqueue,
     workspace: workspaceChange(locked, { effects, status, now, before }),
     entersQueue: effects.waits && !before.waits && before.status !== 'pending',
-    topics: [
-      ...(enqueue && change.isQuiet !== true ? [ctx.signals.toOne(poolTopic(enqueue.agent_pool_id))] : []),
-      // An agent knows of every other end: it has reported it.
-      ...(locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : []),
-    ],
+    // An agent knows of every other end: it has reported it.
+    topics: locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : [],
+    jobTopic: enqueue && change.isQuiet !== true ? poolTopic(enqueue.agent_pool_id) : undefined,
     effects,
   }
 }
