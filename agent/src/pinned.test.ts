@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { hasModules, isPinned, type InitFiles } from './pinned.ts'
@@ -19,7 +19,7 @@ async function pinned(
     await writeFile(join(root, path), text)
   }
   const place = { workingFolder: join(root, workingDirectory), workingDirectory }
-  const brought = await hasModules(change.before?.modules, place.workingFolder)
+  const brought = hasModules(change.before?.modules, place.workingFolder, { root })
   const inits = {
     before: { ...NOTHING, hasModules: brought, ...change.before },
     after: { ...NOTHING, ...change.after },
@@ -139,6 +139,18 @@ describe('modules', () => {
     const change = { before: { modules }, after: { modules } }
     expect(await pinned(change, { [`${registry.Dir}/main.tf`]: '' })).toBe(true)
     expect(await pinned(change)).toBe(false)
+  })
+
+  test('that links out of the run stand for are not there', async () => {
+    const [root, outside] = [await temporaryFolder(), await temporaryFolder()]
+    const list = modulesOf({ Key: 'a', Source: 'acme/a', Version: '1.0.0', Dir: 'modules/a' })
+    await mkdir(join(root, 'modules'))
+    await symlink(outside, join(root, 'modules/a'))
+
+    const linked = hasModules(list, root, { root })
+    const parent = hasModules(list, root, { root: dirname(root) })
+
+    expect([linked, parent]).toEqual([false, true])
   })
 
   test('in a list that nobody understands are not pinned', async () => {

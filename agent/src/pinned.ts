@@ -1,7 +1,9 @@
-import { readdir, stat } from 'node:fs/promises'
-import { join, normalize } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join, normalize, sep } from 'node:path'
 import { z } from 'zod'
 import { type Bounds, readConfined } from './confined-file.ts'
+import { factsOf } from './facts-of.ts'
 
 /** What an init starts from, and what it leaves. */
 export type InitFiles = {
@@ -37,12 +39,18 @@ export async function isPinned(
   return true
 }
 
-/** Whether the folder of each module in a list of installed modules is there. Init fetches those that are not. */
-export async function hasModules(list: string | undefined, workingFolder: string): Promise<boolean> {
+/** Whether the folder of each module in a list of installed modules is there, below `root`. Init fetches those that are not. */
+export function hasModules(list: string | undefined, workingFolder: string, { root }: Pick<Bounds, 'root'>): boolean {
   const modules = list === undefined ? undefined : parseModules(list)
   if (modules === undefined) return false
-  const folders = await Promise.all(modules.map(({ Dir }) => stat(join(workingFolder, Dir)).catch(() => undefined)))
-  return folders.every((folder) => folder?.isDirectory() === true)
+  const top = realpathSync.native(root)
+  return modules.every(({ Dir }) => isFolderIn(top, join(workingFolder, Dir)))
+}
+
+function isFolderIn(top: string, path: string): boolean {
+  if (factsOf(path)?.isDirectory() !== true) return false
+  const real = realpathSync.native(path)
+  return real === top || real.startsWith(top + sep)
 }
 
 const SELECTION = /^provider "([^"]+)" \{\n[^}]*?^  version\s+= "([^"]+)"$([^}]*)/gm

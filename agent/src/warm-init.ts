@@ -124,7 +124,7 @@ async function initFiles({ workingFolder, folder }: EngineContext): Promise<Init
     readConfined(join(workingFolder, DATA, 'modules/modules.json'), folder),
   ])
   const list = modules?.toString()
-  return { lock: lock?.toString(), modules: list, hasModules: await hasModules(list, workingFolder) }
+  return { lock: lock?.toString(), modules: list, hasModules: hasModules(list, workingFolder, folder) }
 }
 
 /**
