@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { expect, onTestFinished, test } from 'vitest'
 import { claim, jobClient, openConnection, register } from './client.ts'
@@ -5,7 +6,7 @@ import { createGateway } from './gateway.ts'
 import { configuration, startServer } from './testing/agent-fixture.ts'
 import { AGENT_TOKEN } from './testing/protocol-server.ts'
 
-/** A job that was claimed, and the gateway for its engine. */
+/** A job that was claimed, and the gateway for its engine; `serveJob` brings another one to the same gateway. */
 async function startGateway({ answersEngines = true } = {}) {
   const server = await startServer()
   server.api.answersEngines = answersEngines
@@ -17,18 +18,22 @@ async function startGateway({ answersEngines = true } = {}) {
     gateway[Symbol.dispose]()
     await connection.dispatcher.close()
   })
-  server.submit({ configuration: configuration(''), workspaceId: 'ws-acme-net' })
   const signal = AbortSignal.timeout(10_000)
   const facts = { name: 'a', version: '1', os: 'linux', arch: 'x64', concurrency: 1, engines: [], starts: true }
   const { agentId } = await register(connection, AGENT_TOKEN, { ...facts, accepts: ['plan'] }, signal)
-  const job = (await claim(connection, AGENT_TOKEN, agentId, {
-    waitMs: 1_000,
-    warmRunIds: [],
-    accepts: ['plan'],
-    signal,
-  })) as AgentJob
-  const served = gateway.serve(job, jobClient(connection, job), { signal, say: ignore })
-  const base = await served.apiUrl
+  const serveJob = async (workspaceName: string) => {
+    const workspaceId = `ws-acme-${workspaceName}`
+    server.submit({ configuration: configuration(''), workspaceId, workspaceName })
+    const job = (await claim(connection, AGENT_TOKEN, agentId, {
+      waitMs: 1_000,
+      warmRunIds: [],
+      accepts: ['plan'],
+      signal,
+    })) as AgentJob
+    const served = gateway.serve(job, jobClient(connection, job), { signal, say: ignore })
+    return { job, served, base: await served.apiUrl }
+  }
+  const { job, served, base } = await serveJob('net')
   const ask = async (method: string, path: string, { token = job.engineToken, body }: Asked = {}) =>
     fetch(URL.canParse(path) ? path : base + path, {
       method,
@@ -47,7 +52,7 @@ async function startGateway({ answersEngines = true } = {}) {
       jsonUrl: data.attributes['hosted-json-state-upload-url'] ?? '',
     }
   }
-  return { server, job, served, base, ask, announce }
+  return { server, job, served, base, ask, announce, serveJob }
 }
 
 type Asked = { token?: string; body?: string }
@@ -128,7 +133,10 @@ test('a large state is stored as it comes, also after its JSON', async () => {
   await ask('PUT', jsonUrl, { body: '{}' })
   expect((await ask('PUT', rawUrl, { body: large })).status).toBe(200)
 
-  expect(server.api.states).toMatchObject([{ raw: Buffer.from(large), json: Buffer.from('{}') }])
+  const [stored] = server.api.states
+  expect(stored?.json).toEqual(Buffer.from('{}'))
+  // Compared as a whole: byte by byte, this would take seconds.
+  expect(stored?.raw?.equals(Buffer.from(large))).toBe(true)
 })
 
 test('a refusal does not use a state up', async () => {
@@ -156,3 +164,63 @@ test('after a state was stored the current one is asked for anew', async () => {
   expect(await (await ask('GET', current)).json()).toMatchObject({ data: { id: 'sv-1' } })
   expect(server.api.requests.at(-1)).toBe(`GET /api/v2/${current}`)
 })
+
+test('after a state came with its announcement the current one is asked for anew, in the job that follows too', async () => {
+  const { served, ask } = await startGateway()
+  const current = 'workspaces/ws-acme-net/current-state-version'
+  expect((await ask('GET', current)).status).toBe(404)
+  const attributes = { serial: 1, md5: 'x', lineage: 'l', state: Buffer.from('state').toString('base64') }
+  const body = JSON.stringify({ data: { type: 'state-versions', attributes } })
+  expect((await ask('POST', VERSIONS, { body })).status).toBe(201)
+
+  expect(await (await ask('GET', current)).json()).toMatchObject({ data: { id: 'sv-1' } })
+  expect(served.answers()).toBeUndefined()
+})
+
+test('a job gets nothing of another by its own token, nor by its own part of a path', async () => {
+  const { job, ask, announce, serveJob } = await startGateway()
+  const other = await serveJob('other')
+  const { rawUrl } = await announce()
+  const own = '/api/v2/organizations/acme/workspaces/other'
+  const there = other.base.replace('/api/v2/', own)
+
+  expect((await ask('GET', there, { token: other.job.engineToken })).status).toBe(200)
+  expect((await ask('GET', there, { token: job.engineToken })).status).toBe(401)
+  const object = new URL(rawUrl).pathname.replace(/^\/[^/]+/, '')
+  const moved = other.base.replace('/api/v2/', object)
+  expect((await ask('PUT', moved, { token: other.job.engineToken, body: 'state' })).status).toBe(401)
+})
+
+test('an upload that was cut off stores nothing, and can be made again', async () => {
+  const { server, ask, announce } = await startGateway()
+  const { rawUrl, jsonUrl } = await announce()
+  for (const url of [jsonUrl, rawUrl]) await cutOff(url)
+
+  const [json, raw] = await Promise.all([ask('PUT', jsonUrl, { body: '{}' }), ask('PUT', rawUrl, { body: 'state' })])
+
+  expect([json.status, raw.status]).toEqual([200, 200])
+  expect(server.api.states).toMatchObject([{ raw: Buffer.from('state'), json: Buffer.from('{}') }])
+})
+
+test('a large upload that was cut off stores nothing, and can be made again', async () => {
+  const { server, ask, announce } = await startGateway()
+  const { rawUrl } = await announce()
+  const large = Buffer.alloc(5 * 1024 * 1024, 'x')
+
+  await cutOff(rawUrl, large.length)
+  expect(server.api.current()).toBeUndefined()
+  expect((await ask('PUT', rawUrl, { body: large.toString() })).status).toBe(200)
+
+  expect(server.api.states).toHaveLength(1)
+  expect(server.api.states[0]?.raw?.equals(large)).toBe(true)
+})
+
+/** Uploads the first bytes of `size` that are announced, and is gone. */
+async function cutOff(url: string, size = 100) {
+  const upload = request(url, { method: 'PUT', headers: { 'content-length': size } })
+  upload.on('error', () => {})
+  const closed = new Promise((resolve) => upload.once('close', resolve))
+  await new Promise((resolve) => upload.write('x', resolve))
+  upload.destroy()
+  await closed
+}

@@ -101,10 +101,13 @@ export function openStateUploads(target: StateTarget) {
 
   /** Answers the announcement of a version, or passes it on when it is more than that. */
   async function announce({ request, response }: Exchange) {
-    if (!isHeld(request)) return passOn(target.dispatcher, target.apiUrl + path, { request, response })
-    const bytes = await buffer(request)
-    const read = pendingBody.safeParse(parseJson(bytes.toString()))
-    if (!read.success) return passOn(target.dispatcher, target.apiUrl + path, { request, response }, bytes)
+    const bytes = isHeld(request) ? await buffer(request) : undefined
+    const read = bytes && pendingBody.safeParse(parseJson(bytes.toString()))
+    if (!read?.success) {
+      // It may have the content in it, as that of older engines.
+      target.onStored()
+      return passOn(target.dispatcher, target.apiUrl + path, { request, response }, bytes)
+    }
     const version: Version = {
       id: `sv-${randomUUID().replaceAll('-', '')}`,
       body: read.data,

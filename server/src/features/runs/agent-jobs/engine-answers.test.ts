@@ -24,6 +24,9 @@ async function answersOf(job: FakeJob) {
   return { answers, state: header.state && { url: header.state.url, content: take(header.state.size) } }
 }
 
+/** A body without the ends of its signed URLs, which tell the second in which it was made. */
+const unsigned = (body: string) => body.replaceAll(/(\/object\/[\w-]+)\.[\w.-]+/g, '$1')
+
 /** A job of a run in a workspace, with a state or without. */
 async function startJob({ state }: { state?: Buffer } = {}, attributes: Record<string, unknown> = {}) {
   const setting = await createRunSetting(app)
@@ -58,7 +61,11 @@ describe('what the engine of a job will ask for', () => {
     expect(answers.map(({ path }) => path)).toEqual(PATHS(job))
     for (const { path, status, body, headers } of answers) {
       const shown = await app.request({ url: `/api/v2/${path}`, token: job.engineToken })
-      expect({ path, status, body }).toEqual({ path, status: shown.status, body: shown.text })
+      expect({ path, status, body: unsigned(body) }).toEqual({
+        path,
+        status: shown.status,
+        body: unsigned(shown.text),
+      })
       expect(shown.headers).toMatchObject(headers)
     }
   })
