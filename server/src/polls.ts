@@ -1,12 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from './db/db.ts'
 import type { Log } from './log.ts'
+import { answerOf, SILENCE_MS } from './silence.ts'
 
 /** A missed signal delays what waits for it by at most this long, in ms. */
 export const POLL_MS = 2000
-
-/** A poll without an answer for this long, in ms, is given up: a network may lose a connection without a word, and the next poll takes another one. */
-const SILENCE_MS = 10_000
 
 /** What a part of this process asks the database again and again, in case that a signal was lost. */
 export type Question<T> = {
@@ -45,7 +43,7 @@ export function createPolls(
       const value = guarded(() => question.ask())
       return value ? [{ question, value }] : []
     })
-    const answers = await within(silenceMs, ask(db, asked)).catch((error: unknown) => {
+    const answers = await answerOf(ask(db, asked), silenceMs).catch((error: unknown) => {
       if (!isClosed) log.error({ err: error }, 'looking for what has come')
       return undefined
     })
@@ -79,19 +77,6 @@ export function createPolls(
       isClosed = true
       clearTimeout(timer)
     },
-  }
-}
-
-/** Throws when `work` takes longer than this, in ms. */
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`the database has not answered for ${limitMs} ms`)), limitMs)
-  // A process that ends waits for no answer.
-  timer.unref()
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
   }
 }
 
