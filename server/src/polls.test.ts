@@ -61,3 +61,23 @@ test('a poll that the database leaves without an answer is given up, and the nex
 
   await expect.poll(() => heard.slice(0, 2)).toEqual(['failure', 7])
 })
+
+test('one that throws, as it asks or hears, keeps none of the others from their answers', async () => {
+  const failures: unknown[] = []
+  using polls = createPolls(
+    app.db,
+    { error: (details: unknown) => failures.push(details) },
+    { pollMs: 20, silenceMs: 2000 },
+  )
+  const fail = () => {
+    throw new Error('mistaken')
+  }
+  const heard: number[] = []
+  polls.add({ ask: fail, answer: fail })
+  polls.add({ ask: () => sql<number>`1`, answer: fail })
+  polls.add({ ask: () => sql<number>`2`, answer: (told) => heard.push(told) })
+
+  await expect.poll(() => heard.slice(0, 2)).toEqual([2, 2])
+
+  expect(failures).toContainEqual({ err: new Error('mistaken') })
+})

@@ -1,16 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from './db/db.ts'
 import type { Log } from './log.ts'
+import { answerOf, SILENCE_MS } from './silence.ts'
 
 /** A missed signal delays what waits for it by at most this long, in ms. */
 export const POLL_MS = 2000
 
-/** A poll without an answer for this long, in ms, is given up: a network may lose a connection without a word, and the next poll takes another one. */
-const SILENCE_MS = 10_000
-
 /** What a part of this process asks the database again and again, in case that a signal was lost. */
 export type Question<T> = {
-  /** SQL of one value; undefined when there is nothing to ask now. */
+  /** SQL of one value; undefined when there is nothing to ask now. What throws, here or below, is logged and holds up nobody else. */
   ask: () => RawBuilder<T> | undefined
   answer: (value: T) => void
   /** The database could not be asked. */
@@ -42,10 +40,10 @@ export function createPolls(
 
   async function poll() {
     const asked = [...questions].flatMap((question): Asked[] => {
-      const value = question.ask()
+      const value = guarded(() => question.ask())
       return value ? [{ question, value }] : []
     })
-    const answers = await within(silenceMs, ask(db, asked)).catch((error: unknown) => {
+    const answers = await answerOf(ask(db, asked), silenceMs).catch((error: unknown) => {
       if (!isClosed) log.error({ err: error }, 'looking for what has come')
       return undefined
     })
@@ -53,10 +51,19 @@ export function createPolls(
     for (const [index, { question }] of asked.entries()) {
       // Who has left meanwhile hears no more.
       if (!questions.has(question)) continue
-      if (answers) question.answer(answers[`a${index}`])
-      else question.fail?.()
+      guarded(() => (answers ? question.answer(answers[`a${index}`]) : question.fail?.()))
     }
     plan()
+  }
+
+  /** Polls go on whatever one of those who ask throws: without them, all that the process looks for would stop. */
+  function guarded<R>(call: () => R): R | undefined {
+    try {
+      return call()
+    } catch (error) {
+      log.error({ err: error }, 'asking for what has come')
+      return undefined
+    }
   }
 
   plan()
@@ -70,17 +77,6 @@ export function createPolls(
       isClosed = true
       clearTimeout(timer)
     },
-  }
-}
-
-/** Throws when `work` takes longer than this, in ms. */
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`the database has not answered for ${limitMs} ms`)), limitMs)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -3,8 +3,10 @@ import type { Ctx } from '../app.ts'
 import { unavailable } from '../errors.ts'
 import { POLL_MS } from '../polls.ts'
 import type { Signals } from '../signals.ts'
+import { answerOf } from '../silence.ts'
 import { isAbandoned, KEPT_MS, noteEmpty, type Pool, type Waiter } from './pools.ts'
 import { Turns, type Wish } from './turns.ts'
+import { heldMs, pause } from './waits.ts'
 
 /** What the agents of a pool claim, and how; `W` is what an agent asks for. */
 export type ClaimQueue<W extends Wish, Item> = {
@@ -235,7 +237,8 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
   }
 
   async function hasItems(ctx: Ctx, poolId: string) {
-    const { rows } = await sql<{ ids: string[] }>`select ${queue.poolsWithItems(ctx, [poolId])} as ids`.execute(ctx.db)
+    const asked = sql<{ ids: string[] }>`select ${queue.poolsWithItems(ctx, [poolId])} as ids`.execute(ctx.db)
+    const { rows } = await answerOf(asked)
     return (rows[0]?.ids.length ?? 0) > 0
   }
 
@@ -248,48 +251,38 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
       const waiter = turns.next()
       if (!waiter) return 'blocked'
       const { wish } = waiter
-      const item = await queue.claim(ctx, wish)
+      const item = await claim(ctx, pool, waiter)
       if (item === 'exited') {
         end(ctx, wish.agent.id)
         continue
       }
       if (!item) {
         const others = turns.isKnown ? [] : [...pool.waiters].map((other) => other.wish.agent.id)
-        turns.pass(waiter, others.length < 2 ? [] : await queue.listPreferredAgents(ctx, pool.id, others))
+        const preferred = others.length < 2 ? [] : await answerOf(queue.listPreferredAgents(ctx, pool.id, others))
+        turns.pass(waiter, preferred)
         continue
       }
-      // The claim may have ended in the meantime. Another claim of the same agent then gets the item, or it goes back.
-      const isSame = (other: Waiter<W, Item>) => other.wish.agent.id === wish.agent.id
-      const taker = pool.waiters.has(waiter) ? waiter : [...pool.waiters].find(isSame)
-      if (taker) taker.give(item)
-      else await queue.handBack(ctx, item, wish)
+      await give(ctx, pool, { item, waiter })
     }
   }
 
+  /** Claims for a waiter. What comes after the claim was given up is handed out all the same. */
+  async function claim(ctx: Ctx, pool: Pool<W, Item>, waiter: Waiter<W, Item>) {
+    const claiming = queue.claim(ctx, waiter.wish)
+    return answerOf(claiming).catch((error: unknown) => {
+      const late = claiming.then(async (item) => item && item !== 'exited' && give(ctx, pool, { item, waiter }))
+      late.catch(() => {})
+      throw error
+    })
+  }
+
+  /** The claim may have ended in the meantime. Another claim of the same agent then gets the item, or it goes back. */
+  async function give(ctx: Ctx, pool: Pool<W, Item>, { item, waiter }: { item: Item; waiter: Waiter<W, Item> }) {
+    const isSame = (other: Waiter<W, Item>) => other.wish.agent.id === waiter.wish.agent.id
+    const taker = pool.waiters.has(waiter) ? waiter : [...pool.waiters].find(isSame)
+    if (taker) taker.give(item)
+    else await queue.handBack(ctx, item, waiter.wish)
+  }
+
   return { wait, end }
-}
-
-/**
- * How long a claim is held, in ms. Long ones end early, those of one agent together: what asks again at the same moment shares the
- * statements that this takes. Agents end at different moments, a few seconds apart.
- */
-function heldMs(waitMs: number, agentId: string) {
-  if (waitMs < KEPT_MS) return waitMs
-  const steps = Math.floor(waitMs / 2 / POLL_MS)
-  const step = Buffer.from(agentId).reduce((sum, byte) => (sum * 31 + byte) % steps, 0)
-  return waitMs - ((performance.now() + waitMs + step * POLL_MS) % (steps * POLL_MS))
-}
-
-/** Waits for a time in ms, or until the abort. */
-async function pause(ms: number, signal?: AbortSignal) {
-  if (signal?.aborted) return undefined
-  return new Promise<void>((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms).unref()
-    signal?.addEventListener('abort', end)
-  })
 }
