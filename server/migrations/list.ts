@@ -51,6 +51,7 @@ import * as retentionOfPlans from './0104-retention-of-plans.ts'
 import * as retentionOfTasks from './0105-retention-of-tasks.ts'
 import * as queueIndices from './0109-queue-indices.ts'
 import * as runFilters from './0113-run-filters.ts'
+import * as queuedEngines from './0120-queued-engines.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -113,4 +114,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0105-retention-of-tasks', up: retentionOfTasks.up },
   { name: '0109-queue-indices', up: queueIndices.up },
   { name: '0113-run-filters', up: runFilters.up },
+  { name: '0120-queued-engines', up: queuedEngines.up },
 ]
