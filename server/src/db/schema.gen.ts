@@ -12,6 +12,7 @@ export type Schema = {
     agent_id: string | null
     agent_name: string | null
     agent_pool_id: string
+    asked_engine: Generated<string>
     attempt: number
     class: number
     command: Generated<'continue' | 'cancel' | 'force-cancel'>

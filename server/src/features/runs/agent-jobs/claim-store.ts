@@ -7,7 +7,7 @@ import { isPresent } from '../../agents/agents/store.ts'
 import { isPoolOpenTo } from '../../organizations/organizations/store.ts'
 import { LOCKED_WORKSPACE_COLUMNS } from '../runs/locked-run-store.ts'
 import { QUEUE_CLASS } from '../runs/new-job.ts'
-import { poolTopicOf } from '../runs/queued-job-store.ts'
+import { newestProductOf, poolTopicOf } from '../runs/queued-job-store.ts'
 import type { EngineHolder, Product, WantedEngine } from './engine-choice.ts'
 import { type ClaimingAgent, holderOf } from './store.ts'
 
@@ -41,12 +41,12 @@ export type LeftEngine = Pick<WantedEngine, 'product' | 'version' | 'required'> 
 const HEADS = 50
 /** So many are looked through for one that is not left or reserved to other agents: a claim never reads all of a long queue. */
 const DEPTH = 2000
-/** So many are looked through of one organization. */
-const DEPTH_OF_ORGANIZATION = 50
-/** Where the head of a queue is held back, so many of the first jobs of an organization are tried. */
-const HEADS_OF_ORGANIZATION = 10
-/** So many organizations are looked at then, in each half of each class, and no more once so many candidates are found. */
-const ORGANIZATIONS = 250
+/** So many are looked through of one lane: the jobs of an organization that ask for the same engine. */
+const DEPTH_OF_LANE = 50
+/** Where the head of a queue is held back, so many of the first jobs of a lane are tried. */
+const HEADS_OF_LANE = 10
+/** So many lanes are looked at then, in each half of each class, and no more once so many candidates are found. */
+const LANES = 250
 const CANDIDATES = 1000
 
 const runningOf = (column: 'organization_id' | 'agent_pool_id', value: RawBuilder<string>) =>
@@ -106,7 +106,7 @@ export async function lockNextJob(
   const isFree = sql`(j.preferred_agent_id is null or j.preferred_agent_id = ${agent.id} or j.queued_at < ${preferredUntil})`
   const isOpen = sql`${isFree} and ${isNotLeft(left)}`
   const found = await lockFirst(tx, agent, heads(wish, { isQueued, isOpen }))
-  return found ?? lockFirst(tx, agent, headsOfOrganizations(classes, { isIn, isOpen }))
+  return found ?? lockFirst(tx, agent, headsOfLanes(classes, { isIn, isOpen }))
 }
 
 type Condition = RawBuilder<unknown>
@@ -134,18 +134,18 @@ function isNotLeft(left: readonly LeftEngine[]): Condition {
     ({ kind, product, version, required, newestProduct }) => sql`(j.kind = ${kind}
       and r.engine_version = ${version} and r.engine_version_required = ${required}
       and case when j.kind = 'apply' or not r.engine_is_open then r.engine_product end is not distinct from ${product}::text
-      and (${product}::text is not null or ${newestProductOf('j.workspace_id')} is not distinct from ${newestProduct}::text))`,
+      and (${product}::text is not null or ${newestProductOf(sql.ref('j.workspace_id'))} is not distinct from ${newestProduct}::text))`,
   )
   // As a value, and not as a join: for that, PostgreSQL may read all runs that there are.
   return sql`(select not (${sql.join(asked, sql` or `)}) from runs r where r.id = j.run_id)`
 }
 
 /**
- * The first jobs of each organization that its limit leaves room for: what holds back thousands of jobs at the head of a
- * queue costs one look for each organization, and not one for each job. Of very many organizations each claim looks at some, from a
- * place by chance on.
+ * The first jobs of each lane of the organizations that their limit leaves room for: what holds back, or is left to others, thousands of
+ * jobs at the head of a queue costs one look for each lane, and not one for each job. Of very many lanes each claim looks at some, from
+ * the organization at a place by chance on.
  */
-function headsOfOrganizations(classes: readonly number[], { isIn, isOpen }: { isIn: Condition; isOpen: Condition }) {
+function headsOfLanes(classes: readonly number[], { isIn, isOpen }: { isIn: Condition; isOpen: Condition }) {
   const start = `org-${randomText(16)}`
   const parts = classes.flatMap((jobClass) => {
     const isInClass = sql`${isIn} and j.class = ${sql.lit(jobClass)}`
@@ -157,20 +157,22 @@ function headsOfOrganizations(classes: readonly number[], { isIn, isOpen }: { is
     order by class, tag, seq limit ${sql.lit(HEADS)}`
 }
 
-/** Those of one class and of a part of the organizations, which are found one after the other by an index. */
+/** Those of one class and of a part of the organizations, whose lanes are found one after the other by an index. */
 function headsOfPart({ isInClass, isInPart, isOpen }: Record<'isInClass' | 'isInPart' | 'isOpen', Condition>) {
-  const next = (isAfter: Condition) => sql`(select j.organization_id from agent_jobs j
-    where ${isInClass} and ${isInPart} and ${isAfter} order by j.organization_id limit 1)`
+  const next = (isAfter: Condition) => sql`(select j.organization_id, j.asked_engine from agent_jobs j
+    where ${isInClass} and ${isInPart} and ${isAfter} order by j.organization_id, j.asked_engine limit 1)`
+  const isAfterLane = sql`(j.organization_id, j.asked_engine) > (lane.organization_id, lane.asked_engine)`
   return sql`(with recursive lane as (
-      select ${next(sql`true`)} as organization_id, 1 as number
+      select first.*, 1 as number from ${next(sql`true`)} first
       union all
-      select ${next(sql`j.organization_id > lane.organization_id`)}, lane.number + 1 from lane
-       where lane.organization_id is not null and lane.number < ${sql.lit(ORGANIZATIONS)})
+      select following.*, lane.number + 1 from lane cross join lateral ${next(isAfterLane)} following
+       where lane.number < ${sql.lit(LANES)})
     select j.* from lane join organizations o on o.id = lane.organization_id
      cross join lateral (select j.id, j.class, j.tag, j.seq from (
-          select * from agent_jobs j where ${isInClass} and j.organization_id = lane.organization_id
-           order by j.round, j.tag, j.seq limit ${sql.lit(DEPTH_OF_ORGANIZATION)}) j
-        where ${isOpen} order by j.round, j.tag, j.seq limit ${sql.lit(HEADS_OF_ORGANIZATION)}) j
+          select * from agent_jobs j
+           where ${isInClass} and j.organization_id = lane.organization_id and j.asked_engine = lane.asked_engine
+           order by j.round, j.tag, j.seq limit ${sql.lit(DEPTH_OF_LANE)}) j
+        where ${isOpen} order by j.round, j.tag, j.seq limit ${sql.lit(HEADS_OF_LANE)}) j
      where ${organizationHasRoom('o')})`
 }
 
@@ -206,12 +208,6 @@ export function applyLock(tx: Tx, { runId, agentId }: { runId: string; agentId: 
   return [agent, firstFree(tx, agentId, candidate)] as const
 }
 
-/** The engine of the workspace's newest run that has had one. */
-function newestProductOf(workspaceId: 'w.id' | 'j.workspace_id') {
-  return sql<Product | null>`(select newest.engine_product from runs newest
-    where newest.workspace_id = ${sql.ref(workspaceId)} and not newest.engine_is_open order by newest.number desc limit 1)`
-}
-
 /** What the other agents of a pool that are online or at work, and take jobs of that kind, say about their engines. */
 export async function listOtherHolders(
   db: Db,
@@ -241,7 +237,7 @@ function selectFreeJob(tx: Tx) {
     .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
     .select(['o.name as organization_name', 'p.name as project_name'])
     .select(['j.agent_pool_id', 'o.run_concurrency', 'pool.max_concurrent_jobs', 'pool.name as pool_name'])
-    .select(newestProductOf('w.id').as('newest_product'))
+    .select(newestProductOf(sql.ref('w.id')).as('newest_product'))
     .select(isPoolOpenTo('pool', { workspaceId: sql.ref('w.id'), projectId: sql.ref('w.project_id') }).as('is_served'))
     .select((eb) =>
       eb

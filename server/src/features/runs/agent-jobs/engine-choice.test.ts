@@ -165,6 +165,20 @@ test('any number of runs that are left to another agent hold up nothing behind t
   expect((await agents[1]?.take())?.engine.version).toBe('1.5.7')
 })
 
+test('what is left hides nothing however long the queue is', async () => {
+  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
+  await require('1.5.7')
+  for (let count = 0; count < 2010; count += 30)
+    await Promise.all(Array.from({ length: 30 }, () => createRun(app, setting, { 'plan-only': true })))
+  await require('latest')
+  const other = await createRun(app, setting, { 'plan-only': true })
+
+  const job = await agents[0]?.claim()
+
+  expect(job?.runId).toBe(other)
+  expect(await agents[0]?.claim()).toBeUndefined()
+}, 120_000)
+
 test('what is left is told apart by version, by engine and by whether it is required', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7', 'tofu 1.11.4']])
   await require('1.5.7')

@@ -7,6 +7,9 @@ import { poolTopic } from './pool-topic.ts'
 /** Beyond this many jobs, an organization's jobs are lined up one behind the other and no longer counted. */
 const MOST_COUNTED = 1000
 
+/** So much of the version that a job asks for tells its line apart from others. */
+const VERSION_LENGTH = 100
+
 /**
  * The statement that queues a job, for `writeTogether`. It gives the job its place in the queue of its pool and class
  * (`docs/RUNS.md`, "Which job an agent gets"):
@@ -18,11 +21,12 @@ const MOST_COUNTED = 1000
  *
  * Each look is the end of an index, but for one count that is bounded.
  */
-export function queuedJobInsert(job: NewJob): RawBuilder<unknown> {
-  const columns = Object.keys(job) as (keyof NewJob)[]
+export function queuedJobInsert({ engine, ...job }: NewJob): RawBuilder<unknown> {
+  const columns = Object.keys(job) as (keyof typeof job)[]
   const queued = sql`status = 'queued' and agent_pool_id = own.pool and class = own.class`
-  return sql`insert into agent_jobs (${sql.join(columns.map((column) => sql.ref(column)))}, round, tag)
-    select ${sql.join(columns.map((column) => sql`${job[column]}`))}, own_round.round, own_tag.tag
+  return sql`insert into agent_jobs (${sql.join(columns.map((column) => sql.ref(column)))}, asked_engine, round, tag)
+    select ${sql.join(columns.map((column) => sql`${job[column]}`))}, ${askedEngine(job.workspace_id, engine)},
+           own_round.round, own_tag.tag
       from (select ${job.agent_pool_id}::text as pool, ${job.class}::smallint as class,
                    ${job.organization_id}::text as organization, ${job.workspace_id}::text as workspace) own
       cross join lateral (select 1 + greatest(0,
@@ -42,6 +46,18 @@ export function queuedJobInsert(job: NewJob): RawBuilder<unknown> {
           (select tag from agent_jobs where ${queued} and organization_id = own.organization and round = own_round.round
             order by tag desc limit 1))
         as tag) own_tag`
+}
+
+/** The engine of the workspace's newest run that has had one. */
+export function newestProductOf(workspaceId: RawBuilder<unknown>) {
+  return sql<RunRow['engine_product'] | null>`(select newest.engine_product from runs newest
+    where newest.workspace_id = ${workspaceId} and not newest.engine_is_open order by newest.number desc limit 1)`
+}
+
+/** A line of its own for what the agents of a pool may leave to each other: those behind it are found without it. */
+function askedEngine(workspaceId: string, { product, version, required }: NewJob['engine']) {
+  const asked = product ?? newestProductOf(sql`${workspaceId}`)
+  return sql`concat_ws(' ', ${asked}::text, ${version.slice(0, VERSION_LENGTH)}::text, ${required}::boolean)`
 }
 
 /** As `poolTopic`, of an id in SQL. */

@@ -163,6 +163,11 @@ function newJob(
     status: 'queued',
     preferred_agent_id: kind === 'apply' ? locked.planAgentId : null,
     queued_at: ctx.now(),
+    engine: {
+      product: kind === 'plan' && run.engine_is_open ? null : run.engine_product,
+      version: run.engine_version,
+      required: run.engine_version_required,
+    },
   }
 }
 
