@@ -2,11 +2,8 @@ import { uploadBytes, uploadFile } from './artifacts.ts'
 import { LeaseLost, Refused } from './client.ts'
 import type { EngineContext } from './context.ts'
 import { readPlan, type PlanDocument } from './plan-document.ts'
-import { fetchSchemas } from './provider-schemas.ts'
+import type { PlanSchemas } from './provider-schemas.ts'
 import { runToFile } from './run-engine.ts'
-
-/** Where the schemas of a plan's providers are, or will be once `fetched` resolves. */
-export type PlanSchemas = { file: string; fetched: Promise<void> }
 
 /** Makes the JSON of a plan file, with and without sensitive values, and uploads both. */
 export async function makeDocuments(context: EngineContext, schemas: PlanSchemas): Promise<PlanDocument> {
@@ -16,16 +13,13 @@ export async function makeDocuments(context: EngineContext, schemas: PlanSchemas
   return read
 
   async function redact() {
-    const known = await readPlan({ planJson, schemas: schemas.file })
-    const read = known.unknownProviders.length === 0 ? known : await readWithFreshSchemas()
+    const files = { planJson, schemas: schemas.files }
+    const known = await readPlan(files)
+    // Who reads a document with a provider that it does not explain may crash.
+    if (known.unknownProviders.length > 0) await schemas.fetchAgain()
+    const read = known.unknownProviders.length > 0 ? await readPlan(files) : known
     await uploadBytes(context, 'plan-json-redacted', read.redacted)
     return read
-  }
-
-  /** The cached schemas are those of another configuration with the same lock file: built-in providers are not in it. */
-  async function readWithFreshSchemas() {
-    await fetchSchemas(context, schemas.file, true)
-    return readPlan({ planJson, schemas: schemas.file })
   }
 }
 

@@ -70,6 +70,25 @@ describeWithTerraform('the apply that comes with the answer to the result of its
     expect(commands).toEqual(['apply', 'end of apply', 'show', 'end of show'])
   })
 
+  test('leaves all schemas known that the documents of its plan need, whatever configuration had the same lock file', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const outputs = server.submit({
+      ...PLAN,
+      runId: 'run-b',
+      configuration: configuration('output "a" { value = "b" }'),
+    })
+    await outputs.documents
+    const plan = server.submit(PLAN)
+    await server.submitNext(plan, APPLY).finished
+
+    const { problem } = await plan.documents
+
+    expect(problem).toBeUndefined()
+    const redacted = JSON.parse(plan.artifacts.get('plan-json-redacted')?.toString() ?? '')
+    expect(Object.keys(redacted.provider_schemas)).toEqual(['terraform.io/builtin/terraform'])
+  })
+
   test('does not hold up the documents of its plan when it is long', async () => {
     const server = await startServer()
     const { enginePath, read } = await notingEngine()

@@ -8,8 +8,8 @@ import { z } from 'zod'
 /** Beyond this the work is done in a thread of its own, so that nothing else of the process waits for it, in bytes. */
 const LARGE = 2 * 1024 * 1024
 
-/** Where the documents lie: of `show -json`, and of `providers schema -json`. */
-export type PlanFiles = { planJson: string; schemas: string }
+/** Where the documents lie: of `show -json`, and those of `providers schema -json`. */
+export type PlanFiles = { planJson: string; schemas: string[] }
 
 export type PlanDocument = {
   /** The redacted document, as JSON. */
@@ -22,16 +22,17 @@ export type PlanDocument = {
 
 /** What a plan's JSON says, and the document that is safe to show. */
 export async function readPlan(files: PlanFiles): Promise<PlanDocument> {
-  const sizes = await Promise.all([stat(files.planJson), stat(files.schemas)])
+  const sizes = await Promise.all([files.planJson, ...files.schemas].map(async (path) => stat(path)))
   const large = sizes.reduce((total, { size }) => total + size, 0) > LARGE
   return large ? readPlanInWorker(files) : readPlanHere(files)
 }
 
 export async function readPlanHere({ planJson, schemas }: PlanFiles): Promise<PlanDocument> {
-  const [plan, providerSchemas]: unknown[] = await Promise.all([readJson(planJson), readJson(schemas)])
-  const known = schemaDocument.parse(providerSchemas).provider_schemas
+  const [plan, ...told]: unknown[] = await Promise.all([planJson, ...schemas].map(readJson))
+  const documents = told.map((document) => schemaDocument.parse(document))
+  const known = Object.assign({}, ...documents.map((document) => document.provider_schemas))
   return {
-    redacted: Buffer.from(printExact(redactedPlan(plan, providerSchemas))),
+    redacted: Buffer.from(printExact(redactedPlan(plan, { ...documents[0], provider_schemas: known }))),
     counts: planCounts(plan),
     hasChanges: planHasChanges(plan),
     unknownProviders: planProviders(plan).filter((name) => !(name in known)),
@@ -53,7 +54,7 @@ async function readJson(path: string): Promise<unknown> {
   return parseExact(await readFile(path, 'utf8'))
 }
 
-const schemaDocument = z.object({ provider_schemas: z.record(z.string(), z.unknown()).default({}) })
+const schemaDocument = z.looseObject({ provider_schemas: z.record(z.string(), z.unknown()).default({}) })
 const resource = z.object({ provider_name: z.string().optional() })
 const planResources = z.object({
   resource_changes: z.array(resource).default([]),

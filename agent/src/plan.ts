@@ -4,11 +4,11 @@ import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { uploadResult } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { readDeclaredVariables } from './declared-variables.ts'
-import { makeDocuments, type PlanSchemas } from './documents.ts'
+import { makeDocuments } from './documents.ts'
 import { runHook } from './hooks.ts'
 import { lockFile } from './lock-file.ts'
 import { readPlanSummary } from './plan-summary.ts'
-import { fetchSchemas, schemaFile } from './provider-schemas.ts'
+import { type PlanSchemas, planSchemas } from './provider-schemas.ts'
 import { EngineFailed, runEngine } from './run-engine.ts'
 import { writeVariables } from './variables.ts'
 import { runInit } from './working-folder.ts'
@@ -31,10 +31,7 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   const variables = writeVariables(folder, job.variables, declared)
   await runInit(context)
   const generated = freeName(workingFolder)
-  // Cached as a rule; where it is not, the engine can be asked while it plans.
-  const file = await schemaFile(context)
-  const schemas = { file, fetched: fetchSchemas(context, file) }
-  schemas.fetched.catch(() => {})
+  const schemas = await planSchemas(context)
 
   let counts: FinishJob['counts']
   const args = planArguments(job, { planFile: folder.planFile, generated, variables, mayOwe })

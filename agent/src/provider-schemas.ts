@@ -1,26 +1,64 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { rename } from 'node:fs/promises'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineContext } from './context.ts'
-import { factsOf } from './facts-of.ts'
-import { lockFileDigest } from './lock-file.ts'
+import { lockFile, lockFileDigest } from './lock-file.ts'
 import { runToFile } from './run-engine.ts'
+import { writeForAll } from './write-for-all.ts'
+
+/** Files of `providers schema -json` that say together what there is to know of a plan's providers, once `fetched` resolves. */
+export type PlanSchemas = {
+  files: string[]
+  fetched: Promise<unknown>
+  /** Asks the engine once more for what is cached. */
+  fetchAgain: () => Promise<void>
+}
+
+/** Uses the provider that is built into every engine, and needs neither init nor a workspace. */
+const BUILT_IN = 'data "terraform_remote_state" "any" {\n  backend = "local"\n}\n'
 
 /**
- * The file under which the schemas of the pinned providers are cached; they depend on nothing else. What is sensitive stands in
- * them, so that no organization gets those that another one's run has told.
+ * The schemas of the providers that a plan may use, in an initialized folder: those that the lock file pins, and the one that is
+ * built in, which no lock file names. They depend on nothing else, and are cached.
  */
-export async function schemaFile(context: EngineContext): Promise<string> {
-  const { engine, agent, job } = context
-  const key = `${job.organizationId} ${engine.product} ${engine.version} ${await lockFileDigest(context)}`
+export async function planSchemas(context: EngineContext): Promise<PlanSchemas> {
+  const builtIn = cacheFile(context, 'built in')
+  const pinned = existsSync(lockFile(context)) ? [cacheFile(context, await lockFileDigest(context))] : []
+  const missing = [fetchBuiltIn(context, builtIn), ...pinned.map(async (path) => fetchPinned(context, path))]
+  // The engine can be asked while it plans.
+  const fetched = Promise.all(missing)
+  fetched.catch(() => {})
+  return {
+    files: [builtIn, ...pinned],
+    fetched,
+    fetchAgain: async () => {
+      for (const path of pinned) await fetchSchemas(context, path)
+    },
+  }
+}
+
+/** What is sensitive stands in schemas, so that no organization gets those that another one's run has told. */
+function cacheFile({ engine, agent, job }: EngineContext, name: string) {
+  const key = `${job.organizationId} ${engine.product} ${engine.version} ${name}`
   return join(agent.schemaCache, `${createHash('sha256').update(key).digest('hex')}.json`)
 }
 
-/** Asks the engine for the schemas unless they are cached; `fresh` asks in any case. */
-export async function fetchSchemas(context: EngineContext, path: string, fresh = false): Promise<void> {
-  if (!fresh && factsOf(path) !== undefined) return
-  // Written aside and renamed: another job may read the file meanwhile.
+async function fetchPinned(context: EngineContext, path: string) {
+  if (!existsSync(path)) await fetchSchemas(context, path)
+}
+
+async function fetchBuiltIn(context: EngineContext, path: string) {
+  if (existsSync(path)) return
+  // The run may read there and not write, and could put nothing else in the place of the folder.
+  const workingFolder = join(context.folder.variables, 'built-in')
+  mkdirSync(workingFolder, { recursive: true, mode: 0o755 })
+  await writeForAll(join(workingFolder, 'main.tf'), BUILT_IN)
+  await fetchSchemas({ ...context, workingFolder }, path)
+}
+
+/** Written aside and renamed: another job may read the file meanwhile. */
+async function fetchSchemas(context: EngineContext, path: string) {
   const draft = `${path}.${randomUUID()}`
   await runToFile(context, ['providers', 'schema', '-json'], draft)
-  await rename(draft, path)
+  renameSync(draft, path)
 }

@@ -113,7 +113,9 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const waiting: ((job: JobRecord | undefined) => void)[] = []
   const tasks = createTaskQueue()
   const api = createWorkspaceApi((token) =>
-    [...jobs.values()].find((record) => record.job.engineToken === token && !record.lost && !record.givenUp),
+    [...jobs.values()].find(
+      ({ job, lost, givenUp, ended }) => job.engineToken === token && !lost && !givenUp && !ended,
+    ),
   )
   const registered: RegisterAgent[] = []
   const deregistered: string[] = []
