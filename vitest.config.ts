@@ -5,14 +5,15 @@ const web = 'web/vitest.config.ts'
 
 export default defineConfig({
   test: {
-    // Two cores are the smallest machine that runs this; more workers only make the engines in tests wait for each other.
-    maxWorkers: 2,
+    // Two cores are the smallest machine that runs this. A worker spends two thirds of its time waiting for the database, for
+    // processes and for deadlines: two of them would leave a third of two cores idle.
+    maxWorkers: 4,
     projects: [
       {
         test: {
           name: 'node',
           pool: 'forks',
-          // Loading the server again for each of over a hundred files would take a third of the time.
+          // Loading the server again for each of over two hundred files would take a third of the time.
           isolate: false,
           setupFiles: ['server/src/testing/setup-file.ts'],
           include: ['{contract,server,agent,scripts,lint}/**/*.test.ts'],

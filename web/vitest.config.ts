@@ -6,7 +6,9 @@ export default defineProject({
     root: import.meta.dirname,
     pool: 'forks',
     // As many as the other project: of different numbers, as by the cores of a large machine, Vitest runs neither.
-    maxWorkers: 2,
+    maxWorkers: 4,
+    // What is tested here is pure: a process for each file would take five times as long as the tests.
+    isolate: false,
     // Components are rendered to text: how they behave in a browser is for the end-to-end tests.
     include: ['src/**/*.test.{ts,tsx}'],
   },
