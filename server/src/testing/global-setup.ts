@@ -42,7 +42,11 @@ async function openServer(dataDir: string): Promise<AsyncDisposable & { url: str
 
   // Only warnings belong among the test results.
   const log = { info: () => undefined, warn: (message: string) => console.warn(message) }
-  return startPostgres({ dataDir, log, fsync: false })
+  const server = await startPostgres({ dataDir, log, fsync: false })
+  // By default each connection plans a statement five times before it keeps a plan: in tests that is nearly always.
+  await execute(server.url, 'alter system set plan_cache_mode = force_generic_plan')
+  await execute(server.url, 'select pg_reload_conf()')
+  return server
 }
 
 async function hasRoom(folder: string) {
