@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -57,6 +57,24 @@ test('an agent says so when another engine has appeared', async () => {
   await expect
     .poll(() => server.registered.at(-1), { timeout: 10_000 })
     .toMatchObject({ agentId: 'agent-1', engines: expect.arrayContaining([{ product: 'tofu', version: '9.9.9' }]) })
+})
+
+test('an engine that is still being written is found once it is there', async () => {
+  const server = await startServer()
+  const enginePath = await temporaryFolder()
+  await writeFile(join(enginePath, 'tofu'), "#!/bin/sh\nprintf 'OpenTofu v9.9.9\\non linux_amd64\\n'\n", {
+    mode: 0o755,
+  })
+  const writing = await open(join(enginePath, 'tofu'), 'r+')
+  await startAgent(server, { enginePath, lookMs: 50 })
+  await expect.poll(() => server.claims()).toBe(1)
+  expect(server.registered.at(-1)?.engines).not.toContainEqual({ product: 'tofu', version: '9.9.9' })
+
+  await writing.close()
+
+  await expect
+    .poll(() => server.registered.at(-1)?.engines, { timeout: 10_000 })
+    .toContainEqual({ product: 'tofu', version: '9.9.9' })
 })
 
 test('an engine that is not there is named in the outcome', async () => {

@@ -185,9 +185,16 @@ async function identify(path: string): Promise<Engine | undefined> {
   const key = `${real} ${facts.mtimeMs} ${facts.size}`
   const engine = known.get(key) ?? askVersion(real)
   known.set(key, engine)
-  return engine
+  return engine.catch(() => {
+    known.delete(key)
+    return undefined
+  })
 }
 
+/** The error of a program that is still being written; a child that is about to start may hold it open for a moment longer. */
+const BEING_WRITTEN = 'ETXTBSY'
+
+/** Throws while the binary is being written: it may answer later, as the same file. */
 async function askVersion(path: string): Promise<Engine | undefined> {
   const env = {
     PATH: process.env['PATH'],
@@ -195,8 +202,14 @@ async function askVersion(path: string): Promise<Engine | undefined> {
     CHECKPOINT_DISABLE: '1',
     TF_CLI_CONFIG_FILE: '/dev/null',
   }
-  const ask = async (...args: string[]) =>
-    (await promisify(execFile)(path, args, { env, timeout: 60_000 }).catch(() => undefined))?.stdout ?? ''
+  const ask = async (...args: string[]) => {
+    try {
+      return (await promisify(execFile)(path, args, { env, timeout: 60_000 })).stdout
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === BEING_WRITTEN) throw error
+      return ''
+    }
+  }
   const match = /^(Terraform|OpenTofu) v(\S+)\s+on (\S+)/.exec(await ask('version'))
   // A wrapper may know the answer for programs only, which names no product.
   if (match === null) return engineOf(path, await ask('version', '-json'))
