@@ -182,7 +182,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
     /** Finishes what is left of a job, beside all other work. */
     function recover(journal: Journal) {
-      const recovery = { workDir, folders: settings.agent.folders, log, signal: ending.signal }
+      const recovery = { workDir, agent: settings.agent, search: settings.search, log, signal: ending.signal }
       void besideJobs(() => recoverJob(connection, journal, recovery), 'what is left of a job could not be removed')
     }
 

@@ -51,6 +51,13 @@ export type JobContext = {
   alive: AbortSignal
 }
 
+/** What it takes to run the engine in a folder that is ready for it, and to send what it makes. */
+export type EngineSite = Workplace &
+  Pick<JobContext, 'agent' | 'client' | 'engine' | 'stop' | 'outbox' | 'alive'> & {
+    job: Pick<AgentJob, 'stateBytes'>
+    environment: Pick<EngineEnvironment, 'run' | 'quiet'>
+  }
+
 /** A job whose folder is ready for the engine. */
 export type EngineContext = JobContext &
   Workplace & {

@@ -269,7 +269,8 @@ export async function runJob(
     const { folders } = settings.agent
     // Later on the engines of the run's user are at work: this is the last moment to end what the plan has left behind.
     await folders.clear(context.folder)
-    await journal.note({ owesDocuments: true })
+    const { engine, workingFolder } = context
+    await journal.note({ owesDocuments: true, engine, workingFolder })
     context.folder.documents = settings.beside(async (signal) => {
       try {
         if (!(await isReported)) return await journal.remove()
