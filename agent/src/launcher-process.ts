@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import type { RelayTarget } from './relay.ts'
+import { openRelay, type RelayTarget } from './relay.ts'
 import { endProcessesOf } from './user-processes.ts'
 
 /** The program of the launcher, see `launcher.ts`. It imports next to nothing: its size is what each start of an engine costs. */
@@ -90,11 +90,10 @@ process.on('disconnect', () => {
   exitWhenIdle()
 })
 
-/** The engines store their state through the agent that is gone. The module is loaded now only, as this process stays small. */
+/** The engines store their state through the agent that is gone. Where that can't be they keep it in files. */
 function relayForOrphans() {
   const target = [...orphans.values()].find(({ relay }) => relay !== undefined)?.relay
-  if (target === undefined) return
-  import('./relay.ts').then(({ openRelay }) => openRelay(target)).catch(() => {})
+  if (target !== undefined) openRelay(target).catch(() => {})
 }
 
 /** Lets an engine end what it is at and store its state. What it says is kept: on a broken pipe it would die. */
