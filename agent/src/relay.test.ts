@@ -13,7 +13,7 @@ import { temporaryFolder } from './testing/agent-fixture.ts'
 import { makeCertificate } from './testing/certificate.ts'
 
 /** The program of the launcher, and what it loads as it starts. */
-const PROGRAM = ['launcher-process.ts', 'relay.ts', 'user-processes.ts']
+const PROGRAM = ['launcher-process.ts', 'confined-file.ts', 'relay.ts', 'user-processes.ts']
 
 /** An engine that is told to end, and stores its state then: as an engine does, it asks again while nobody is there. */
 const ENGINE = `
