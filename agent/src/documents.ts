@@ -1,6 +1,7 @@
 import { uploadBytes, uploadFile } from './artifacts.ts'
-import { LeaseLost, Refused } from './client.ts'
+import { Refused } from './connection.ts'
 import type { EngineSite } from './context.ts'
+import { LeaseLost } from './job-client.ts'
 import { readPlan, type PlanDocument } from './plan-document.ts'
 import type { PlanSchemas } from './provider-schemas.ts'
 import { runToFile } from './run-engine.ts'
