@@ -1,27 +1,29 @@
 import { once } from 'node:events'
-import { mkdir, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { WORK_KINDS, type AgentJob, type WorkKind } from '@groundstate/contract/agent'
+import { WORK_KINDS, type AgentJob } from '@groundstate/contract/agent'
 import manifest from '../package.json' with { type: 'json' }
 import { keepAgentId, readAgentId } from './agent-id.ts'
+import type { AgentOptions } from './agent-options.ts'
 import { knownAuthorities } from './authorities.ts'
-import { claim, deregister, isTokenRefused, jobClient, openConnection, Refused } from './client.ts'
-import { openConfinement, type Confinement, type ConfinementOptions } from './confinement.ts'
-import type { DownloadSettings } from './engine-download.ts'
-import { listEngines, type EngineSearch } from './engine.ts'
-import { createGateway, type Gateway } from './gateway.ts'
+import { claim, deregister } from './client.ts'
+import { openConfinement } from './confinement.ts'
+import { isTokenRefused, openConnection, Refused } from './connection.ts'
+import { listEngines } from './engine.ts'
+import { createGateway } from './gateway.ts'
 import { watchIdleness } from './idleness.ts'
-import { runJob, type JobSettings, type Next } from './job.ts'
+import { jobClient } from './job-client.ts'
+import type { Next } from './job-settings.ts'
+import { runJob } from './job.ts'
 import { type Journal, readJournals } from './journal.ts'
 import type { AgentLog } from './log.ts'
+import { prepareJobs } from './prepare-jobs.ts'
 import { recoverJob } from './recover.ts'
 import { createRegistration } from './registration.ts'
-import { openRunFolders } from './run-folder.ts'
 import { serveTaskRequests } from './task-requests.ts'
-import { openWarmFolders, type WarmLimits } from './warm-folders.ts'
-import { startWatchdog, type Watchdog } from './watchdog.ts'
+import { startWatchdog } from './watchdog.ts'
 import { claimWorkDir, openWorkDir } from './work-dir.ts'
 import { writeForAll } from './write-for-all.ts'
 
@@ -35,54 +37,6 @@ const MENTION_MS = 10_000
 /** An agent without an engine looks for one this often, in ms. */
 const ENGINE_MS = 5_000
 const SWEEP_MS = 10 * 60_000
-
-export type AgentOptions = ConfinementOptions & {
-  /** Base URL of the server, such as `https://groundstate.example.com`. */
-  serverUrl: string
-  /** Base of the public API as engines call it; by default `api/v2/` below the server. */
-  apiUrl?: string
-  /** An agent token of the pool. */
-  token: string
-  name: string
-  /** How many jobs run side by side. */
-  concurrency: number
-  /** What the agent takes: plans and applies, and the requests of run tasks of its pool; everything by default. */
-  accepts?: readonly WorkKind[]
-  /** How often it looks which engines are there, in ms. */
-  lookMs?: number
-  /** How long it waits before it asks a server again that has refused it, in ms. */
-  againMs?: number
-  /** Ends the agent after one job or one request of a run task. */
-  single?: boolean
-  /** Ends the agent after this long without a job or a request of a run task, in ms. */
-  idleTimeoutMs?: number | undefined
-  /** Holds working folders and caches; one running agent each. */
-  workDir: string
-  /** A terraform or tofu binary, or a folder of them; PATH otherwise. */
-  enginePath?: string
-  /** Refuse jobs whose exact engine version is not there, in place of running them with another. */
-  strictEngineVersion?: boolean
-  /** Takes no runs while it has no engine and cannot download one. Without this such a run ends, and says what is missing. */
-  waitsForEngine?: boolean
-  /** Where engines that are not there are downloaded from; they are not by default. */
-  engineDownloads?: DownloadSettings | undefined
-  /** Where a log is cut off, in bytes. */
-  logLimitBytes?: number
-  /** How long and how many folders wait for their apply. */
-  keepFoldersMs?: number
-  keepFolders?: number
-  /** How much is kept of what runs have unpacked and initialized, for later ones; false keeps nothing. */
-  warmFolders?: WarmLimits | false
-  log: AgentLog
-  /** A PEM file with the authority that has signed the server's certificate, beside those that are known anyway. */
-  caFile?: string
-  /** Ends the agent: it takes no more jobs, and those under way get to finish. */
-  signal: AbortSignal
-  /** Ends the jobs under way as well: plans are handed back, applies interrupted. */
-  forcefulSignal?: AbortSignal
-  /** What jobs get to finish after `signal`, as if `forcefulSignal` came then, in ms; as long as they need by default. */
-  drainTimeoutMs?: number
-}
 
 /**
  * Runs an agent until its signal aborts and its jobs have ended. While a slot is free a claim waits at the server. Rejects
@@ -116,7 +70,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const stopping = AbortSignal.any([signal, failed.signal, done.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
-  const settings = await prepare(options, {
+  const settings = await prepareJobs(options, {
     workDir,
     apiUrl,
     gateway,
@@ -182,7 +136,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
     /** Finishes what is left of a job, beside all other work. */
     function recover(journal: Journal) {
-      const recovery = { workDir, folders: settings.agent.folders, log, signal: ending.signal }
+      const recovery = { workDir, agent: settings.agent, search: settings.search, log, signal: ending.signal }
       void besideJobs(() => recoverJob(connection, journal, recovery), 'what is left of a job could not be removed')
     }
 
@@ -304,61 +258,6 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   } finally {
     await connection.dispatcher.close()
   }
-}
-
-type Parts = {
-  workDir: string
-  apiUrl: string
-  gateway: Gateway
-  confinement: Confinement
-  watchdog: Watchdog
-  certificates: string | undefined
-  forceful: AbortSignal
-  journals: readonly Journal[]
-}
-
-async function prepare(
-  options: AgentOptions,
-  parts: Parts,
-): Promise<Omit<JobSettings, 'tellLater' | 'beside' | 'takesApply'>> {
-  const { workDir, apiUrl, gateway, confinement, watchdog, certificates, forceful, journals } = parts
-  const schemaCache = join(workDir, 'schemas')
-  await mkdir(schemaCache, { recursive: true, mode: 0o700 })
-  const limits = { keepMs: options.keepFoldersMs ?? 24 * 3_600_000, keepCount: options.keepFolders ?? 50 }
-  const roots = journals.map((journal) => journal.facts().folder?.root).filter((root) => root !== undefined)
-  const folders = await openRunFolders(workDir, limits, { ...confinement, inUse: new Set(roots) })
-  const search: EngineSearch = {
-    enginePath: options.enginePath,
-    strict: options.strictEngineVersion ?? false,
-    downloads: await openDownloads(workDir, options.engineDownloads),
-  }
-  const warmFolders = await openWarmFolders(workDir, options.log, options.single === true ? false : options.warmFolders)
-  return {
-    agent: {
-      apiUrl,
-      gateway,
-      folders,
-      launcher: confinement.launcher,
-      watchdog,
-      confinement,
-      hooks: options.hooks,
-      schemaCache,
-      warmFolders,
-      certificates,
-    },
-    workDir,
-    search,
-    logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,
-    log: options.log,
-    forceful,
-  }
-}
-
-async function openDownloads(workDir: string, settings: DownloadSettings | undefined) {
-  if (settings === undefined) return undefined
-  // What checks signatures is large, and the server's own agent as a rule does without.
-  const { openEngineDownloads } = await import('./engine-download.ts')
-  return openEngineDownloads(join(workDir, 'engines'), settings)
 }
 
 /** The file's authorities and those that are known anyway, as PEM. */

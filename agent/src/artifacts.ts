@@ -10,6 +10,8 @@ import { handOver } from './run-folder.ts'
 /** A file below this is read into memory for its upload, which is quicker; a larger one is streamed, in bytes. */
 const SMALL_FILE = 1024 * 1024
 
+type Sender = Pick<JobContext, 'client' | 'outbox' | 'alive'>
+
 /** Uploads a file that the run has made, if it exists; returns whether it does. */
 export async function uploadResult(context: EngineContext, kind: ArtifactKind, path: string): Promise<boolean> {
   using file = openConfined(path, context.folder)
@@ -23,11 +25,11 @@ export async function uploadResult(context: EngineContext, kind: ArtifactKind, p
 }
 
 /** Uploads a file of the agent's own if it exists; returns whether it does. */
-export async function uploadFile(jobContext: JobContext, kind: ArtifactKind, path: string): Promise<boolean> {
+export async function uploadFile(sender: Sender, kind: ArtifactKind, path: string): Promise<boolean> {
   const facts = factsOf(path)
   if (facts === undefined) return false
-  if (facts.size < SMALL_FILE) await uploadBytes(jobContext, kind, await readFile(path))
-  else await jobContext.client.putArtifact(kind, { file: path, size: facts.size }, jobContext.alive)
+  if (facts.size < SMALL_FILE) await uploadBytes(sender, kind, await readFile(path))
+  else await sender.client.putArtifact(kind, { file: path, size: facts.size }, sender.alive)
   return true
 }
 
@@ -35,7 +37,7 @@ export async function uploadFile(jobContext: JobContext, kind: ArtifactKind, pat
 const OUTBOX_BYTES = 2 * 1024 * 1024
 
 /** Sends a file that is in memory, with what is reported next where it fits in there. */
-export async function uploadBytes({ client, outbox, alive }: JobContext, kind: ArtifactKind, bytes: Uint8Array) {
+export async function uploadBytes({ client, outbox, alive }: Sender, kind: ArtifactKind, bytes: Uint8Array) {
   const waiting = outbox?.files.reduce((size, file) => size + file.bytes.length, 0) ?? OUTBOX_BYTES
   if (outbox !== undefined && waiting + bytes.length <= OUTBOX_BYTES) outbox.files.push({ kind, bytes })
   else await client.putArtifact(kind, bytes, alive)

@@ -23,18 +23,31 @@ export type Bounds = { root: string; user: Pick<RunUser, 'uid'> | undefined }
  */
 export function openConfined(path: string, bounds: Bounds): ConfinedFile | undefined {
   if (process.platform !== 'linux') return openPlain(path)
-  const place = openThere(path, O_PATH)
+  using place = openPlace(path, bounds)
   if (place === undefined) return undefined
-  try {
-    const facts = fs.fstatSync(place)
-    const real = fs.readlinkSync(`/proc/self/fd/${place}`)
-    const inside = real.startsWith(fs.realpathSync.native(bounds.root) + sep)
-    const own = bounds.user === undefined || facts.uid === bounds.user.uid
-    if (!facts.isFile() || !inside || !own) throw new Error(`${path} is not a file of the run`)
-    return closing(fs.openSync(`/proc/self/fd/${place}`, O_RDONLY), facts)
-  } finally {
-    fs.closeSync(place)
-  }
+  if (!place.isOwn || !place.facts.isFile()) throw new Error(`${path} is not a file of the run`)
+  return closing(fs.openSync(`/proc/self/fd/${place.fd}`, O_RDONLY), place.facts)
+}
+
+/**
+ * Opens a folder that a run may have replaced, on Linux: whatever becomes of the path, `/proc/self/fd/` leads to the one that was
+ * looked at. Throws when it is not there, or not the run's own.
+ */
+export function openConfinedFolder(path: string, bounds: Bounds): ConfinedFile {
+  const place = openPlace(path, bounds)
+  if (place?.isOwn === true && place.facts.isDirectory()) return place
+  place?.[Symbol.dispose]()
+  throw new Error(`${path} is not a folder of the run`)
+}
+
+/** What is at a path, and whether that is the run's own, in its folder. */
+function openPlace(path: string, { root, user }: Bounds): (ConfinedFile & { isOwn: boolean }) | undefined {
+  const fd = openThere(path, O_PATH)
+  if (fd === undefined) return undefined
+  const facts = fs.fstatSync(fd)
+  const isInside = fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(fs.realpathSync.native(root) + sep)
+  const isOwn = isInside && (user === undefined || facts.uid === user.uid)
+  return { ...closing(fd, facts), isOwn }
 }
 
 /** The whole of such a file; undefined when it is not there. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { access, chmod, constants, readFile, realpath, stat, writeFile } from 'node:fs/promises'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { openCgroups, type Cgroups, type ResourceLimits } from './cgroup.ts'
 import type { Exit, LaunchSpec } from './launcher-process.ts'
@@ -190,10 +190,9 @@ function confined(spec: Omit<ProcessSpec, 'cwd'>, context: Workplace, { sandbox,
   const own: Pick<LaunchSpec, 'user' | 'cgroup'> = { ...(user && { user }), ...(cgroup && { cgroup }) }
   if (sandbox !== undefined) return { ...spec, ...sandbox.wrap(spec, context), ...own, cwd: configuration }
   const { workingFolder } = context
-  if (user === undefined || workingFolder === configuration) return { ...spec, ...own, cwd: workingFolder }
   // The launcher is root, and would follow a link that the run has put in the place of a folder.
-  const args = ['-c', 'cd -- "$1" && shift && exec "$@"', 'sh', workingFolder, spec.file, ...spec.args]
-  return { ...spec, ...own, file: '/bin/sh', args, cwd: configuration }
+  const isReplaceable = user !== undefined && workingFolder.startsWith(configuration + sep)
+  return { ...spec, ...own, cwd: workingFolder, ...(isReplaceable && { root: configuration }) }
 }
 
 /** The first folder on the way to this one that other users can't enter. */

@@ -1,6 +1,6 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readFile } from 'node:fs/promises'
+import { chmod } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import {
   startServer,
   temporaryFolder,
 } from './testing/agent-fixture.ts'
+import { makeCertificate } from './testing/certificate.ts'
 
 test('an address with https of a server without TLS is explained', async () => {
   const server = await startServer()
@@ -88,14 +89,9 @@ test('a server behind a proxy is reached through it', async () => {
 
 describeWithTerraform('an agent', () => {
   test('trusts the authority that it is given, and so does its engine', async () => {
-    const folder = await temporaryFolder()
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test'.split(' ')
-    execFileSync('openssl', [...request, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert], {
-      stdio: 'ignore',
-    })
-    const server = await startServer({ key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') })
-    await startAgent(server, { caFile: cert })
+    const { file, ...tls } = await makeCertificate('IP:127.0.0.1')
+    const server = await startServer(tls)
+    await startAgent(server, { caFile: file })
 
     const planned = await server.submit({ configuration: configuration(ONE_RESOURCE) }).finished
 

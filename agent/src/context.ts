@@ -1,9 +1,9 @@
 import type { AgentJob, ArtifactKind } from '@groundstate/contract/agent'
-import type { JobClient } from './client.ts'
 import type { Confinement } from './confinement.ts'
 import type { Engine } from './engine.ts'
 import type { EngineEnvironment } from './environment.ts'
 import type { Gateway } from './gateway.ts'
+import type { JobClient } from './job-client.ts'
 import type { Journal } from './journal.ts'
 import type { Launcher } from './launcher.ts'
 import type { LogStream } from './log-stream.ts'
@@ -50,6 +50,13 @@ export type JobContext = {
   /** Aborts when nothing more of this job can be reported. */
   alive: AbortSignal
 }
+
+/** What it takes to run the engine in a folder that is ready for it, and to send what it makes. */
+export type EngineSite = Workplace &
+  Pick<JobContext, 'agent' | 'client' | 'engine' | 'stop' | 'outbox' | 'alive'> & {
+    job: Pick<AgentJob, 'stateBytes'>
+    environment: Pick<EngineEnvironment, 'run' | 'quiet'>
+  }
 
 /** A job whose folder is ready for the engine. */
 export type EngineContext = JobContext &

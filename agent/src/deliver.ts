@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { readApplySummary } from './apply-summary.ts'
-import { Refused, type JobClient } from './client.ts'
+import { Refused } from './connection.ts'
+import type { JobClient } from './job-client.ts'
 import { readExit, storeErroredState, type Journal } from './journal.ts'
 import { openLogStream } from './log-stream.ts'
 

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { chmod, readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
 import {
   configuration,
   describeWithTerraform,
@@ -10,8 +8,9 @@ import {
   startAgent,
   startServer,
   temporaryFolder,
+  WAITING,
 } from './testing/agent-fixture.ts'
-import { AGENT_TOKEN } from './testing/protocol-server.ts'
+import { kill, spawnAgent } from './testing/agent-process.ts'
 
 const ITSELF = { runId: 'run-a', documentsMayFollow: true }
 const DOCUMENTS = ['plan-json', 'plan-json-redacted']
@@ -19,6 +18,8 @@ const DOCUMENTS = ['plan-json', 'plan-json-redacted']
 /** The real engine, whose `show` waits for a file. */
 async function engineWithSlowShow() {
   const folder = await temporaryFolder()
+  // Else no run could have a user of its own.
+  await chmod(folder, 0o755)
   const [path, go] = [join(folder, 'terraform'), join(folder, 'go')]
   const real = `PATH=${process.env['PATH'] ?? ''}; exec terraform "$@"`
   const wait = `[ "$1" = show ] && while [ ! -e '${go}' ]; do sleep 0.05; done`
@@ -122,36 +123,61 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     expect(await readdir(join(workDir, 'jobs'))).toEqual([])
   })
 
-  test('whose agent is killed before its documents are made hears from the next one that there are none', async () => {
+  test('whose agent is killed before its documents are made has them made by the next one, and its folder goes to the apply', async () => {
     const server = await startServer()
     const { enginePath, goOn } = await engineWithSlowShow()
     const workDir = await temporaryFolder()
-    const start = () => {
-      const agent = spawn(process.execPath, [join(import.meta.dirname, '../bin/groundstate-agent.mjs')], {
-        env: {
-          PATH: process.env['PATH'],
-          GROUNDSTATE_URL: server.url,
-          GROUNDSTATE_AGENT_TOKEN: AGENT_TOKEN,
-          GROUNDSTATE_WORK_DIR: workDir,
-          GROUNDSTATE_ENGINE_PATH: enginePath,
-        },
-        stdio: 'ignore',
-      })
-      onTestFinished(() => void agent.kill('SIGKILL'))
-      return agent
-    }
-    const agent = start()
+    const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
     const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
     await plan.finished
-    agent.kill('SIGKILL')
-    await once(agent, 'exit')
+    await kill(agent)
 
+    spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() })
+    const applied = await apply.finished
     await goOn()
-    start()
     const documents = await plan.documents
 
-    expect(documents).toEqual({ files: [], problem: expect.stringContaining('was killed') })
+    expect(documents.counts).toEqual({ additions: 1, changes: 0, destructions: 0, imports: 0 })
+    expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
+    expect([applied.status, apply.fetches()]).toEqual(['finished', 0])
     await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
+  }, 60_000)
+
+  test('whose agent is killed in its apply, before its documents are made, hears from the next one that there are none', async () => {
+    const server = await startServer()
+    const { enginePath } = await engineWithSlowShow()
+    const workDir = await temporaryFolder()
+    const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: WAITING })
+    await plan.finished
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() })
+    await apply.logged(/pid=\d/)
+    await kill(agent)
+
+    spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const [documents, applied] = await Promise.all([plan.documents, apply.finished])
+
+    expect(documents).toEqual({ files: [], problem: expect.stringContaining('was killed') })
+    expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('was interrupted') })
+    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
+  }, 60_000)
+
+  test('whose agent comes back without its engine hears why there are no documents', async () => {
+    const server = await startServer()
+    const { enginePath } = await engineWithSlowShow()
+    const workDir = await temporaryFolder()
+    const agent = spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
+    const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
+    await plan.finished
+    await kill(agent)
+
+    spawnAgent(server, workDir, { PATH: dirname(process.execPath) })
+    const documents = await plan.documents
+
+    expect(documents).toEqual({ files: [], problem: expect.stringContaining('this agent has no Terraform') })
   }, 60_000)
 })
 

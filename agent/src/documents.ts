@@ -1,12 +1,13 @@
 import { uploadBytes, uploadFile } from './artifacts.ts'
-import { LeaseLost, Refused } from './client.ts'
-import type { EngineContext } from './context.ts'
+import { Refused } from './connection.ts'
+import type { EngineSite } from './context.ts'
+import { LeaseLost } from './job-client.ts'
 import { readPlan, type PlanDocument } from './plan-document.ts'
 import type { PlanSchemas } from './provider-schemas.ts'
 import { runToFile } from './run-engine.ts'
 
 /** Makes the JSON of a plan file, with and without sensitive values, and uploads both. */
-export async function makeDocuments(context: EngineContext, schemas: PlanSchemas): Promise<PlanDocument> {
+export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): Promise<PlanDocument> {
   const { planFile, planJson } = context.folder
   await Promise.all([runToFile(context, ['show', '-json', planFile], planJson), schemas.fetched])
   const [read] = await Promise.all([redact(), uploadFile(context, 'plan-json', planJson)])
@@ -30,9 +31,9 @@ const LIMIT_MS = 30 * 60_000
  * Makes the documents that the outcome of a plan has left owing; the server has that outcome. Says why where they can't be made.
  * Rejects when the signal aborts before the server has them, or when it can't be told.
  */
-export async function deliverDocuments(context: EngineContext, schemas: PlanSchemas, signal: AbortSignal) {
+export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas, signal: AbortSignal) {
   const stopped = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
-  const outbox: EngineContext['outbox'] = { files: [] }
+  const outbox: EngineSite['outbox'] = { files: [] }
   const stop = { interrupt: stopped, kill: stopped, graceMs: () => 0 }
   const made = await makeDocuments({ ...context, stop, alive: signal, outbox }, schemas).then(
     ({ counts }) => ({ files: outbox.files, counts }),

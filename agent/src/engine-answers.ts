@@ -1,6 +1,6 @@
 import { engineAnswersHeader } from '@groundstate/contract/agent'
 import { openParcel } from '@groundstate/contract/parcel'
-import type { JobClient } from './client.ts'
+import type { JobClient } from './job-client.ts'
 
 /** For so long (ms) an engine waits for what the server would answer; then it asks itself. */
 const ANSWERS_MS = 5_000

@@ -52,23 +52,8 @@ export function engineEnvironment(job: AgentJob, folder: RunFolder, agent: Share
     TFC_CONFIGURATION_VERSION_ID: job.configurationVersionId,
     ...(job.projectName === undefined ? {} : { TFC_PROJECT_NAME: job.projectName }),
   }
-  const controls = {
-    ...facts,
-    TFC_AGENT_VERSION: AGENT_VERSION,
-    TFE_RUN_ID: job.runId,
-    TF_FORCE_LOCAL_BACKEND: '1',
-    TF_CLI_CONFIG_FILE: folder.cliConfig,
-    TF_IN_AUTOMATION: '1',
-    TF_INPUT: '0',
-    TF_PLUGIN_CACHE_DIR: folder.cache.path,
-    // Without it a configuration that brings no lock file would download its providers again for every run.
-    TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: '1',
-    CHECKPOINT_DISABLE: '1',
-    TMPDIR: folder.tmp,
-  }
-  const certificates: Record<string, string> =
-    agent.certificates === undefined ? {} : { SSL_CERT_FILE: agent.certificates }
-  const own = { HOME: folder.home, ...certificates, ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
+  const controls = { ...facts, TFE_RUN_ID: job.runId, ...ties(folder) }
+  const own = { ...home(folder, agent), ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}) }
   const variables = job.variables.filter(({ category }) => category === 'env')
   const refused = variables.filter(({ key }) => isRefused(key, controls)).map(({ key }) => key)
   const given = variables.filter(({ key, value }) => !refused.includes(key) && !value.includes('\0'))
@@ -84,6 +69,30 @@ export function engineEnvironment(job: AgentJob, folder: RunFolder, agent: Share
   }
   const quiet = Object.fromEntries(Object.entries(run).filter(([key]) => !TUNING.test(key)))
   return { run, quiet, refused }
+}
+
+/** For a command that neither plans nor applies: nothing of the workspace is in it. */
+export function bareEnvironment(folder: RunFolder, agent: Shared): Record<string, string> {
+  return { ...inherited(), ...home(folder, agent), ...ties(folder) }
+}
+
+function ties(folder: RunFolder) {
+  return {
+    TFC_AGENT_VERSION: AGENT_VERSION,
+    TF_FORCE_LOCAL_BACKEND: '1',
+    TF_CLI_CONFIG_FILE: folder.cliConfig,
+    TF_IN_AUTOMATION: '1',
+    TF_INPUT: '0',
+    TF_PLUGIN_CACHE_DIR: folder.cache.path,
+    // Without it a configuration that brings no lock file would download its providers again for every run.
+    TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE: '1',
+    CHECKPOINT_DISABLE: '1',
+    TMPDIR: folder.tmp,
+  }
+}
+
+function home(folder: RunFolder, { certificates }: Shared): Record<string, string> {
+  return { HOME: folder.home, ...(certificates === undefined ? {} : { SSL_CERT_FILE: certificates }) }
 }
 
 function inherited(): Record<string, string> {

@@ -1,8 +1,10 @@
 import { request } from 'node:http'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { expect, onTestFinished, test } from 'vitest'
-import { claim, jobClient, openConnection, register } from './client.ts'
+import { claim, register } from './client.ts'
+import { openConnection } from './connection.ts'
 import { createGateway } from './gateway.ts'
+import { jobClient } from './job-client.ts'
 import { configuration, startServer } from './testing/agent-fixture.ts'
 import { AGENT_TOKEN } from './testing/protocol-server.ts'
 

@@ -156,8 +156,22 @@ describeAsRoot('a run whose agent root has started', () => {
 
     const plan = server.submit({ configuration: archive, workingDirectory: 'net' })
 
-    // The engine would show the plan there: `cd` is refused, as the run's user can't get there by itself.
-    expect(await plan.finished).toMatchObject({ status: 'errored', message: expect.stringMatching(/^show .*cd: /) })
+    // The engine would show the plan there.
+    const message = expect.stringMatching(/configuration\/net is not a folder of the run$/)
+    expect(await plan.finished).toMatchObject({ status: 'errored', message })
+  })
+
+  test('works in a working directory that a link within its configuration leads to', async () => {
+    const server = await startServer()
+    const hooks = await hooksFolder({ 'post-plan': 'cd .. && mv net moved && ln -s moved net' })
+    await startAgent(server, { hooks })
+
+    const plan = server.submit({
+      configuration: configuration('', { 'net/main.tf': 'output "one" { value = 1 }' }),
+      workingDirectory: 'net',
+    })
+
+    expect(await plan.finished).toMatchObject({ status: 'finished' })
   })
 
   test('has no access to the folders and to the token of its agent', async () => {

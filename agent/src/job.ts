@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MAX_PARCEL_BYTES, type AgentJob, type FinishJob } from '@groundstate/contract/agent'
 import { prepareColdApply, runApply } from './apply.ts'
-import { jobClient, LeaseLost, Refused, type Connection } from './client.ts'
-import type { JobContext, EngineContext, AgentContext, Outbox } from './context.ts'
+import { Refused, type Connection } from './connection.ts'
+import type { JobContext, EngineContext, Outbox } from './context.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 import { deliverDocuments } from './documents.ts'
-import { engineName, findEngine, type Engine, type EngineSearch } from './engine.ts'
-import type { Served } from './gateway.ts'
-import { createJournal, hasErroredState, type Journal, storeErroredState } from './journal.ts'
+import { findEngine, type Engine } from './engine.ts'
+import { jobClient, LeaseLost } from './job-client.ts'
+import { jobHeader, warnOfRefused } from './job-header.ts'
+import type { JobEnd, JobSettings, Next } from './job-settings.ts'
+import { createJournal, hasErroredState, storeErroredState } from './journal.ts'
 import { holdLease } from './lease.ts'
 import { openLogStream } from './log-stream.ts'
-import type { AgentLog } from './log.ts'
 import { failedOutcome, isOwnWord, stoppedOutcome } from './outcome.ts'
 import { runPlan, type Planned } from './plan.ts'
 import { Stopped } from './process.ts'
@@ -20,34 +21,6 @@ import type { RunFolder } from './run-folder.ts'
 import { createStop } from './stop.ts'
 import { forgetWarmth } from './warm-init.ts'
 import { enterFolder, prepareFolder } from './working-folder.ts'
-
-export type JobSettings = {
-  agent: AgentContext
-  workDir: string
-  search: EngineSearch
-  /** Log output beyond this is dropped, in bytes. */
-  logLimitBytes: number
-  log: AgentLog
-  /** Takes over the journal of an apply whose outcome is refused, and tells it later. */
-  tellLater: (journal: Journal) => void
-  /** Does what is left of a job beside all other work, until the signal aborts. Resolves at its end, however that comes. */
-  beside: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
-  /** Whether this slot would go on with the apply of a plan that it has made. */
-  takesApply: () => boolean
-  /** Aborts when the agent has to end soon. */
-  forceful: AbortSignal
-}
-
-/** The apply that came with the answer to the result of its plan, and what the engine of that was answered. */
-export type Next = {
-  job: AgentJob
-  answers: ReturnType<Served['answers']>
-  /** To be called when the apply is over: what is left of its plan has waited for that. */
-  onEnd: () => void
-}
-
-/** Whether a job has begun here, and what comes next. */
-export type JobEnd = { hasBegun: boolean; next?: Next | undefined }
 
 /**
  * Executes a job and resolves when it is over: the server has the outcome, no process runs, and the folder is kept for the
@@ -125,10 +98,10 @@ export async function runJob(
     const preparing = early ?? prepare()
     const found = await preparing.found
     const { engine, warning } = found
-    logStream.write(header(job, found))
+    logStream.write(jobHeader(job, found))
     if (warning !== undefined) logStream.write(`${warning}\n`)
     const { context, isWarm } = await preparing.ready
-    await warnOfRefused(context)
+    warnOfRefused(context)
     const planned = await runPhase(context, isWarm)
     outcome = { ...planned.outcome, engineVersion: engine.version }
     if (planned.owed !== undefined) {
@@ -269,7 +242,8 @@ export async function runJob(
     const { folders } = settings.agent
     // Later on the engines of the run's user are at work: this is the last moment to end what the plan has left behind.
     await folders.clear(context.folder)
-    await journal.note({ owesDocuments: true })
+    const { engine, workingFolder } = context
+    await journal.note({ owesDocuments: true, engine, workingFolder })
     context.folder.documents = settings.beside(async (signal) => {
       try {
         if (!(await isReported)) return await journal.remove()
@@ -329,19 +303,4 @@ async function runPhase(context: EngineContext, warm: boolean): Promise<Planned>
   if (job.kind === 'plan') return runPlan(context)
   if (!warm) await prepareColdApply(context)
   return { outcome: await runApply(context) }
-}
-
-/** For an apply exactly three lines: the command line cuts as many off its log (see its `cloud` back end). */
-function header(
-  { kind, pageUrl, engine: { product } }: AgentJob,
-  { engine }: Awaited<ReturnType<typeof findEngine>>,
-): string {
-  const page = kind === 'plan' && pageUrl !== undefined ? `The run's page is ${pageUrl}\n\n` : ''
-  return `${page}${engineName(product)} v${engine.version}\non ${engine.platform}\nInitializing plugins and modules...\n`
-}
-
-async function warnOfRefused({ environment, log }: EngineContext) {
-  for (const key of environment.refused) {
-    log.write(`The environment variable ${key} is left out: it would take the run off its server.\n`)
-  }
 }

@@ -23,6 +23,8 @@ const journalFacts = z.object({
   began: z.boolean().optional(),
   /** A plan whose outcome may have been told, and whose documents were not delivered. */
   owesDocuments: z.boolean().optional(),
+  /** The one that has made that plan. */
+  engine: z.object({ product: z.enum(['terraform', 'tofu']), version: z.string() }).optional(),
   /** It is over, and this is how. */
   outcome: finishBody.optional(),
 })

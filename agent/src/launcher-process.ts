@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import type { RelayTarget } from './relay.ts'
+import { openConfinedFolder } from './confined-file.ts'
+import { openRelay, type RelayTarget } from './relay.ts'
 import { endProcessesOf } from './user-processes.ts'
 
 /** The program of the launcher, see `launcher.ts`. It imports next to nothing: its size is what each start of an engine costs. */
@@ -10,6 +11,8 @@ export type LaunchSpec = {
   file: string
   args: string[]
   cwd: string
+  /** A folder of the run, which may put a link in the place of `cwd` below it: what leads out of it is refused. Linux. */
+  root?: string
   env: Record<string, string>
   /** A file that gets standard output in place of the agent. */
   stdoutFile?: string
@@ -90,11 +93,10 @@ process.on('disconnect', () => {
   exitWhenIdle()
 })
 
-/** The engines store their state through the agent that is gone. The module is loaded now only, as this process stays small. */
+/** The engines store their state through the agent that is gone. Where that can't be they keep it in files. */
 function relayForOrphans() {
   const target = [...orphans.values()].find(({ relay }) => relay !== undefined)?.relay
-  if (target === undefined) return
-  import('./relay.ts').then(({ openRelay }) => openRelay(target)).catch(() => {})
+  if (target !== undefined) openRelay(target).catch(() => {})
 }
 
 /** Lets an engine end what it is at and store its state. What it says is kept: on a broken pipe it would die. */
@@ -158,9 +160,12 @@ function launch(id: number, spec: LaunchSpec) {
  * A process starts in the cgroup of its parent, so this one goes there for the moment of the start. The limits come
  * afterwards: they are not meant for it.
  */
-function start({ file, args, cwd, env, user, cgroup }: LaunchSpec, output: number | undefined): ChildProcess {
+function start({ file, args, cwd, root, env, user, cgroup }: LaunchSpec, output: number | undefined): ChildProcess {
+  // A process enters its folder before it gives up root.
+  using place = root === undefined ? undefined : openConfinedFolder(cwd, { root, user })
+  const folder = place === undefined ? cwd : `/proc/self/fd/${place.fd}`
   const run = () =>
-    spawn(file, args, { cwd, env, ...user, detached: true, stdio: ['ignore', output ?? 'pipe', 'pipe'] })
+    spawn(file, args, { cwd: folder, env, ...user, detached: true, stdio: ['ignore', output ?? 'pipe', 'pipe'] })
   if (cgroup === undefined) return run()
   mkdirSync(cgroup.folder)
   try {

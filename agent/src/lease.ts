@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentJob, JobCommand } from '@groundstate/contract/agent'
-import { LeaseLost, Refused, type JobClient } from './client.ts'
+import { Refused } from './connection.ts'
+import { LeaseLost, type JobClient } from './job-client.ts'
 
 const LONGEST_HOLD_MS = 10_000
 /** A server gets at least this long to answer, in ms. */

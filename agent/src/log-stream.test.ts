@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Refused } from './client.ts'
+import { Refused } from './connection.ts'
 import { openLogStream } from './log-stream.ts'
 import { temporaryFolder } from './testing/agent-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Refused } from './client.ts'
+import { Refused } from './connection.ts'
 
 /** The bytes that the server puts around a log, 0x02 and 0x03: the command line takes them for its beginning and end. */
 const MARKS = [0x02, 0x03]

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import type { EngineContext } from './context.ts'
+import type { EngineSite } from './context.ts'
 import { lockFile, lockFileDigest } from './lock-file.ts'
 import { runToFile } from './run-engine.ts'
 import { writeForAll } from './write-for-all.ts'
@@ -21,7 +21,7 @@ const BUILT_IN = 'data "terraform_remote_state" "any" {\n  backend = "local"\n}\
  * The schemas of the providers that a plan may use, in an initialized folder: those that the lock file pins, and the one that is
  * built in, which no lock file names. They depend on nothing else, and are cached.
  */
-export async function planSchemas(context: EngineContext): Promise<PlanSchemas> {
+export async function planSchemas(context: EngineSite): Promise<PlanSchemas> {
   const builtIn = cacheFile(context, 'built in')
   const pinned = existsSync(lockFile(context)) ? [cacheFile(context, await lockFileDigest(context))] : []
   const missing = [fetchBuiltIn(context, builtIn), ...pinned.map(async (path) => fetchPinned(context, path))]
@@ -38,16 +38,16 @@ export async function planSchemas(context: EngineContext): Promise<PlanSchemas> 
 }
 
 /** What is sensitive stands in schemas, so that no organization gets those that another one's run has told. */
-function cacheFile({ engine, agent, job }: EngineContext, name: string) {
-  const key = `${job.organizationId} ${engine.product} ${engine.version} ${name}`
+function cacheFile({ engine, agent, folder }: EngineSite, name: string) {
+  const key = `${folder.cache.organizationId} ${engine.product} ${engine.version} ${name}`
   return join(agent.schemaCache, `${createHash('sha256').update(key).digest('hex')}.json`)
 }
 
-async function fetchPinned(context: EngineContext, path: string) {
+async function fetchPinned(context: EngineSite, path: string) {
   if (!existsSync(path)) await fetchSchemas(context, path)
 }
 
-async function fetchBuiltIn(context: EngineContext, path: string) {
+async function fetchBuiltIn(context: EngineSite, path: string) {
   if (existsSync(path)) return
   // The run may read there and not write, and could put nothing else in the place of the folder.
   const workingFolder = join(context.folder.variables, 'built-in')
@@ -57,7 +57,7 @@ async function fetchBuiltIn(context: EngineContext, path: string) {
 }
 
 /** Written aside and renamed: another job may read the file meanwhile. */
-async function fetchSchemas(context: EngineContext, path: string) {
+async function fetchSchemas(context: EngineSite, path: string) {
   const draft = `${path}.${randomUUID()}`
   await runToFile(context, ['providers', 'schema', '-json'], draft)
   renameSync(draft, path)

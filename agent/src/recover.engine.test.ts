@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   configuration,
   describeWithTerraform,
@@ -12,24 +11,9 @@ import {
   startSlowApply,
   temporaryFolder,
 } from './testing/agent-fixture.ts'
+import { kill, spawnAgent } from './testing/agent-process.ts'
 import { processIsAlive } from './testing/processes.ts'
-import { AGENT_TOKEN, type ProtocolServer } from './testing/protocol-server.ts'
-
-/** An agent as a process of its own. */
-function spawnAgent(server: ProtocolServer, workDir: string, env: Record<string, string> = {}): ChildProcess {
-  const agent = spawn(process.execPath, [join(import.meta.dirname, '../bin/groundstate-agent.mjs')], {
-    env: {
-      PATH: process.env['PATH'],
-      GROUNDSTATE_URL: server.url,
-      GROUNDSTATE_AGENT_TOKEN: AGENT_TOKEN,
-      GROUNDSTATE_WORK_DIR: workDir,
-      ...env,
-    },
-    stdio: 'ignore',
-  })
-  onTestFinished(() => void agent.kill('SIGKILL'))
-  return agent
-}
+import type { ProtocolServer } from './testing/protocol-server.ts'
 
 /** An engine whose plan and apply take long. The apply heeds an interrupt, and leaves a state that it could not store. */
 async function slowEngine(delay = 'true'): Promise<string> {
@@ -54,11 +38,6 @@ async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; g
   const apply = server.submit({ kind: 'apply', configuration: configuration(''), artifacts, ...job })
   await apply.logged(/pid=\d/)
   return { apply, pid: pidIn(apply.log()) }
-}
-
-async function kill(agent: ChildProcess) {
-  agent.kill('SIGKILL')
-  await once(agent, 'exit')
 }
 
 const namesOf = (state: { resources: { name: string }[] } | undefined) => state?.resources.map(({ name }) => name)

@@ -1,12 +1,15 @@
 import { readFile, readlink } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { jobClient, LeaseLost, Refused, type Connection, type JobClient } from './client.ts'
+import { Refused, type Connection } from './connection.ts'
+import type { AgentContext } from './context.ts'
 import { deliverLeft, readOutcome } from './deliver.ts'
+import type { EngineSearch } from './engine.ts'
+import { jobClient, LeaseLost, type JobClient } from './job-client.ts'
 import { readExit, saveErroredState, storeErroredState, type Journal } from './journal.ts'
 import { holdLease } from './lease.ts'
+import { deliverLeftDocuments } from './left-documents.ts'
 import type { AgentLog } from './log.ts'
-import type { RunFolders } from './run-folder.ts'
 import { LONE_GRACE_MS } from './stop.ts'
 
 const POLL_MS = 200
@@ -18,7 +21,7 @@ const LONGEST_WAIT_MS = 10 * 60_000
 /** For this long, in ms: the server takes no result that comes later. */
 const LATE_MS = 24 * 3_600_000
 
-type Recovery = { workDir: string; folders: Pick<RunFolders, 'removeLeft'>; log: AgentLog; signal: AbortSignal }
+type Recovery = { workDir: string; agent: AgentContext; search: EngineSearch; log: AgentLog; signal: AbortSignal }
 
 /**
  * Finishes a job that the agent had when it died: a plan goes back to the queue, and so does an apply that had not begun. Of one
@@ -32,11 +35,8 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
   const client = jobClient(connection, job)
   try {
     if (mustFinish(journal)) await finishApply(client, journal, recovery)
-    else {
-      // The server heeds it for a plan whose outcome it has not got.
-      await client.release(signal)
-      if (journal.facts().owesDocuments === true) await tellOfLostDocuments(client, signal)
-    }
+    else if (journal.facts().owesDocuments === true) await deliverLeftDocuments(client, journal, recovery)
+    else await client.release(signal)
     log.warn(facts, 'a job that was left behind is finished')
   } catch (error) {
     if (signal.aborted) return
@@ -46,17 +46,8 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
     else log.error({ ...facts, error, kept }, 'a job that was left behind can not be finished')
   }
   const { folder } = journal.facts()
-  if (folder !== undefined) await recovery.folders.removeLeft(folder)
+  if (folder !== undefined) await recovery.agent.folders.removeLeft(folder)
   await journal.remove()
-}
-
-/** A plan whose outcome did not arrive owes nothing, and neither does one whose documents did. */
-async function tellOfLostDocuments(client: JobClient, signal: AbortSignal) {
-  await client
-    .sendDocuments({ files: [], problem: 'its agent was killed before it had made it' }, signal)
-    .catch((error: unknown) => {
-      if (!(error instanceof LeaseLost)) throw error
-    })
 }
 
 function mustFinish(journal: Journal) {

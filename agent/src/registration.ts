@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RegisteredAgent, RegisterAgent } from '@groundstate/contract/agent'
-import { isTokenRefused, NoServer, Refused, register, type Connection } from './client.ts'
+import { NoServer, register } from './client.ts'
+import { isTokenRefused, Refused, type Connection } from './connection.ts'
 import { engineName, listEngines, type EngineSearch } from './engine.ts'
 import type { AgentLog } from './log.ts'
 

@@ -1,13 +1,5 @@
 import { readFileSync } from 'node:fs'
-import {
-  Agent as HttpAgent,
-  createServer,
-  type IncomingMessage,
-  request as requestHttp,
-  type ServerResponse,
-} from 'node:http'
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { pipeline } from 'node:stream/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Where the requests go that engines make of an agent that is gone. */
 export type RelayTarget = {
@@ -36,9 +28,18 @@ const AGAIN_MS = 50
 
 /**
  * Takes the place of a gateway whose agent is dead, and passes on what engines ask of the public API, so that they can store their
- * state. A version that was announced to the gateway is not known here: the engine keeps that state in a file. Uses nothing but Node.
+ * state. A version that was announced to the gateway is not known here: the engine keeps that state in a file. Rejects when the
+ * authorities can't be read.
+ *
+ * The launcher has this module from its start, since an upgrade may have replaced its files by then, and stays small all the same:
+ * what is large is of Node itself, and loaded now.
  */
-export function openRelay({ port, apiUrl, certificates, proxies = {} }: RelayTarget): void {
+export async function openRelay({ port, apiUrl, certificates, proxies = {} }: RelayTarget): Promise<void> {
+  const [http, https, { pipeline }] = await Promise.all([
+    import('node:http'),
+    import('node:https'),
+    import('node:stream/promises'),
+  ])
   const isSecure = apiUrl.startsWith('https:')
   // No proxy leads back to this machine. Node 20 knows no proxies.
   const isLocal = /^(127\.|localhost$|\[::1\]$)/.test(new URL(apiUrl).hostname)
@@ -47,10 +48,10 @@ export function openRelay({ port, apiUrl, certificates, proxies = {} }: RelayTar
     ...(isLocal ? {} : { proxyEnv: proxies }),
     ...(isSecure && certificates !== undefined && { ca: readFileSync(certificates) }),
   }
-  const agent = isSecure ? new HttpsAgent(options) : new HttpAgent(options)
-  const send = isSecure ? requestHttps : requestHttp
+  const agent = isSecure ? new https.Agent(options) : new http.Agent(options)
+  const send = isSecure ? https.request : http.request
   const deadline = performance.now() + OPEN_MS
-  const server = createServer(relay)
+  const server = http.createServer(relay)
   server.on('error', () => {
     if (performance.now() < deadline) setTimeout(listen, AGAIN_MS)
   })

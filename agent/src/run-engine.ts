@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { EngineContext } from './context.ts'
+import type { EngineSite } from './context.ts'
 import { SMALL_HEAP } from './environment.ts'
 import type { Exit } from './launcher-process.ts'
 import { lockFile } from './lock-file.ts'
@@ -31,7 +31,7 @@ type EngineRun = Pick<ProcessSpec, 'onOutput' | 'stdoutFile' | 'orphan'> & {
  * the agent has not sent ends it.
  */
 export async function runEngine(
-  context: EngineContext,
+  context: EngineSite,
   args: string[],
   { quiet, ...output }: EngineRun,
 ): Promise<number | null> {
@@ -50,7 +50,7 @@ export async function runEngine(
  * Runs a program in the working folder as the run's user, within the limits and the sandbox of the agent. Throws when the
  * kernel ended it because it took more memory than it may.
  */
-export async function runConfined(context: EngineContext, spec: Omit<ProcessSpec, 'cwd'>): Promise<Exit> {
+export async function runConfined(context: EngineSite, spec: Omit<ProcessSpec, 'cwd'>): Promise<Exit> {
   const { agent, stop } = context
   const { confine, exitOf, memoryMessage } = agent.confinement
   const exit = await runProcess(confine(spec, context), stop, agent)
@@ -62,7 +62,7 @@ export async function runConfined(context: EngineContext, spec: Omit<ProcessSpec
  * Whether the engine needs little memory: the state is small, and it reads no schemas. An init reads none, and without a lock
  * file there are none. An apply is left alone, since what it starts inherits the environment.
  */
-function needsLittleMemory(context: EngineContext, [command]: string[]): boolean {
+function needsLittleMemory(context: EngineSite, [command]: string[]): boolean {
   const { stateBytes } = context.job
   if (command === 'apply' || stateBytes === undefined || stateBytes > SMALL_STATE) return false
   if (command === 'init') return true
@@ -70,7 +70,7 @@ function needsLittleMemory(context: EngineContext, [command]: string[]): boolean
 }
 
 /** Runs a command whose standard output goes to a file. Throws `EngineFailed` with its error output. */
-export async function runToFile(context: EngineContext, args: string[], stdoutFile: string) {
+export async function runToFile(context: EngineSite, args: string[], stdoutFile: string) {
   const said: Buffer[] = []
   const onOutput = (lines: Buffer) => void said.push(lines)
   const code = await runEngine(context, args, { quiet: true, stdoutFile, onOutput })

@@ -173,6 +173,19 @@ export async function openRunFolders(workDir: string, { keepMs, keepCount }: Fol
       return undefined
     },
 
+    /**
+     * Has the documents of a plan made in the folder that it has left, which goes to the apply meanwhile or afterwards. Undefined where
+     * the folder is not there: the apply has taken it. Nothing awaits before the folder is held.
+     */
+    makeDocuments(job: Pick<AgentJob, 'id' | 'runId'>, make: (folder: RunFolder) => Promise<void>) {
+      const entry = kept.get(job.runId)
+      if (entry?.jobId !== job.id) return undefined
+      const made = make(entry.folder)
+      entry.folder.documents = made.catch(() => {})
+      void shutAfterDocuments(job.runId, entry)
+      return made
+    },
+
     async keep(folder: RunFolder, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
       const { id: jobId, runId } = job
       const { organizationId } = folder.cache

@@ -7,7 +7,8 @@ import {
   type TaskRequest,
 } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher } from 'undici'
-import { answerTask, claimTask, isTokenRefused, Refused, type Connection } from './client.ts'
+import { answerTask, claimTask } from './client.ts'
+import { isTokenRefused, Refused, type Connection } from './connection.ts'
 import type { AgentLog } from './log.ts'
 import { guardedLookup, targetProblem } from './task-guard.ts'
 

@@ -1,82 +1,14 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import {
-  AGENT_API,
-  agentJob,
-  claimBody,
-  documentsHeader,
-  finishBody,
-  heartbeatBody,
-  registerAgentBody,
-  resultHeader,
-  type AgentJob,
-  type ArtifactKind,
-  type DocumentsHeader,
-  type FinishJob,
-  type RegisterAgent,
-} from '@groundstate/contract/agent'
-import { openParcel } from '@groundstate/contract/parcel'
-import { refuseAs } from './refusal.ts'
+import { AGENT_API, claimBody, registerAgentBody, type RegisterAgent } from '@groundstate/contract/agent'
+import { answerJob } from './answer-job.ts'
+import { createJob, type JobInput, type JobRecord, type TestJob } from './protocol-job.ts'
+import { refuseAs, sendJson } from './replies.ts'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
 import { createWorkspaceApi, readBody, type WorkspaceApi } from './workspace-api.ts'
 
 export const AGENT_TOKEN = 'agent-token'
-
-type Command = 'continue' | 'cancel' | 'force-cancel'
-
-/** A job on the test server, with what its agent has sent so far. */
-export type TestJob = {
-  id: string
-  runId: string
-  finished: Promise<FinishJob>
-  log: () => string
-  artifacts: Map<ArtifactKind, Buffer>
-  /** How often its configuration was fetched. */
-  fetches: () => number
-  /** Resolves as soon as the log matches. */
-  logged: (pattern: RegExp) => Promise<void>
-  /** Answers the next heartbeat, the one under way included. */
-  command: (command: Command) => void
-  /** From now on the job's token is refused, as after a lost lease. */
-  loseLease: () => void
-  /** From now on heartbeats are refused and the engine's token is void, but what comes late is still taken, as of an apply. */
-  giveUp: () => void
-  /** The lease will be lost at the last moment, when the outcome arrives. */
-  refuseOutcome: () => void
-  /** Resolves when the documents have come that the outcome has left owing. */
-  documents: Promise<DocumentsHeader>
-  /** Resolves when the agent has handed the job back. */
-  released: Promise<void>
-}
-
-type JobRecord = TestJob & {
-  job: AgentJob
-  configuration: Buffer
-  bytes: Buffer
-  fetched: number
-  wanted: Command
-  lost: boolean
-  givenUp: boolean
-  refusesOutcome: boolean
-  /** The job that the answer to its result brings. */
-  next: AgentJob | undefined
-  /** Its outcome has arrived. */
-  ended: boolean
-  onLog: Set<() => void>
-  onCommand: Set<() => void>
-  resolveFinished: (body: FinishJob) => void
-  resolveDocuments: (header: DocumentsHeader) => void
-  resolveReleased: () => void
-}
-
-export type JobInput = Partial<Omit<AgentJob, 'options' | 'id'>> & {
-  options?: Partial<AgentJob['options']>
-  configuration: Buffer
-  /** Artifacts that the server already has, for an apply. */
-  artifacts?: Map<ArtifactKind, Buffer>
-}
 
 export type ProtocolServer = AsyncDisposable & {
   url: string
@@ -214,45 +146,9 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
 
   function create(input: JobInput): JobRecord {
     sequence += 1
-    const { configuration, artifacts, options, ...rest } = input
-    const job = agentJob.parse({
-      id: `job-${sequence}`,
-      kind: 'plan',
-      token: `job-token-${sequence}`,
-      engineToken: `engine-token-${sequence}`,
-      leaseMs: 30_000,
-      runId: `run-${sequence}`,
-      organizationId: 'org-acme',
-      organizationName: 'acme',
-      hostNames: [],
-      workspaceId: 'ws-acme-net',
-      workspaceName: 'net',
-      // An id never gets another content.
-      configurationVersionId: `cv-${createHash('sha256').update(configuration).digest('hex')}`,
-      stateBytes: 0,
-      stateProviders: [],
-      workingDirectory: '',
-      engine: { product: 'terraform', version: 'latest' },
-      structuredOutput: false,
-      variables: [],
-      timeLimitMs: 60_000,
-      graceMs: 10_000,
-      takesResults: true,
-      ...(rest.kind === 'apply' && { planJobId: planOf(rest.runId) }),
-      ...rest,
-      options: {
-        isDestroy: false,
-        refresh: true,
-        refreshOnly: false,
-        targetAddrs: [],
-        replaceAddrs: [],
-        allowConfigGeneration: false,
-        debug: false,
-        ...options,
-      },
-    })
-    const record = jobRecord(job, configuration, artifacts ?? new Map())
-    jobs.set(job.id, record)
+    const planJobId = input.kind === 'apply' ? planOf(input.runId) : undefined
+    const record = createJob(input, { sequence, planJobId })
+    jobs.set(record.id, record)
     return record
   }
 
@@ -305,165 +201,8 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   }
 }
 
-type JobRequest = {
-  request: IncomingMessage
-  response: ServerResponse
-  target: URL
-  verb: string
-  kind: string
-  body: Buffer
-}
-
-async function answerJob(record: JobRecord, { request, response, target, verb, kind, body }: JobRequest) {
-  switch (verb) {
-    case 'heartbeat': {
-      const { waitMs, seen } = heartbeatBody.parse(JSON.parse(body.toString()))
-      if (record.wanted === seen) await commandChange(record, waitMs)
-      if (record.lost || record.givenUp) return refuseAs(response, 409)
-      return sendJson(response, { command: record.wanted })
-    }
-    case 'log': {
-      const offset = Number(target.searchParams.get('offset'))
-      if (offset > record.bytes.length) return refuseAs(response, 416)
-      record.bytes = Buffer.concat([record.bytes, body.subarray(record.bytes.length - offset)])
-      for (const listener of record.onLog) listener()
-      return sendJson(response, { size: record.bytes.length })
-    }
-    case 'artifacts': {
-      // The kind is not validated on purpose: a test would see an unknown one in the map.
-      const name = kind as ArtifactKind
-      if (request.method === 'PUT') {
-        record.artifacts.set(name, body)
-        return void response.writeHead(204).end()
-      }
-      const artifact = record.artifacts.get(name)
-      return artifact === undefined ? refuseAs(response, 404) : void response.end(artifact)
-    }
-    case 'configuration':
-      record.fetched += 1
-      return void response.end(record.configuration)
-    case 'finish':
-      record.lost = record.refusesOutcome
-      if (record.lost) return refuseAs(response, 409)
-      record.ended = true
-      response.writeHead(204).end()
-      return record.resolveFinished(finishBody.parse(JSON.parse(body.toString())))
-    case 'result': {
-      const { header, content } = openParcel(body) ?? {}
-      const { outcome, log, files, takesApply } = resultHeader.parse(header)
-      const offset = log?.offset ?? 0
-      if (offset > record.bytes.length) return refuseAs(response, 416)
-      record.lost = record.refusesOutcome
-      if (record.lost) return refuseAs(response, 409)
-      const rest = Buffer.from(content ?? []).subarray(0, log?.size ?? 0)
-      record.bytes = Buffer.concat([record.bytes, rest.subarray(record.bytes.length - offset)])
-      for (const listener of record.onLog) listener()
-      keepFiles(record, files, Buffer.from(content ?? []).subarray(log?.size ?? 0))
-      record.ended = true
-      if (takesApply && record.next !== undefined) sendJson(response, record.next)
-      else response.writeHead(204).end()
-      return record.resolveFinished(outcome)
-    }
-    case 'documents': {
-      const { header, content } = openParcel(body) ?? {}
-      const documents = documentsHeader.parse(header)
-      if (!record.ended) return refuseAs(response, 409)
-      keepFiles(record, documents.files, Buffer.from(content ?? []))
-      response.writeHead(204).end()
-      return record.resolveDocuments(documents)
-    }
-    case 'release':
-      response.writeHead(204).end()
-      return record.resolveReleased()
-    default:
-      return refuseAs(response, 404)
-  }
-}
-
-function keepFiles(record: JobRecord, files: DocumentsHeader['files'], content: Buffer) {
-  let at = 0
-  for (const { kind, size } of files) {
-    record.artifacts.set(kind, content.subarray(at, at + size))
-    at += size
-  }
-}
-
-function commandChange(record: JobRecord, waitMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => {
-      clearTimeout(timer)
-      record.onCommand.delete(finish)
-      resolve()
-    }
-    const timer = setTimeout(finish, waitMs)
-    record.onCommand.add(finish)
-  })
-}
-
-function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<ArtifactKind, Buffer>): JobRecord {
-  const finished = Promise.withResolvers<FinishJob>()
-  const released = Promise.withResolvers<void>()
-  const documents = Promise.withResolvers<DocumentsHeader>()
-  const record: JobRecord = {
-    id: job.id,
-    runId: job.runId,
-    job,
-    configuration,
-    artifacts,
-    bytes: Buffer.alloc(0),
-    fetched: 0,
-    wanted: 'continue',
-    lost: false,
-    givenUp: false,
-    refusesOutcome: false,
-    next: undefined,
-    ended: false,
-    onLog: new Set(),
-    onCommand: new Set(),
-    finished: finished.promise,
-    resolveFinished: finished.resolve,
-    documents: documents.promise,
-    resolveDocuments: documents.resolve,
-    released: released.promise,
-    resolveReleased: released.resolve,
-    log: () => record.bytes.toString(),
-    fetches: () => record.fetched,
-    logged(pattern) {
-      return new Promise((resolve) => {
-        const check = () => {
-          if (!pattern.test(record.log())) return
-          record.onLog.delete(check)
-          resolve()
-        }
-        record.onLog.add(check)
-        check()
-      })
-    },
-    command(command) {
-      record.wanted = command
-      for (const wake of record.onCommand) wake()
-    },
-    refuseOutcome() {
-      record.refusesOutcome = true
-    },
-    giveUp() {
-      record.givenUp = true
-      for (const wake of record.onCommand) wake()
-    },
-    loseLease() {
-      record.lost = true
-      for (const wake of record.onCommand) wake()
-    },
-  }
-  return record
-}
-
 async function close(server: Server) {
   server.closeAllConnections()
   server.close()
   await once(server, 'close')
-}
-
-function sendJson(response: ServerResponse, document: unknown, status = 200) {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document))
 }

@@ -6,7 +6,7 @@ import {
   type AnswerTaskRequest,
   type TaskRequest,
 } from '@groundstate/contract/agent'
-import { refuseAs } from './refusal.ts'
+import { refuseAs } from './replies.ts'
 
 /** The part of the protocol server that is about run tasks, in memory. */
 export type TaskQueue = {

@@ -16,6 +16,7 @@ import {
 } from '../../../testing/task-runs.ts'
 import { createPoolAgent, createPoolSetting, createPoolTask, takeTask } from '../task-requests/testing/pool-tasks.ts'
 import { startTaskDeliveries } from './delivery-loop.ts'
+import { multiplyRequest } from './testing/many-requests.ts'
 
 const PLENTY = { all: 100, reserved: 0, perOrganization: 100, perTask: 100 }
 
@@ -118,6 +119,22 @@ test('the last connections are for organizations that have none, however many ot
   expect(held).toEqual([2, 1])
   expect(next).toBeLessThan(900)
 })
+
+test('tens of thousands of requests of one organization that are due hold up no other organization', async () => {
+  const app = await createTestApp()
+  const setting = await createTaskSetting(app)
+  await askOften(app, setting, 1)
+  const tasks = await Promise.all(Array.from({ length: 20 }, () => createTask(app, setting)))
+  await multiplyRequest(app, { tasks, count: 20_000 })
+  await using _ = startTaskDeliveries(app.as())
+  await setting.receiver.received(100)
+
+  const took = await asksAnother(app)
+  const sent = setting.receiver.requests.length
+
+  expect(took).toBeLessThan(2000)
+  expect(sent).toBeLessThan(20_000)
+}, 60_000)
 
 test('a request goes to an agent while all connections are held', async () => {
   const app = await createApp({ all: 1 })

@@ -6,3 +6,8 @@ export function refuseAs(response: ServerResponse, status: number, detail?: stri
     .writeHead(status, { 'content-type': 'application/vnd.api+json' })
     .end(JSON.stringify({ errors: [{ status: String(status), detail }] }))
 }
+
+/** Answers with a document. */
+export function sendJson(response: ServerResponse, document: unknown, status = 200) {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document))
+}

@@ -1,0 +1,82 @@
+import type { AgentContext, EngineSite } from './context.ts'
+import { deliverDocuments } from './documents.ts'
+import { type EngineSearch, findEngine } from './engine.ts'
+import { bareEnvironment } from './environment.ts'
+import { LeaseLost, type JobClient } from './job-client.ts'
+import type { Journal } from './journal.ts'
+import { planSchemas } from './provider-schemas.ts'
+import type { RunFolder } from './run-folder.ts'
+
+type Left = { agent: AgentContext; search: EngineSearch; signal: AbortSignal }
+
+/**
+ * Delivers the documents that an agent owed when it was killed, in the folder that was kept with the plan. The server is told that
+ * there are none where an apply had begun there, since the folder goes with that, and where they can't be made. Without the
+ * variables of the workspace, which are not on the disk any more, an engine can't read a plan that it has encrypted with them.
+ * Rejects when the signal aborts before the server knows.
+ */
+export async function deliverLeftDocuments(client: JobClient, journal: Journal, left: Left) {
+  const { job } = journal.facts()
+  // The first thing to be done: an apply that comes meanwhile shares the folder.
+  const making = left.agent.folders.makeDocuments(job, async (folder) => {
+    await handBack()
+    await makeThere(client, journal, { ...left, folder })
+  })
+  try {
+    if (making !== undefined) return await making
+    await handBack()
+    await tellOfNone(client, 'its agent was killed before it had made it', left.signal)
+  } catch (error) {
+    // A plan whose outcome did not arrive owes nothing, and neither does one whose documents did.
+    if (!(error instanceof LeaseLost)) throw error
+  }
+
+  /** The server heeds it for a plan whose outcome it has not got. */
+  async function handBack() {
+    await client.release(left.signal)
+  }
+}
+
+async function makeThere(client: JobClient, journal: Journal, { folder, ...left }: Left & { folder: RunFolder }) {
+  const { signal } = left
+  try {
+    const site = await siteOf(client, journal, { ...left, folder })
+    await deliverDocuments(site, await planSchemas(site), signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof LeaseLost) throw error
+    await tellOfNone(client, `its agent was killed, and could not make it later: ${messageOf(error)}`, signal)
+  }
+}
+
+async function siteOf(
+  client: JobClient,
+  journal: Journal,
+  { folder, agent, search, signal }: Left & { folder: RunFolder },
+): Promise<EngineSite> {
+  const { engine: wanted, workingFolder } = journal.facts()
+  if (wanted === undefined || workingFolder === undefined) throw new Error('it has not noted how')
+  const { engine } = await findEngine({ ...wanted, required: true }, search)
+  await agent.confinement.prepare(folder)
+  const environment = bareEnvironment(folder, agent)
+  return {
+    agent,
+    client,
+    engine,
+    folder,
+    workingFolder,
+    job: {},
+    environment: { run: environment, quiet: environment },
+    stop: { interrupt: signal, kill: signal, graceMs: () => 0 },
+    outbox: undefined,
+    alive: signal,
+  }
+}
+
+async function tellOfNone(client: JobClient, problem: string, signal: AbortSignal) {
+  await client.sendDocuments({ files: [], problem: problem.slice(0, 1_000) }, signal)
+}
+
+function messageOf(error: unknown) {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,68 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentOptions } from './agent-options.ts'
+import type { Confinement } from './confinement.ts'
+import type { DownloadSettings } from './engine-download.ts'
+import type { EngineSearch } from './engine.ts'
+import type { Gateway } from './gateway.ts'
+import type { JobSettings } from './job-settings.ts'
+import type { Journal } from './journal.ts'
+import { openRunFolders } from './run-folder.ts'
+import { openWarmFolders } from './warm-folders.ts'
+import type { Watchdog } from './watchdog.ts'
+
+type Parts = {
+  workDir: string
+  apiUrl: string
+  gateway: Gateway
+  confinement: Confinement
+  watchdog: Watchdog
+  certificates: string | undefined
+  forceful: AbortSignal
+  journals: readonly Journal[]
+}
+
+/** Opens what the jobs of an agent share. */
+export async function prepareJobs(
+  options: AgentOptions,
+  parts: Parts,
+): Promise<Omit<JobSettings, 'tellLater' | 'beside' | 'takesApply'>> {
+  const { workDir, apiUrl, gateway, confinement, watchdog, certificates, forceful, journals } = parts
+  const schemaCache = join(workDir, 'schemas')
+  await mkdir(schemaCache, { recursive: true, mode: 0o700 })
+  const limits = { keepMs: options.keepFoldersMs ?? 24 * 3_600_000, keepCount: options.keepFolders ?? 50 }
+  const roots = journals.map((journal) => journal.facts().folder?.root).filter((root) => root !== undefined)
+  const folders = await openRunFolders(workDir, limits, { ...confinement, inUse: new Set(roots) })
+  const search: EngineSearch = {
+    enginePath: options.enginePath,
+    strict: options.strictEngineVersion ?? false,
+    downloads: await openDownloads(workDir, options.engineDownloads),
+  }
+  const warmFolders = await openWarmFolders(workDir, options.log, options.single === true ? false : options.warmFolders)
+  return {
+    agent: {
+      apiUrl,
+      gateway,
+      folders,
+      launcher: confinement.launcher,
+      watchdog,
+      confinement,
+      hooks: options.hooks,
+      schemaCache,
+      warmFolders,
+      certificates,
+    },
+    workDir,
+    search,
+    logLimitBytes: options.logLimitBytes ?? 64 * 1024 * 1024,
+    log: options.log,
+    forceful,
+  }
+}
+
+async function openDownloads(workDir: string, settings: DownloadSettings | undefined) {
+  if (settings === undefined) return undefined
+  // What checks signatures is large, and the server's own agent as a rule does without.
+  const { openEngineDownloads } = await import('./engine-download.ts')
+  return openEngineDownloads(join(workDir, 'engines'), settings)
+}

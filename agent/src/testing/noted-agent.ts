@@ -1,0 +1,45 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentOptions } from '../agent-options.ts'
+import { startAgent, temporaryFolder } from './agent-fixture.ts'
+import type { JobInput } from './protocol-job.ts'
+import type { ProtocolServer } from './protocol-server.ts'
+
+/** What a log says that needed no init. */
+export const SAID = 'Initialized as in an earlier run of this configuration.\n'
+
+/** An agent whose engine notes what it is started for. */
+export async function startNotedAgent(server: ProtocolServer, overrides: Partial<AgentOptions> = {}) {
+  const folder = await temporaryFolder()
+  const notes = join(folder, 'notes')
+  const enginePath = join(folder, 'terraform')
+  chmodSync(folder, 0o755)
+  writeFileSync(notes, '')
+  chmodSync(notes, 0o666)
+  await writeFile(enginePath, `#!/bin/sh\necho "$1" >> ${notes}\nexec terraform "$@"\n`, { mode: 0o755 })
+  const agent = await startAgent(server, { enginePath, ...overrides })
+  const inits = () =>
+    readFileSync(notes, 'utf8')
+      .split('\n')
+      .filter((line) => line === 'init').length
+  return { ...agent, inits }
+}
+
+/** Plans, and says how many inits that took and whether it was told that none was needed. */
+export async function planned(server: ProtocolServer, agent: { inits: () => number }, job: JobInput) {
+  const before = agent.inits()
+  const plan = server.submit(job)
+  const outcome = await plan.finished
+  return { plan, outcome, inits: agent.inits() - before, said: plan.log().includes(SAID) }
+}
+
+/** A variable of the environment, as a job has it. */
+export const env = (key: string, value: string) => ({
+  key,
+  value,
+  hcl: false,
+  category: 'env' as const,
+  sensitive: true,
+  level: 'override' as const,
+})
