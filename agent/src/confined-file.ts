@@ -26,7 +26,7 @@ export function openConfined(path: string, bounds: Bounds): ConfinedFile | undef
   using place = openPlace(path, bounds)
   if (place === undefined) return undefined
   if (!place.isOwn || !place.facts.isFile()) throw new Error(`${path} is not a file of the run`)
-  return closing(fs.openSync(`/proc/self/fd/${place.fd}`, O_RDONLY), place.facts)
+  return closing(openUnheld(`/proc/self/fd/${place.fd}`, path), place.facts)
 }
 
 /**
@@ -73,6 +73,16 @@ function openPlain(path: string): ConfinedFile | undefined {
   throw new Error(`${path} is not a file of the run`)
 }
 
+/** A process of the run may hold a lease on its file: the system would let this process, and all its jobs, wait for 45 s. */
+function openUnheld(place: string, path: string): number {
+  try {
+    return fs.openSync(place, O_RDONLY | O_NONBLOCK)
+  } catch (error) {
+    if (codeOf(error) === 'EAGAIN') throw new Error(`${path} is held by a process of the run`, { cause: error })
+    throw error
+  }
+}
+
 function closing(fd: number, facts: fs.Stats): ConfinedFile {
   return { fd, facts, [Symbol.dispose]: () => fs.closeSync(fd) }
 }
@@ -81,8 +91,12 @@ function openThere(path: string, flags: number): number | undefined {
   try {
     return fs.openSync(path, flags)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = codeOf(error)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
     return undefined
   }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -1,6 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ENGINE_HOST } from './cli-config.ts'
+import { factsOf } from './facts-of.ts'
 
 /** Override files are merged in the order of their names, so that the last one wins. */
 const FILE = 'zzzz_groundstate_override.tf.json'
@@ -27,6 +29,12 @@ const REMAINS = ['terraform.tfstate', 'terraform.tfstate.d', '.terraform/terrafo
  * Removes what an archive may carry of a life before this server: init would ask whether to move a local state here, or copy
  * one from the store that it was configured for last, and the workspace that was selected is not this one.
  */
-export function forgetEarlierState(workingFolder: string) {
-  for (const name of REMAINS) rmSync(join(workingFolder, name), { recursive: true, force: true })
+export async function forgetEarlierState(workingFolder: string) {
+  for (const name of REMAINS) {
+    const path = join(workingFolder, name)
+    const options = { recursive: true, force: true }
+    // However much an archive has put into a folder, no other job waits for it to go.
+    if (factsOf(path)?.isDirectory() === true) await rm(path, options)
+    else rmSync(path, options)
+  }
 }

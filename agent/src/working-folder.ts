@@ -21,7 +21,7 @@ export async function prepareFolder(jobContext: JobContext, folder: RunFolder): 
   const configurationFacts = await placeConfiguration(jobContext, folder, signal)
   const context = { ...(await enterFolder(jobContext, folder)), configurationFacts }
   requireConfiguration(context)
-  forgetEarlierState(context.workingFolder)
+  await forgetEarlierState(context.workingFolder)
   const override = { organization: job.organizationName, name: job.workspaceName }
   handOver(writeOverride(context.workingFolder, override), folder)
   return context

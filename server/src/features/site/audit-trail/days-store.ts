@@ -41,7 +41,7 @@ export async function deleteEventsBefore(tx: Tx, before: Date, limit: number): P
       delete from audit_events where id in (select id from audit_events where created_at < ${before} limit ${limit})
       returning organization_id, date_trunc('day', created_at, 'UTC') as day),
     fewer as (
-      update audit_days d set events = d.events - counted.events
+      update audit_days d set events = greatest(0, d.events - counted.events)
         from (select case grouping(organization_id) when 1 then '' else organization_id end as organization_id, day, count(*) as events
                 from gone group by grouping sets ((organization_id, day), (day))) counted
        where d.organization_id = counted.organization_id and d.starts_at = counted.day)
@@ -49,9 +49,16 @@ export async function deleteEventsBefore(tx: Tx, before: Date, limit: number): P
   return rows[0]?.deleted ?? 0
 }
 
-/** Forgets the days before a moment that have no events any more. */
-export async function deleteEmptyDays(db: Db, before: Date) {
-  await db
+/**
+ * Forgets the days before a moment, from which no events are left. So a count goes with them that was wrong: of a day that was counted
+ * too early, by a clock that was ahead, or whose events a server of an older version has deleted.
+ */
+export async function deleteDaysBefore(tx: Tx, before: Date) {
+  await lockDays(tx)
+  await sql`update audit_days set events = 0 where starts_at <= ${before}::timestamptz - interval '24 hours' and events > 0`.execute(
+    tx,
+  )
+  await tx
     .deleteFrom('audit_days')
     .where('events', '=', 0)
     .where('starts_at', '<', before)

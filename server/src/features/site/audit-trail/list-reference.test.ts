@@ -130,3 +130,29 @@ test('events that are deleted for their age are counted no more', async () => {
   const gone = await app.db.selectFrom('audit_days').selectAll().where('events', '=', 0).execute()
   expect(gone.filter(({ starts_at }) => starts_at.getTime() < before)).toEqual([])
 })
+
+test('a count that is wrong goes with the events', async () => {
+  const before = new Date(app.clock.now().getTime() - RETENTION_DAYS * DAY)
+  // Events of the one are deleted already, and the other has been counted too early.
+  for (const [days, events] of [
+    [1, 7],
+    [2, 0],
+  ] as const) {
+    const starts_at = new Date(Math.floor(before.getTime() / DAY - days) * DAY)
+    await app.db.insertInto('audit_days').values({ organization_id: '', starts_at, events }).execute()
+    await addEvents(1 / 24, 1)
+  }
+  const created_at = new Date(Math.floor(before.getTime() / DAY - 2) * DAY)
+  await app.db
+    .updateTable('audit_events')
+    .set({ created_at })
+    .where('id', '=', events.at(-1)?.id ?? '')
+    .execute()
+  events.pop()
+
+  await sweepAuditTrail(app.as(), new AbortController().signal)
+
+  const left = await app.db.selectFrom('audit_days').select('starts_at').execute()
+  expect(left.filter(({ starts_at }) => starts_at.getTime() <= before.getTime() - DAY)).toEqual([])
+  await checkTrails()
+})

@@ -12,5 +12,5 @@ export async function sweepAuditTrail(ctx: Ctx, signal: AbortSignal) {
   const before = new Date(ctx.now().getTime() - days * 86_400_000)
   const deleteSome = async () => transact(ctx, async ({ db }) => store.deleteEventsBefore(db, before, BATCH))
   while (!signal.aborted && (await deleteSome()) === BATCH);
-  await store.deleteEmptyDays(ctx.db, before)
+  if (!signal.aborted) await transact(ctx, async ({ db }) => store.deleteDaysBefore(db, before))
 }
