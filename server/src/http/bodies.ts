@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid, tooLarge } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
+import { free, freePiece } from './free-memory.ts'
 import { GrowingBuffer } from './growing-buffer.ts'
 
 declare module 'fastify' {
@@ -73,20 +73,13 @@ async function wholeBody(request: FastifyRequest, payload: Readable) {
         return reject(refused())
       }
       content.add(piece)
-      // What tests inject is theirs.
-      if (payload instanceof IncomingMessage) free(piece)
+      freePiece(payload, piece)
     }
     payload
       .on('error', reject)
       .on('end', () => resolve(content.whole()))
       .on('data', take)
   })
-}
-
-/** Frees the memory of bytes that nobody reads any more, unless it is shared with others. */
-function free(bytes: Buffer) {
-  const { buffer } = bytes
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) buffer.transfer(0)
 }
 
 async function* limited(payload: Readable, limit: number) {

@@ -8,12 +8,14 @@ const UNDECLARED_BYTES = 64 * 1024
  */
 export class GrowingBuffer {
   size = 0
-  #buffer = Buffer.alloc(0)
+  #buffer: Buffer = Buffer.alloc(0)
   #declaredBytes: number | undefined
+  #isShared: boolean
 
-  /** `declaredBytes` as the sender says, which need not be true. */
-  constructor(declaredBytes: number | undefined) {
+  /** `declaredBytes` as the sender says, which need not be true. In shared memory workers read it where it is. */
+  constructor(declaredBytes: number | undefined, { isShared = false } = {}) {
     this.#declaredBytes = declaredBytes
+    this.#isShared = isShared
   }
 
   add(piece: Buffer) {
@@ -25,13 +27,19 @@ export class GrowingBuffer {
 
   /** What has arrived so far. The returned bytes do not change when more arrives. */
   whole() {
-    return this.#buffer.subarray(0, this.size)
+    return this.from(0)
+  }
+
+  /** As `whole`, what stands from byte `start` on. */
+  from(start: number) {
+    return this.#buffer.subarray(start, this.size)
   }
 
   #grow(needed: number) {
     const declared = this.#declaredBytes ?? UNDECLARED_BYTES
     const wanted = this.size === 0 ? Math.min(declared, FIRST_BYTES) : declared
-    const grown = Buffer.allocUnsafeSlow(needed <= wanted ? wanted : needed * 2)
+    const length = needed <= wanted ? wanted : needed * 2
+    const grown = this.#isShared ? Buffer.from(new SharedArrayBuffer(length)) : Buffer.allocUnsafeSlow(length)
     this.#buffer.copy(grown, 0, 0, this.size)
     this.#buffer = grown
   }

@@ -97,3 +97,64 @@ describe('a state of several MB, which a worker reads', () => {
     expect(refused.json().errors[0].detail).toMatch(/^the body is larger than the \d+ bytes that this endpoint takes$/)
   })
 })
+
+describe('a state that is written as it arrives', () => {
+  const sizes = { resources: Array.from({ length: 17 }, (_, index) => `r${index}`), padding: 1_000_000 }
+  const huge = rawState({ serial: 2, ...sizes })
+
+  /** Declares a version for some content, and sends it over a connection. */
+  async function send(client: StateClient, content: Buffer, body: Buffer | ReadableStream = content) {
+    const { id, attributes } = await client.create(rawState({ serial: 2 }), { state: undefined, md5: md5(content) })
+    const { pathname } = new URL(attributes['hosted-state-upload-url'])
+    const response = await fetch(`${await origin}${pathname}`, { method: 'PUT', body, duplex: 'half' })
+    const fault = response.status === 200 ? undefined : JSON.parse(await response.text()).errors[0].detail
+    return { status: response.status, fault, version: await client.show(id) }
+  }
+
+  test.each([
+    ['of a declared length', (content: Buffer) => content],
+    ['without one', (content: Buffer) => new Blob([content]).stream()],
+  ])('is kept byte for byte, in a body %s', async (_, bodyOf) => {
+    const { status, version } = await send(workspace, huge, bodyOf(huge))
+
+    expect(status).toBe(200)
+    const kept = await download(app, version.attributes['hosted-state-download-url'])
+    expect(kept.bytes.equals(huge)).toBe(true)
+  })
+
+  test('is kept where more arrive at once than there is room for', async () => {
+    const states = Array.from({ length: 4 }, (_, n) => Buffer.from(huge.toString().replaceAll('xxxx', `x${n}xx`)))
+    const clients = await Promise.all(states.map(async () => lockedWorkspace(app, organization, ada)))
+
+    const sent = await Promise.all(states.map(async (state, n) => send(clients[n] as StateClient, state)))
+
+    expect(sent.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    for (const [n, { version }] of sent.entries()) {
+      const kept = await download(app, version.attributes['hosted-state-download-url'])
+      expect(kept.bytes.equals(states[n] as Buffer)).toBe(true)
+    }
+  })
+
+  test.each([
+    ['another serial', rawState({ serial: 9, ...sizes }), 'serial is 2, but the content of state has 9'],
+    ['no end', huge.subarray(0, -2), 'the text ends'],
+  ])('with %s is refused, and stays pending', async (_, wrong, words) => {
+    const { status, fault, version } = await send(workspace, wrong)
+
+    expect([status, version.attributes.status]).toEqual([422, 'pending'])
+    expect(fault).toContain(words)
+  })
+
+  test('with other bytes than declared is refused, and the right ones are taken afterwards', async () => {
+    const { id, attributes } = await workspace.create(rawState({ serial: 2 }), { state: undefined, md5: md5(huge) })
+    const url = `${await origin}${new URL(attributes['hosted-state-upload-url']).pathname}`
+    const other = Buffer.from(huge)
+    other.write('y', other.indexOf('xxxx'))
+
+    const refused = await fetch(url, { method: 'PUT', body: other })
+    const taken = await fetch(url, { method: 'PUT', body: huge })
+
+    expect([refused.status, taken.status]).toEqual([422, 200])
+    expect((await workspace.show(id)).attributes.status).toBe('finalized')
+  })
+})

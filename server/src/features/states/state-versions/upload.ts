@@ -4,6 +4,7 @@ import { auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
+import { freePiece } from '../../../http/free-memory.ts'
 import { GrowingBuffer } from '../../../http/growing-buffer.ts'
 import { stateVersionAudit } from './audit.ts'
 import {
@@ -68,9 +69,11 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
     { id, kind: 'raw', md5: version.md5 },
     upload,
     async (content, md5) => {
-      // What was hashed as it arrived is large.
+      // What is hashed as it arrives is large.
       const examined: Examined =
-        md5 === undefined ? await examineContent(ctx, content) : { md5, header: await readHeader(ctx, content) }
+        md5 === undefined
+          ? await examineContent(ctx, content)
+          : { header: await readHeader(ctx, content), md5: await md5 }
       return { header: checkContent(ctx, examined, version), extraction: examined.extraction }
     },
   )
@@ -112,9 +115,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
   await requireAwaiting(ctx, id, 'json')
   // An upload that was cut off must not use up the one upload.
-  const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content, md5) =>
-    checkJsonState(ctx, md5 === undefined ? Buffer.from(content) : content),
-  )
+  const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(ctx, content))
   const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
   if (taken) return
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
@@ -143,12 +144,13 @@ async function requireAwaiting(ctx: Ctx, id: string, kind: ContentKind) {
 
 /** An upload that was accepted. */
 type Received<T> = { stored: StoredContent; checked: T }
-/** Throws for content that is refused. `md5` is that of the content where it is known; `content` may be given away then. */
-type Check<T> = (content: Buffer, md5: string | undefined) => Promise<T>
+/** Throws for content that is refused. `md5` is that of the content where it is hashed elsewhere. */
+type Check<T> = (content: Buffer, md5: Promise<string> | undefined) => Promise<T>
 
 /**
  * Reads an upload to its end and passes it to `check`. Content of a declared size is held in memory while there is room for it,
- * and stored when it was checked. Larger content is written to a blob as it arrives, and deleted again when `check` refuses it.
+ * and stored when it was checked. Larger content is written to a blob as it arrives, and deleted again when `check` refuses it; unless it
+ * is held in memory too, `check` reads it back.
  */
 async function receive<T>(
   ctx: Ctx,
@@ -156,11 +158,13 @@ async function receive<T>(
   { body, declaredBytes = 0 }: Upload,
   check: Check<T>,
 ): Promise<Received<T>> {
-  using room = declaredBytes > 0 && declaredBytes <= EXAMINED_BYTES ? takeRoom(declaredBytes) : undefined
-  const content = new GrowingBuffer(room ? declaredBytes : Math.min(declaredBytes, LARGE_BYTES) || undefined)
+  using room = declaredBytes > 0 ? takeRoom(declaredBytes) : undefined
+  const heldBytes = room ? declaredBytes : LARGE_BYTES
+  const isShared = declaredBytes === 0 || declaredBytes > ROW_BYTES
+  const content = new GrowingBuffer(Math.min(declaredBytes, heldBytes) || undefined, { isShared })
   // Leaving the stream early must not destroy it, or the request could no longer be answered.
   const source = body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
-  while (content.size <= (room ? declaredBytes : ROW_BYTES)) {
+  while (content.size <= (room && declaredBytes <= EXAMINED_BYTES ? declaredBytes : ROW_BYTES)) {
     const next = await source.next()
     if (next.done) {
       const whole = content.whole()
@@ -168,40 +172,71 @@ async function receive<T>(
       return { stored: await storeContent(ctx, target, whole), checked }
     }
     content.add(next.value)
+    freePiece(body, next.value)
   }
-  return await receiveStream(ctx, target, { begun: content, source }, check)
+  const free = (piece: Buffer) => freePiece(body, piece)
+  return await receiveStream(ctx, target, { begun: content, heldBytes, source, free }, check)
 }
+
+/** An upload that has begun to arrive. Up to `heldBytes` of it are held in memory, and `free` gives up a piece that was copied there. */
+type Arriving = {
+  begun: GrowingBuffer
+  heldBytes: number
+  source: AsyncIterable<Buffer>
+  free: (piece: Buffer) => void
+}
+
+/** So much of what is held is written at a time, in bytes: each piece costs several turns of the loop. */
+const WRITTEN_AT_ONCE = 512 * 1024
 
 /** The rest of an upload, after its beginning: a blob is written as it arrives. */
 async function receiveStream<T>(
   ctx: Ctx,
   { id, kind }: { id: string; kind: ContentKind },
-  { begun, source }: { begun: GrowingBuffer; source: AsyncIterable<Buffer> },
+  { begun, heldBytes, source, free }: Arriving,
   check: Check<T>,
 ): Promise<Received<T>> {
   let content: GrowingBuffer | undefined = begun
+  let checking: Promise<T> | undefined
+  const hashed = Promise.withResolvers<string>()
+  hashed.promise.catch(() => {})
   const location = newBlobKey(id, kind)
-  const beginning = begun.whole()
-  const { md5, size } = await ctx.blobs.put(
-    location,
-    (async function* () {
-      yield beginning
-      for await (const piece of source) {
-        if (content && content.size + piece.length > LARGE_BYTES) content = undefined
-        content?.add(piece)
-        yield piece
-      }
-    })(),
-    { maxBytes: MAX_CONTENT_BYTES },
-  )
+  const written = ctx.blobs.put(location, arriving(), { maxBytes: MAX_CONTENT_BYTES })
+  const { md5, size } = await written.catch((error: unknown) => {
+    hashed.reject(error)
+    throw error
+  })
+  hashed.resolve(md5)
   const stored = { location, sealed: undefined, size }
   try {
-    const checked = content
-      ? await check(content.whole(), md5)
-      : await checkInTurn(async () => check(await readBlob(ctx, stored), md5))
-    return { stored, checked }
+    const readBack = async () => check(await readBlob(ctx, stored), hashed.promise)
+    return { stored, checked: await (checking ?? checkInTurn(readBack)) }
   } catch (error) {
     await dropRefused(ctx, [stored], error)
     throw error
+  }
+
+  async function* arriving() {
+    let passed = 0
+    for await (const piece of source) {
+      if (content && content.size + piece.length > heldBytes) {
+        yield content.from(passed)
+        content = undefined
+      }
+      if (!content) {
+        yield piece
+        continue
+      }
+      content.add(piece)
+      free(piece)
+      if (content.size - passed < WRITTEN_AT_ONCE) continue
+      yield content.from(passed)
+      passed = content.size
+    }
+    if (!content) return
+    // All is there: it is read while the last pieces are written.
+    checking = check(content.whole(), hashed.promise)
+    checking.catch(() => {})
+    yield content.from(passed)
   }
 }
