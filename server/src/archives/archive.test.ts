@@ -65,6 +65,26 @@ test('an archive without entries is fine', async () => {
   expect(await check(gzipSync(END))).toEqual({ files: 0, bytes: 0 })
 })
 
+test('what follows the end mark is not read, and may fill a block', async () => {
+  const packed = gzipSync(Buffer.concat([tarEntry({ path: 'main.tf', body: 'a' }), END, Buffer.alloc(512 * 1024, 'x')]))
+
+  expect(await check(packed)).toEqual({ files: 1, bytes: 1 })
+})
+
+test.each([0, 1])(
+  'an archive of %i files that goes on for long after its end mark is refused at once',
+  async (files) => {
+    const entries = Array.from({ length: files }, () => tarEntry({ path: 'main.tf' }))
+    const packed = gzipSync(Buffer.concat([...entries, END, Buffer.alloc(64 * 1024 * 1024)]))
+    const before = process.cpuUsage()
+
+    expect(await refusal(packed)).toBe('the archive goes on for more than 1048576 bytes after its end mark')
+
+    // Its reader would keep all of it, and copy that for each piece: half a minute.
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000)
+  },
+)
+
 test('an archive without an end mark is fine, as for other readers', async () => {
   expect(await check(gzipSync(tarEntry({ path: 'main.tf', body: 'x' })))).toEqual({ files: 1, bytes: 1 })
 })
@@ -107,8 +127,9 @@ describe('limits', () => {
     let sent = 0
     // Ten gigabytes, generated only as they are read.
     function* bomb() {
-      yield gzipSync(tarEntry({ path: 'a' }))
-      yield gzipSync(END)
+      const header = Buffer.alloc(512)
+      new Header({ path: 'a', type: 'File', mode: 0o644, size: 10_000 * 1024 * 1024 }).encode(header)
+      yield gzipSync(header)
       for (; sent < 10_000; sent += 1) yield megabyte
     }
 

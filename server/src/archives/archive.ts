@@ -43,6 +43,9 @@ export async function checkArchive(
   return check.end()
 }
 
+/** So much (bytes) may fill the last block of a tape. The parser, here and on agents, keeps all of it, and copies that for each piece. */
+const MAX_PADDING = 1024 * 1024
+
 class ArchiveCheck {
   #maxEntries: number
   #maxBytes: number
@@ -54,6 +57,7 @@ class ArchiveCheck {
   #files = 0
   #bytes = 0
   #sawEnd = false
+  #padding = 0
 
   constructor(maxEntries: number, maxBytes: number) {
     this.#maxEntries = maxEntries
@@ -87,7 +91,8 @@ class ArchiveCheck {
     if (this.#unpackedBytes > this.#maxBytes) {
       throw new ArchiveError(`the archive unpacks to more than ${this.#maxBytes} bytes`)
     }
-    this.#parser.write(piece)
+    if (this.#sawEnd) this.#pad(piece)
+    else this.#parser.write(piece)
     if (this.#problem) throw this.#problem
   }
 
@@ -96,6 +101,13 @@ class ArchiveCheck {
     this.#parser.end()
     if (this.#problem) throw this.#problem
     return { files: this.#files, bytes: this.#bytes }
+  }
+
+  #pad(piece: Buffer) {
+    this.#padding += piece.length
+    if (this.#padding > MAX_PADDING) {
+      throw new ArchiveError(`the archive goes on for more than ${MAX_PADDING} bytes after its end mark`)
+    }
   }
 
   #add(entry: ReadEntry) {
