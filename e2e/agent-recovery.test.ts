@@ -146,6 +146,31 @@ describe.skipIf(!hasTerraform)('what is cut off', () => {
     await end(again.child)
   })
 
+  test.for(['canceled', 'errored'])(
+    'a first apply that is interrupted before it has made anything keeps what is made meanwhile (%s)',
+    async (status) => {
+      const { child, folder } = await startAgent()
+      const name = `interrupted-first-${status}`
+      const { workspaceId, running } = await startRun(
+        name,
+        `resource "terraform_data" "first" {
+          provisioner "local-exec" { command = "echo begun; sleep 300" }
+        }`,
+      )
+      await running.saw('begun')
+      const { id } = await latestRun(server, workspaceId)
+
+      if (status === 'canceled') await server.api('POST', `/runs/${id}/actions/cancel`, {})
+      else await kill(child)
+      const last = status === 'canceled' ? child : (await startAgent(folder)).child
+
+      const run = await untilStatus(workspaceId, status)
+      expect((await newestState(name))?.resources.map((resource) => resource.name)).toEqual(['first'])
+      expect(await logOf(server, run.id, 'apply')).not.toContain('Failed to save state')
+      await end(last)
+    },
+  )
+
   test('an agent that is killed in mid-plan hands the plan back as it starts again', async () => {
     const { child, folder } = await startAgent()
     const { workspaceId } = await startRun(

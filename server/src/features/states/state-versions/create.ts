@@ -27,6 +27,7 @@ type WritableWorkspace = Pick<
   | 'locked_at'
   | 'state_revision'
   | 'pending_state_version_id'
+  | 'current_state_version_id'
   | 'latest_state_version_id'
   | 'latest_state_serial'
   | 'latest_state_md5'
@@ -119,10 +120,24 @@ async function insertChecked(
 async function checkNewState(ctx: Ctx, workspace: WritableWorkspace, state: NewState) {
   await checkHoldsLock(ctx, workspace)
   const latest = latestState(workspace)
+  if (latest && state.serial <= latest.serial && (await isForgotten(ctx, workspace))) return undefined
   checkSerial(latest, state)
   const isRepeated = latest !== undefined && latest.serial === state.serial && latest.md5 === state.md5
   if (!isRepeated || !state.raw || workspace.latest_state_version_id === null) return undefined
   return store.findVersion(ctx.db, workspace.latest_state_version_id)
+}
+
+/**
+ * Whether the newest version is the empty state that an engine stores when it is interrupted before it has made anything, in a workspace
+ * that has no state yet. The engine forgets it (its `PersistState` takes what it has read for nothing, and asks for the current state, which
+ * a snapshot is not) and begins again with serial 1 and another lineage. What it has made by then would be refused.
+ */
+async function isForgotten(ctx: Ctx, workspace: WritableWorkspace) {
+  const { current_state_version_id: currentId, latest_state_version_id: latestId } = workspace
+  if (ctx.actor.kind !== 'run' || currentId !== null || latestId === null) return false
+  const latest = await store.findVersion(ctx.db, latestId)
+  if (!latest?.resources_processed || latest.run_id !== ctx.actor.runId) return false
+  return latest.resource_count === 0 && latest.output_ids.length === 0
 }
 
 /**

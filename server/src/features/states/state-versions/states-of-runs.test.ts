@@ -95,6 +95,52 @@ describe('the states that an engine stores while it applies', () => {
     expect(await shown(atOnce, other.json().data.id)).toEqual(await shown(announced, answer.json().data.id))
   })
 
+  describe('of an engine that was interrupted before it had made anything, which forgets the empty state that it has stored then,', () => {
+    const empty = rawState({ serial: 1, lineage: 'first' })
+    const made = rawState({ serial: 1, lineage: 'second', resources: ['a'] })
+
+    test('are taken up from the beginning, and the last one becomes current', async () => {
+      const { setting, runId, apply, engine, user } = await applying()
+      await store(engine, empty, runId)
+      await store(engine, made, runId)
+      const last = await store(engine, rawState({ serial: 2, lineage: 'second', resources: ['a', 'b'] }), runId)
+
+      await apply.finish()
+
+      expect(await runStatus(app, setting, runId)).toBe('applied')
+      expect((await user.current()).json().data.id).toBe(last)
+    })
+
+    test('replace no state that has something', async () => {
+      const { runId, engine } = await applying()
+      await store(engine, made, runId)
+
+      const refused = await engine.post(rawState({ serial: 1, lineage: 'third', resources: ['b'] }))
+
+      expect(refused.status).toBe(409)
+    })
+
+    test('replace no state that only outputs something', async () => {
+      const { runId, engine } = await applying()
+      await store(engine, rawState({ serial: 1, lineage: 'first', outputs: { x: 'y' } }), runId)
+
+      expect((await engine.post(made)).status).toBe(409)
+    })
+
+    test('replace no state of an earlier run', async () => {
+      const { setting, runId, apply, engine } = await applying()
+      await store(engine, empty, runId)
+      await apply.finish()
+      await createRun(app, setting, { 'auto-apply': true })
+      await (await agent.take()).finish()
+      const next = await agent.take()
+
+      const refused = await stateClient(app, engine, next.engineToken).post(made)
+
+      expect(refused.status).toBe(409)
+    })
+  })
+
   test('are listed by the apply, and by no other', async () => {
     const { runId, apply, engine, user } = await applying()
     const first = await store(engine, rawState({ serial: 1 }), runId)
