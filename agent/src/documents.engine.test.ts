@@ -1,4 +1,4 @@
-import { chmod, readdir, writeFile } from 'node:fs/promises'
+import { chmod, readdir, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -26,6 +26,28 @@ async function engineWithSlowShow() {
   await writeFile(path, `#!/bin/sh\n${wait}\n${real}\n`, { mode: 0o755 })
   return { enginePath: path, goOn: () => writeFile(go, '') }
 }
+
+describeWithTerraform('a plan', () => {
+  test('has its documents where a disk that was full, or a loss of power, has left half of the cached schemas', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+    const archive = configuration(ONE_RESOURCE)
+    await server.submit({ runId: 'run-a', configuration: archive }).finished
+    const schemas = join(workDir, 'schemas')
+    const names = await readdir(schemas)
+    for (const name of names) await truncate(join(schemas, name), 100)
+
+    const plan = server.submit({ runId: 'run-b', configuration: archive })
+
+    expect(names).not.toEqual([])
+    expect(await plan.finished).toMatchObject({ status: 'finished' })
+    const redacted = JSON.parse(plan.artifacts.get('plan-json-redacted')?.toString() ?? '')
+    expect(Object.keys(redacted.provider_schemas)).toEqual(['terraform.io/builtin/terraform'])
+    expect(await server.submit({ runId: 'run-c', configuration: archive }).finished).toMatchObject({
+      status: 'finished',
+    })
+  })
+})
 
 describeWithTerraform('a plan of a run that applies by itself', () => {
   test.for([false, true])(

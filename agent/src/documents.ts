@@ -15,10 +15,11 @@ export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): 
 
   async function redact() {
     const files = { planJson, schemas: schemas.files }
-    const known = await readPlan(files)
+    const known = await readPlan(files).catch(() => schemas.forget())
     // Who reads a document with a provider that it does not explain may crash.
-    if (known.unknownProviders.length > 0) await schemas.fetchAgain()
-    const read = known.unknownProviders.length > 0 ? await readPlan(files) : known
+    const isWhole = known?.unknownProviders.length === 0
+    if (!isWhole) await schemas.fetchAgain()
+    const read = isWhole ? known : await readPlan(files)
     await uploadBytes(context, 'plan-json-redacted', read.redacted)
     return read
   }

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineSite } from './context.ts'
 import { lockFile, lockFileDigest } from './lock-file.ts'
@@ -12,6 +12,8 @@ export type PlanSchemas = {
   fetched: Promise<unknown>
   /** Asks the engine once more for what is cached. */
   fetchAgain: () => Promise<void>
+  /** Removes files that can't be read from the cache, as a full disk or a loss of power leaves them: every plan would fail by them. */
+  forget: () => undefined
 }
 
 /** Uses the provider that is built into every engine, and needs neither init nor a workspace. */
@@ -32,7 +34,11 @@ export async function planSchemas(context: EngineSite): Promise<PlanSchemas> {
     files: [builtIn, ...pinned],
     fetched,
     fetchAgain: async () => {
+      await fetchBuiltIn(context, builtIn)
       for (const path of pinned) await fetchSchemas(context, path)
+    },
+    forget: () => {
+      for (const path of [builtIn, ...pinned]) rmSync(path, { force: true })
     },
   }
 }

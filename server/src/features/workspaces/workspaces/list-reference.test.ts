@@ -75,6 +75,23 @@ test('the list of workspaces shows to each caller what the filters leave, in ord
   }
 })
 
+test('any number of tags is looked for in a moment', async () => {
+  // As many as the line of a request holds, and the same one many times.
+  const keys = Array.from({ length: 4000 }, (_, index) => index.toString(36))
+  const asked = Object.fromEntries(
+    [...keys.slice(0, 99).keys()].map((index) => [`filter[tagged][${index}][key]`, 'env']),
+  )
+  const before = performance.now()
+
+  const none = await listed({ 'search[tags]': ['env', ...keys].join(',') }, { user: owner, size: 100 })
+  const some = await listed(asked, { user: owner, size: 100 })
+
+  expect(performance.now() - before).toBeLessThan(2000)
+  expect(none.ids).toEqual([])
+  expect(some.ids).toEqual(expectedWorkspaces(workspaces, { 'search[tags]': 'env' }))
+  expect(some.ids).not.toEqual([])
+})
+
 test.each(['scan', 'collect', 'match'] as const)('the strategy %s finds what members see', async (strategy) => {
   for (const query of queries) {
     const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
