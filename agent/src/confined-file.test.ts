@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readConfined } from './confined-file.ts'
+import { openConfined, readConfined, readWhole } from './confined-file.ts'
 import { temporaryFolder } from './testing/agent-fixture.ts'
 
 /** Takes a lease on a file, as its owner may, and does not give it up when somebody else opens the file. */
@@ -41,3 +41,32 @@ test.skipIf(!hasPerl)(
     expect(performance.now() - start).toBeLessThan(5000)
   },
 )
+
+test.each([10, 1024 * 1024])(
+  'of a file with %i bytes that grows as it is read no more than these are taken',
+  async (size) => {
+    const root = await temporaryFolder()
+    const path = join(root, 'main.tf')
+    const bounds = { root, user: undefined }
+    await writeFile(path, Buffer.alloc(size, 'a'))
+
+    using file = openConfined(path, bounds)
+    if (file === undefined) throw new Error('it is not there')
+    await truncate(path, 4 * 1024 ** 3)
+    const content = await readWhole(file)
+
+    expect(content.equals(Buffer.alloc(size, 'a'))).toBe(true)
+  },
+)
+
+test('of a file that shrinks as it is read what is left is taken', async () => {
+  const root = await temporaryFolder()
+  const path = join(root, 'main.tf')
+  await writeFile(path, 'variable')
+
+  using file = openConfined(path, { root, user: undefined })
+  if (file === undefined) throw new Error('it is not there')
+  await truncate(path, 3)
+
+  expect(String(await readWhole(file))).toBe('var')
+})

@@ -58,11 +58,20 @@ export async function readConfined(path: string, bounds: Bounds): Promise<Buffer
   return await readWhole(file)
 }
 
-/** All bytes of a file that was opened. */
-export async function readWhole({ fd, facts }: ConfinedFile): Promise<Buffer> {
-  if (facts.size <= SMALL_FILE) return fs.readFileSync(fd)
-  return promisify(fs.readFile)(fd)
+/** The bytes that a file had when it was opened. The run may make it grow meanwhile, to more than there is memory. */
+export async function readWhole({ fd, facts: { size } }: ConfinedFile): Promise<Buffer> {
+  const space = Buffer.alloc(size)
+  let length = 0
+  while (length < size) {
+    const place = [fd, space, length, size - length, length] as const
+    const count = size <= SMALL_FILE ? fs.readSync(...place) : (await readBeside(...place)).bytesRead
+    if (count === 0) break
+    length += count
+  }
+  return space.subarray(0, length)
 }
+
+const readBeside = promisify(fs.read)
 
 function openPlain(path: string): ConfinedFile | undefined {
   const fd = openThere(path, O_RDONLY | O_NONBLOCK)
