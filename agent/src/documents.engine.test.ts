@@ -153,6 +153,8 @@ describeWithTerraform('a plan of a run that applies by itself', () => {
     const plan = server.submit({ ...ITSELF, configuration: configuration(ONE_RESOURCE) })
     await plan.finished
     await kill(agent)
+    // Else its last claim would get the apply.
+    await expect.poll(() => server.claims()).toBe(0)
 
     spawnAgent(server, workDir, { GROUNDSTATE_ENGINE_PATH: enginePath })
     const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: Buffer.of() })
