@@ -12,7 +12,7 @@ import { globalColumns } from './global-configuration.ts'
 import { AGENT_POOL, IS_GLOBAL } from './pointers.ts'
 import { sealKey } from './receiver.ts'
 import * as store from './store.ts'
-import { refuseTakenTaskName } from './task-name.ts'
+import { refuseTakenTaskName, requireFreeTaskName } from './task-name.ts'
 import { checkReceiver } from './verify.ts'
 
 /**
@@ -27,6 +27,7 @@ export async function createTask(ctx: Ctx, organizationName: string, { attribute
   const hmacKey = attributes['hmac-key'] || undefined
   const ca = attributes['ca-certificate'] || undefined
   await transact(ctx, async (ctx) => checkTaskQuota(ctx, organization))
+  await requireFreeTaskName(ctx, organization.id, { name: attributes.name })
   await checkReceiver(ctx, { organizationName: organization.name }, { url: attributes.url, hmacKey, ca, pool })
 
   const id = await transact(ctx, async (ctx) => insertTask(ctx, organization, { attributes, poolId }))

@@ -104,6 +104,20 @@ describe('a task', () => {
 
     expect(again.status).toBe(422)
     expect(again.json().errors[0].source.pointer).toBe('/data/attributes/name')
+    expect(setting.receiver.tests).toHaveLength(1)
+  })
+
+  test('does not have its receiver asked for a name that another one has', async () => {
+    const setting = await setUp()
+    await createTask(app, setting, { name: 'cost' })
+    const id = await createTask(app, setting, { name: 'security' })
+
+    const refused = await patchTask(setting, id, { name: 'COST', 'hmac-key': 'new' })
+    const renamed = await patchTask(setting, id, { name: 'Security', 'hmac-key': 'new' })
+
+    expect([refused.status, renamed.status]).toEqual([422, 200])
+    expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/name')
+    expect(setting.receiver.tests).toHaveLength(3)
   })
 
   test('is verified again when its URL or key changes, and not otherwise', async () => {

@@ -45,6 +45,18 @@ export async function countTasks(db: Db, organizationId: string) {
   return count
 }
 
+/** Whether another task of the organization than `id` has this name, in any case. */
+export async function isNameTaken(db: Db, organizationId: string, { name, id }: { name: string; id?: string }) {
+  const found = await db
+    .selectFrom('tasks')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where(sql`lower(name)`, '=', sql`lower(${name})`)
+    .$if(id !== undefined, (query) => query.where('id', '<>', id ?? ''))
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 export async function insertTask(db: Db, row: Insertable<Schema['tasks']>) {
   await db.insertInto('tasks').values(row).execute()
 }

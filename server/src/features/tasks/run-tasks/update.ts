@@ -10,7 +10,7 @@ import { globalColumns } from './global-configuration.ts'
 import { AGENT_POOL, IS_ENABLED, IS_GLOBAL } from './pointers.ts'
 import { type Receiver, sealKey, taskReceiver } from './receiver.ts'
 import * as store from './store.ts'
-import { refuseTakenTaskName } from './task-name.ts'
+import { refuseTakenTaskName, requireFreeTaskName } from './task-name.ts'
 import { checkReceiver, type Suspect } from './verify.ts'
 
 /** Changes a task. A new URL, key, authority or agent pool is verified first, as on creation. */
@@ -21,6 +21,8 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
   const pool = relation ? await findPool(ctx, task, relation.data?.id) : before.pool
   const receiver = { ...changedReceiver(before, attributes), pool }
   const suspect = suspectOf(receiver, before)
+  const { name } = attributes
+  if (suspect && name !== undefined) await requireFreeTaskName(ctx, task.organization_id, { name, id })
   if (suspect) await checkReceiver(ctx, { organizationName: task.organization_name, suspect }, receiver)
 
   const changes: store.TaskChanges = {
