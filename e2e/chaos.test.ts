@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { createRandom } from '../server/src/testing/random.ts'
 import { bootAgent, type BootedAgent } from './agent.ts'
 import {
   brokenLogs,
@@ -15,7 +16,6 @@ import {
   lostStates,
   stuckRuns,
 } from './findings.ts'
-import { createRandom } from './random.ts'
 import { agentPool, listAll, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { supervise } from './supervisor.ts'

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import pg from 'pg'
 import { createTcpProxy } from './tcp-proxy.ts'
 
@@ -22,13 +22,22 @@ const IDLE = Buffer.from('Z\0\0\0\u0005I')
 
 type Loss = { text: string | undefined; answer: Buffer; onLost: () => void }
 
-/** The proxy ends with the test file. */
-export async function createDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+/** Puts a TCP proxy before a database, which ends with the test file; answers the URL of the same database through it. */
+export async function passedBy(databaseUrl: string, pass: (client: Socket, target: Socket) => void) {
   const { host, port, user, password, database } = new pg.Client(databaseUrl)
   const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))
-  let loss: Loss | undefined
+  const url = new URL('postgres://127.0.0.1')
+  url.port = String(await createTcpProxy(open, pass))
+  url.username = user ?? ''
+  url.password = typeof password === 'string' ? password : ''
+  url.pathname = database ?? ''
+  return url.href
+}
 
-  const proxyPort = await createTcpProxy(open, (client, target) => {
+/** The proxy ends with the test file. */
+export async function createDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+  let loss: Loss | undefined
+  const url = await passedBy(databaseUrl, (client, target) => {
     /** What is lost of the answers of this connection. */
     let asked: Loss | undefined
     client.on('data', (data: Buffer) => {
@@ -45,17 +54,12 @@ export async function createDatabaseProxy(databaseUrl: string): Promise<Database
     })
   })
 
-  const url = new URL('postgres://127.0.0.1')
-  url.port = String(proxyPort)
-  url.username = user ?? ''
-  url.password = typeof password === 'string' ? password : ''
-  url.pathname = database ?? ''
   const lose = async (text: string | undefined, answer: Buffer) =>
     new Promise<void>((onLost) => {
       loss = { text, answer, onLost }
     })
   return {
-    url: url.href,
+    url,
     loseNextCommit: async () => lose(undefined, COMMITTED),
     loseNextAnswerTo: async (text) => lose(text, IDLE),
   }

@@ -1,6 +1,8 @@
 export type Random = {
   /** A whole number from 0 up to, but not including, `limit`. */
   below: (limit: number) => number
+  /** A number from `low` up to, but not including, `high`. */
+  between: (low: number, high: number) => number
   pick: <T>(values: readonly [T, ...T[]]) => T
   /** As `pick`, with each value half as often as the one before it. */
   pickSkewed: <T>(values: readonly [T, ...T[]]) => T
@@ -20,6 +22,7 @@ export function createRandom(seed: number): Random {
   const below = (limit: number) => Math.floor(next() * limit)
   return {
     below,
+    between: (low, high) => low + next() * (high - low),
     pick: (values) => values[below(values.length)] ?? values[0],
     pickSkewed: (values) => values[Math.floor(-Math.log2(1 - next())) % values.length] ?? values[0],
     oneIn: (times) => below(times) === 0,

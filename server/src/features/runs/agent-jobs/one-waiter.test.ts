@@ -1,12 +1,10 @@
-import { connect } from 'node:net'
 import { AGENT_API } from '@groundstate/contract/agent'
-import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { passedBy } from '../../../testing/database-proxy.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
-import { createTcpProxy } from '../../../testing/tcp-proxy.ts'
 import { poolTopic } from '../runs/pool-topic.ts'
 
 const app = await createTestApp()
@@ -17,15 +15,12 @@ const replica = await createReplica(app, { reach })
 
 /** Keeps what the replica sends to the database. */
 async function reach(databaseUrl: string) {
-  const { host, port, user, database } = new pg.Client(databaseUrl)
-  const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))
-  const proxyPort = await createTcpProxy(open, (client, target) => {
+  return passedBy(databaseUrl, (client, target) => {
     client.on('data', (data: Buffer) => {
       sent += data.toString('latin1')
     })
     client.pipe(target).pipe(client)
   })
-  return `postgres://${user}@127.0.0.1:${proxyPort}/${database}`
 }
 
 /** How often the replica has looked into the queue by itself: whether there is a job, and for one to claim. */

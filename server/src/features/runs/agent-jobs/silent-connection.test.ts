@@ -1,12 +1,11 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { AGENT_API } from '@groundstate/contract/agent'
-import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { passedBy } from '../../../testing/database-proxy.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { createRun, createRunSetting } from '../../../testing/runs.ts'
-import { createTcpProxy } from '../../../testing/tcp-proxy.ts'
 
 const app = await createTestApp()
 const agent = await createFakeAgent(app)
@@ -15,16 +14,13 @@ const replica = await createReplica(app, { reach })
 
 /** Loses the connection that the first claim is sent on, without a word: nothing of it comes to the database, and nobody is told. */
 async function reach(databaseUrl: string) {
-  const { host, port, user, database } = new pg.Client(databaseUrl)
-  const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))
-  const proxyPort = await createTcpProxy(open, (client, target) => {
+  return passedBy(databaseUrl, (client, target) => {
     client.on('data', (data: Buffer) => {
       if (silent.length === 0 && data.includes('as has_agent from')) silent.push(client)
       if (!silent.includes(client)) target.write(data)
     })
     target.pipe(client)
   })
-  return `postgres://${user}@127.0.0.1:${proxyPort}/${database}`
 }
 
 test('a claim that the database leaves without an answer keeps no job from the agents that wait', async () => {
