@@ -120,11 +120,14 @@ export async function lostStates({ workspace, runs, versions }: WorkspaceHistory
       problems.push(`${id} of ${name} has not the MD5 sum ${attributes.md5}`)
     const state = JSON.parse(raw.toString())
     if (state.serial !== attributes.serial) problems.push(`${id} of ${name} has the serial ${state.serial} inside`)
+    if (relationships.run?.data) storedBy.add(relationships.run.data.id)
+    // An engine that is interrupted before it has made anything stores that, forgets it, and begins again.
+    const isEmpty = state.resources.length === 0 && Object.keys(state.outputs).length === 0
+    if (lineage === undefined && isEmpty) continue
     if (state.serial <= serial) problems.push(`${id} of ${name} has the serial ${state.serial} after ${serial}`)
     serial = state.serial
     lineage ??= state.lineage
     if (state.lineage !== lineage) problems.push(`${id} of ${name} begins a new lineage`)
-    if (relationships.run?.data) storedBy.add(relationships.run.data.id)
     for (const { index_key: key, status, attributes: instance } of instancesOf(state)) {
       if (key === undefined) continue
       const before = known.get(key)
