@@ -1,4 +1,7 @@
+import { z } from 'zod'
 import { invalidParameter } from '../errors.ts'
+
+const TIME = z.union([z.iso.date(), z.iso.datetime({ offset: true })])
 
 /** A text parameter of the query; undefined when absent or empty. Of repeated ones, the last value counts. */
 export function readText(query: Record<string, unknown>, parameter: string): string | undefined {
@@ -41,12 +44,14 @@ export function readBoolean(query: Record<string, unknown>, parameter: string): 
   throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be true or false`, parameter)
 }
 
-/** An ISO 8601 timestamp with a four-digit year, which the database can store; undefined when absent or empty. */
+/**
+ * An ISO 8601 timestamp, or a date: its beginning in UTC; undefined when absent or empty. Throws `invalid` for anything else,
+ * such as a day that its month doesn't have.
+ */
 export function readTime(query: Record<string, unknown>, parameter: string): Date | undefined {
   const text = readText(query, parameter)
   if (text === undefined) return undefined
-  const moment = /^\d{4}-\d\d-\d\d/.test(text) ? new Date(text) : undefined
-  if (moment && !Number.isNaN(moment.getTime())) return moment
+  if (TIME.safeParse(text).success) return new Date(text)
   const example = '2030-01-31T12:00:00.000Z'
   throw invalidParameter(`${parameter} is ${JSON.stringify(text)}, it must be a time such as ${example}`, parameter)
 }

@@ -27,8 +27,25 @@ test('what has failed since a moment is listed, and what people have to decide',
   const later = await found(`${runs}?filter[status]=errored&filter[since]=${after}`)
   const decisions = await found(`${runs}?filter[status_group]=needs_approval`)
   const queue = await found(`${runs}/queue?filter[status_group]=running,waiting`)
-  const refused = await app.request({ url: `/api/v2${runs}?filter[since]=yesterday`, token: setting.user.token })
 
   expect([lately, later, decisions, queue]).toEqual([[failed], [], [planned], [waiting]])
-  expect(refused.json().errors[0].source.parameter).toBe('filter[since]')
+})
+
+test.each([
+  ['a date', '2026-02-28', 200],
+  ['a time in a zone', '2026-02-28T10:00:00%2B02:00', 200],
+  ['the earliest date', '0000-01-01', 200],
+  ['a word', 'yesterday', 422],
+  ['a day that the month does not have', '2026-02-31', 422],
+  ['a time in no zone', '2026-02-28T10:00:00', 422],
+])('filter[since] with %s', async (_, since, status) => {
+  const setting = await createRunSetting(app)
+
+  const answer = await app.request({
+    url: `/api/v2/organizations/${setting.organization}/runs?filter[since]=${since}`,
+    token: setting.user.token,
+  })
+
+  expect(answer.status).toBe(status)
+  if (status === 422) expect(answer.json().errors[0].source).toEqual({ parameter: 'filter[since]' })
 })
