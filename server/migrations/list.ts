@@ -54,6 +54,7 @@ import * as runFilters from './0113-run-filters.ts'
 import * as workspaceKeys from './0118-workspace-keys.ts'
 import * as auditDays from './0119-audit-days.ts'
 import * as queuedEngines from './0120-queued-engines.ts'
+import * as workspaceOrder from './0121-workspace-order.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -119,4 +120,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0118-workspace-keys', up: workspaceKeys.up },
   { name: '0119-audit-days', up: auditDays.up },
   { name: '0120-queued-engines', up: queuedEngines.up },
+  { name: '0121-workspace-order', up: workspaceOrder.up },
 ]

@@ -82,8 +82,8 @@ function order({ name, descending }: Sort): RawBuilder<unknown> {
 }
 
 /**
- * The workspaces `w` that a list selects from: their keys, unless an index has them in order. Collected ones are few, so they are looked up
- * one by one.
+ * The workspaces `w` that a list selects from: their keys, or their own rows where an index has these in order. Collected ones are few, so
+ * they are looked up one by one.
  */
 function candidates(reach: Reach | undefined, table: RawBuilder<unknown>) {
   if (reach?.strategy !== 'collect') return sql`${table} w`
@@ -117,7 +117,7 @@ export async function listWorkspaceRows(
   // The limit is a literal, and a first page has no offset. Thus PostgreSQL plans for few rows, once for all requests.
   const page = sql<{ id: string; total: number | null }>`(
     select w.id, ${counts ? sql`count(*) over ()` : sql`null::bigint`} as total
-      from ${candidates(reach, walks ? WORKSPACES : KEYS)} where ${matches(actor, organizationId, reach, filter)}
+      from ${candidates(reach, walks && sort.name === 'name' ? WORKSPACES : KEYS)} where ${matches(actor, organizationId, reach, filter)}
      order by ${order(sort)} limit ${sql.lit(limit)} ${offset === 0 ? sql`` : sql`offset ${offset}`})`
   const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
   return selectWorkspaces(db)
