@@ -32,20 +32,20 @@ test('what has failed since a moment is listed, and what people have to decide',
 })
 
 test.each([
-  ['a date', '2026-02-28', 200],
-  ['a time in a zone', '2026-02-28T10:00:00%2B02:00', 200],
-  ['the earliest date', '0000-01-01', 200],
-  ['a word', 'yesterday', 422],
-  ['a day that the month does not have', '2026-02-31', 422],
-  ['a time in no zone', '2026-02-28T10:00:00', 422],
-])('filter[since] with %s', async (_, since, status) => {
+  ['a date', '2026-02-28', true],
+  ['a time in a zone', '2026-02-28T10:00:00%2B02:00', true],
+  ['the earliest date', '0000-01-01', true],
+  ['a word', 'yesterday', false],
+  ['a day that the month does not have', '2026-02-31', false],
+  ['a time in no zone', '2026-02-28T10:00:00', false],
+])('filter[since] with %s', async (_, since, isTime) => {
   const setting = await createRunSetting(app)
 
-  const answer = await app.request({
+  const { status, json } = await app.request({
     url: `/api/v2/organizations/${setting.organization}/runs?filter[since]=${since}`,
     token: setting.user.token,
   })
 
-  expect(answer.status).toBe(status)
-  if (status === 422) expect(answer.json().errors[0].source).toEqual({ parameter: 'filter[since]' })
+  const refused = { status: 422, source: { parameter: 'filter[since]' } }
+  expect({ status, source: json().errors?.[0].source }).toEqual(isTime ? { status: 200 } : refused)
 })
