@@ -120,7 +120,7 @@ async function insertChecked(
 async function checkNewState(ctx: Ctx, workspace: WritableWorkspace, state: NewState) {
   await checkHoldsLock(ctx, workspace)
   const latest = latestState(workspace)
-  if (latest && state.serial <= latest.serial && (await isForgotten(ctx, workspace))) return undefined
+  if (latest && state.serial <= latest.serial && (await isForgotten(ctx, workspace, state))) return undefined
   checkSerial(latest, state)
   const isRepeated = latest !== undefined && latest.serial === state.serial && latest.md5 === state.md5
   if (!isRepeated || !state.raw || workspace.latest_state_version_id === null) return undefined
@@ -130,11 +130,14 @@ async function checkNewState(ctx: Ctx, workspace: WritableWorkspace, state: NewS
 /**
  * Whether the newest version is the empty state that an engine stores when it is interrupted before it has made anything, in a workspace
  * that has no state yet. The engine forgets it (its `PersistState` takes what it has read for nothing, and asks for the current state, which
- * a snapshot is not) and begins again with serial 1 and another lineage. What it has made by then would be refused.
+ * a snapshot is not) and begins again with serial 1 and another lineage. What it has made by then would be refused. A state of the same lineage
+ * is no new beginning: it is sent again, or is older.
  */
-async function isForgotten(ctx: Ctx, workspace: WritableWorkspace) {
+async function isForgotten(ctx: Ctx, workspace: WritableWorkspace, { lineage }: NewState) {
   const { current_state_version_id: currentId, latest_state_version_id: latestId } = workspace
   if (ctx.actor.kind !== 'run' || currentId !== null || latestId === null) return false
+  const earlier = workspace.latest_state_lineage
+  if (!lineage || !earlier || lineage === earlier) return false
   const latest = await store.findVersion(ctx.db, latestId)
   if (!latest?.resources_processed || latest.run_id !== ctx.actor.runId) return false
   return latest.resource_count === 0 && latest.output_ids.length === 0

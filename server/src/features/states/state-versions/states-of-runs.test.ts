@@ -127,6 +127,29 @@ describe('the states that an engine stores while it applies', () => {
       expect((await engine.post(made)).status).toBe(409)
     })
 
+    test('are stored once, however often the empty one is sent', async () => {
+      const { setting, engine, user } = await applying()
+      const first = await engine.post(empty)
+
+      const again = await Promise.all([engine.post(empty), engine.post(empty)])
+
+      expect(first.status).toBe(201)
+      expect(again.map((answer) => answer.json().data.id)).toEqual([first.json().data.id, first.json().data.id])
+      const filters = `filter[organization][name]=${setting.organization}&filter[workspace][name]=${user.name}`
+      expect((await user.request('GET', `/state-versions?${filters}`)).json().data).toHaveLength(1)
+    })
+
+    test('replace none of the same lineage, which the engine has not forgotten', async () => {
+      const { engine } = await applying()
+      const removed = rawState({ serial: 2, lineage: 'second' })
+      await engine.post(made)
+      await engine.post(removed)
+
+      const late = await engine.post(made)
+
+      expect(late.status).toBe(412)
+    })
+
     test('replace no state of an earlier run', async () => {
       const { setting, runId, apply, engine } = await applying()
       await store(engine, empty, runId)
