@@ -41,16 +41,17 @@ export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas
     (error: unknown) => {
       signal.throwIfAborted()
       if (error instanceof LeaseLost) throw error
-      return { files: [], problem: `its agent could not make it: ${messageOf(error)}`.slice(0, 1_000) }
+      return noDocuments('its agent could not make it', error)
     },
   )
   await context.client.sendDocuments(made, signal).catch(async (error: unknown) => {
     if (!(error instanceof Refused)) throw error
-    const problem = `its agent could not send it: ${messageOf(error)}`.slice(0, 1_000)
-    await context.client.sendDocuments({ files: [], problem }, signal)
+    await context.client.sendDocuments(noDocuments('its agent could not send it', error), signal)
   })
 }
 
-function messageOf(error: unknown) {
-  return error instanceof Error ? error.message : String(error)
+/** What the server is told in the place of documents: the problem, and the error behind it where there is one. */
+export function noDocuments(problem: string, error?: unknown) {
+  const reason = error instanceof Error ? error.message : String(error)
+  return { files: [], problem: (error === undefined ? problem : `${problem}: ${reason}`).slice(0, 1_000) }
 }

@@ -1,5 +1,5 @@
 import type { AgentContext, EngineSite } from './context.ts'
-import { deliverDocuments } from './documents.ts'
+import { deliverDocuments, noDocuments } from './documents.ts'
 import { type EngineSearch, findEngine } from './engine.ts'
 import { bareEnvironment } from './environment.ts'
 import { LeaseLost, type JobClient } from './job-client.ts'
@@ -25,7 +25,7 @@ export async function deliverLeftDocuments(client: JobClient, journal: Journal, 
   try {
     if (making !== undefined) return await making
     await handBack()
-    await tellOfNone(client, 'its agent was killed before it had made it', left.signal)
+    await client.sendDocuments(noDocuments('its agent was killed before it had made it'), left.signal)
   } catch (error) {
     // A plan whose outcome did not arrive owes nothing, and neither does one whose documents did.
     if (!(error instanceof LeaseLost)) throw error
@@ -45,7 +45,7 @@ async function makeThere(client: JobClient, journal: Journal, { folder, ...left 
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof LeaseLost) throw error
-    await tellOfNone(client, `its agent was killed, and could not make it later: ${messageOf(error)}`, signal)
+    await client.sendDocuments(noDocuments('its agent was killed, and could not make it later', error), signal)
   }
 }
 
@@ -71,12 +71,4 @@ async function siteOf(
     outbox: undefined,
     alive: signal,
   }
-}
-
-async function tellOfNone(client: JobClient, problem: string, signal: AbortSignal) {
-  await client.sendDocuments({ files: [], problem: problem.slice(0, 1_000) }, signal)
-}
-
-function messageOf(error: unknown) {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -9,14 +9,14 @@ export type WorkerRequest = { name: TaskName; contents: Uint8Array[]; options: D
  * What content of this size (bytes) has left is collected at once: V8 would keep it until more comes. For less it is not worth the time: after
  * each state of 5 MB it took a third of the work in all, for a heap of 30 MB at most and not of 44.
  */
-const LARGE_BYTES = 16 * 1024 * 1024
+const COLLECTED_BYTES = 16 * 1024 * 1024
 
 /**
  * The entry of a worker thread; the pool calls it with each request. The outcome leaves as bytes: a value too deep to be
  * cloned would fail in the pool's own code, which then waits for this thread for ever.
  */
 export default function work({ name, contents, options }: WorkerRequest): Uint8Array {
-  if (contents.some(({ byteLength }) => byteLength >= LARGE_BYTES)) setImmediate(collect)
+  if (contents.some(({ byteLength }) => byteLength >= COLLECTED_BYTES)) setImmediate(collect)
   const outcome = runTask(name, contents, options)
   try {
     return serialize(outcome)

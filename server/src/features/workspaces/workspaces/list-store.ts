@@ -113,11 +113,11 @@ export async function listWorkspaceRows(
     grants,
   }: { sort: Sort; limit: number; offset: number; counts: boolean; grants: boolean },
 ) {
-  const walks = !counts && hasIndex(sort) && reach?.strategy !== 'match'
+  const walks = !counts && sort.name === 'name' && reach?.strategy !== 'match'
   // The limit is a literal, and a first page has no offset. Thus PostgreSQL plans for few rows, once for all requests.
   const page = sql<{ id: string; total: number | null }>`(
     select w.id, ${counts ? sql`count(*) over ()` : sql`null::bigint`} as total
-      from ${candidates(reach, walks && sort.name === 'name' ? WORKSPACES : KEYS)} where ${matches(actor, organizationId, reach, filter)}
+      from ${candidates(reach, walks ? WORKSPACES : KEYS)} where ${matches(actor, organizationId, reach, filter)}
      order by ${order(sort)} limit ${sql.lit(limit)} ${offset === 0 ? sql`` : sql`offset ${offset}`})`
   const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
   return selectWorkspaces(db)
