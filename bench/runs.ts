@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { isEnded, type RunStatus } from '@groundstate/contract/run-status'
 import { api, type BenchRow, cpuParts, percentile, type Target } from './target.ts'
 
 export const CONFIGURATION =
@@ -200,7 +201,6 @@ async function untilApplied(target: Target, id: string) {
     const { attributes } = (await api(target, 'GET', `/runs/${id}`)).data
     const at = attributes['status-timestamps']['applied-at']
     if (at !== undefined) return Date.parse(at)
-    if (['errored', 'canceled', 'discarded', 'planned_and_finished'].includes(attributes.status))
-      throw new Error(`the run ended as ${attributes.status}`)
+    if (isEnded(attributes.status as RunStatus)) throw new Error(`the run ended as ${attributes.status}`)
   }
 }

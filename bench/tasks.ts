@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { isEnded, type RunStatus } from '@groundstate/contract/run-status'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
 import { api, type BenchRow, percentile, startTarget, type Target } from './target.ts'
 
@@ -222,12 +223,12 @@ async function startRun(target: Target, workspace: { id: string; configurationId
   return data.id
 }
 
-type RunAttributes = { status: string; 'status-timestamps': Record<string, string> }
+type RunAttributes = { status: RunStatus; 'status-timestamps': Record<string, string> }
 
 async function ended(target: Target, run: string): Promise<RunAttributes> {
   for (;;) {
     const { attributes } = (await api(target, 'GET', `/runs/${run}`)).data as { attributes: RunAttributes }
-    if (['applied', 'errored', 'planned_and_finished'].includes(attributes.status)) return attributes
+    if (isEnded(attributes.status)) return attributes
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -1,15 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import type { BootedServer } from './server.ts'
 
 /** The statuses of runs that have ended. */
-export const ENDED: ReadonlySet<string> = new Set([
-  'applied',
-  'errored',
-  'canceled',
-  'force_canceled',
-  'discarded',
-  'planned_and_finished',
-])
+export const ENDED: ReadonlySet<string> = new Set(ENDED_STATUSES)
 
 /** Nothing is waited for longer, in ms. */
 const LONGEST_WAIT_MS = 120_000

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { hasOne, resource, timestamp, type Written } from './answers.ts'
 import { relationshipsOf, toTyped } from './json-api.ts'
-import { RUN_STATUS } from './runs.ts'
+import { RUN_STATUS } from './run-status.ts'
 
 /** Clients send the type, the public documentation's own example leaves it out. */
 export const createRunTriggerBody = z.object({

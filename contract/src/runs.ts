@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { hasMany, hasOne, linksToMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
 import { commentBody, requestBody, toOne } from './json-api.ts'
+import { RUN_STATUS } from './run-status.ts'
 
 const address = z.string().min(1).max(2000)
 const addresses = z.array(address).max(1000).nullish()
@@ -40,66 +41,6 @@ export type CreateRun = z.infer<typeof attributes>
 
 /** The body of a run action: `{"comment": "…"}` as plain JSON, or nothing. */
 export const runActionBody = commentBody
-
-export const RUN_STATUS = [
-  'pending',
-  'fetching',
-  'fetching_completed',
-  'pre_plan_running',
-  'pre_plan_completed',
-  'queuing',
-  'plan_queued',
-  'planning',
-  'planned',
-  'post_plan_running',
-  'post_plan_awaiting_decision',
-  'post_plan_completed',
-  'planned_and_finished',
-  'planned_and_saved',
-  'confirmed',
-  'pre_apply_running',
-  'pre_apply_completed',
-  'queuing_apply',
-  'apply_queued',
-  'applying',
-  'post_apply_running',
-  'post_apply_completed',
-  'applied',
-  'discarded',
-  'canceled',
-  'force_canceled',
-  'errored',
-] as const
-
-/**
- * What the statuses mean to people. `needs_approval` waits for a person, `waiting` for its turn or for an agent, and
- * `finished` leaves nothing to do. A saved plan counts as finished: it holds nobody back.
- */
-export const RUN_GROUPS = {
-  needs_approval: ['planned', 'post_plan_awaiting_decision', 'post_plan_completed'],
-  errored: ['errored'],
-  running: [
-    'fetching',
-    'fetching_completed',
-    'pre_plan_running',
-    'pre_plan_completed',
-    'queuing',
-    'planning',
-    'post_plan_running',
-    'confirmed',
-    'pre_apply_running',
-    'pre_apply_completed',
-    'queuing_apply',
-    'applying',
-    'post_apply_running',
-    'post_apply_completed',
-  ],
-  waiting: ['pending', 'plan_queued', 'apply_queued'],
-  finished: ['planned_and_finished', 'planned_and_saved', 'applied'],
-  stopped: ['discarded', 'canceled', 'force_canceled'],
-} as const satisfies Record<string, readonly (typeof RUN_STATUS)[number][]>
-export type RunGroup = keyof typeof RUN_GROUPS
-export const RUN_GROUP_NAMES = Object.keys(RUN_GROUPS) as RunGroup[]
 
 const runActions = z.strictObject({
   'is-cancelable': z.boolean(),

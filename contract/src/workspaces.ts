@@ -4,7 +4,7 @@ import { entryProblem, newSeenEntries } from './archive-entry.ts'
 import { requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
-import { RUN_GROUP_NAMES } from './runs.ts'
+import { RUN_GROUP_NAMES } from './run-status.ts'
 import { tagBindingsRelation, tagsRelation } from './tags.ts'
 
 const VERSION = String.raw`v?\d+(\.(\d+|[x*])){0,2}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?`

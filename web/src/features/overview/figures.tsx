@@ -1,8 +1,9 @@
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import { Link } from '@tanstack/react-router'
 import { CircleDashed, type LucideIcon, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { TONE_TEXT, type Tone } from '../../components/status.tsx'
-import { GROUP_LOOKS, GROUP_NAMES } from '../runs/run-groups.ts'
+import { GROUP_LOOKS } from '../runs/run-groups.ts'
 import type { Overview } from './overview.ts'
 
 /** The counts of an organization: its workspaces by what their runs came to, its agents, and its plan. */
@@ -99,7 +100,7 @@ function Figure({
 /** Each count leads to its workspaces; states in which there is none are left out. */
 function Groups({ organization, counts }: { organization: string; counts: Overview['workspaces'] }) {
   const groups: { value: string; text: string; tone: Tone; icon: LucideIcon; count: number }[] = [
-    ...GROUP_NAMES.map((value) => ({
+    ...RUN_GROUP_NAMES.map((value) => ({
       value,
       ...GROUP_LOOKS[value],
       count: counts[value === 'needs_approval' ? 'needs-approval' : value],

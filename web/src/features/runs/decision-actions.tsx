@@ -1,3 +1,4 @@
+import { isEnded, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
 import { useNavigate } from '@tanstack/react-router'
 import { Ban, Check, FastForward, OctagonX, RotateCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -11,7 +12,6 @@ import { useSeconds } from '../../components/time.tsx'
 import { useDestroyedResources } from './changes/plan-json.ts'
 import { Countdown } from './countdown.tsx'
 import { isCanceling, isDestroying, isLockedByPerson, isOutdated } from './decision-words.ts'
-import { isFinal } from './run-status.tsx'
 import { runOptions } from './run-words.ts'
 import { type RunAction, type RunDocument, runAgain, useRunAction } from './run.ts'
 
@@ -55,7 +55,7 @@ export function DecisionActions({ document, onDone }: Props) {
       <ForceExecuteAction document={document} act={act('force-execute')} />
       <CancelAction document={document} act={act('cancel')} />
       {isCanceling(run) && <ForceCancelAction document={document} act={act('force-cancel')} />}
-      {(isFinal(status) || isOutdated(run)) && <RunAgainAction document={document} />}
+      {(isEnded(status) || isOutdated(run)) && <RunAgainAction document={document} />}
     </div>
   )
 }
@@ -68,7 +68,7 @@ function ApplyAction({ document, act }: ActionProps) {
   const { run, plan, workspace } = document
   const { attributes } = run
   const destroyed = useDestroyedResources(run)
-  if (!attributes.permissions['can-apply'] || attributes['plan-only'] || isFinal(attributes.status)) return null
+  if (!attributes.permissions['can-apply'] || attributes['plan-only'] || isEnded(attributes.status)) return null
   if (!attributes.actions['is-confirmable']) {
     const isPast = attributes['status-timestamps']['confirmed-at'] !== undefined
     if (isPast || attributes['auto-apply'] || isOutdated(run) || isCanceling(run)) return null
@@ -118,7 +118,7 @@ function ApplyAction({ document, act }: ActionProps) {
 /** A run that waits for a decision; what is under way or in line is canceled instead. */
 function DiscardAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
-  if (!actions['is-discardable'] || !permissions['can-discard'] || !WAITS_FOR_PERSON.has(status)) return null
+  if (!actions['is-discardable'] || !permissions['can-discard'] || !awaitsDecision(status)) return null
   return (
     <Confirm
       label="Discard"
@@ -133,12 +133,9 @@ function DiscardAction({ document: { run }, act }: ActionProps) {
   )
 }
 
-const WAITS_FOR_PERSON: ReadonlySet<string> = new Set([
-  'planned',
-  'post_plan_awaiting_decision',
-  'post_plan_completed',
-  'planned_and_saved',
-])
+function awaitsDecision(status: RunStatus) {
+  return RUN_STATUS_TABLE[status].awaits === 'decision'
+}
 
 function ForceExecuteAction({ document, act }: ActionProps) {
   const { permissions, status } = document.run.attributes
@@ -160,7 +157,7 @@ function ForceExecuteAction({ document, act }: ActionProps) {
 
 function CancelAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
-  if (!actions['is-cancelable'] || !permissions['can-cancel'] || WAITS_FOR_PERSON.has(status)) return null
+  if (!actions['is-cancelable'] || !permissions['can-cancel'] || awaitsDecision(status)) return null
   const consequence =
     status === 'applying'
       ? 'The engine ends what it has begun and stores the state. What is applied by then stays; the rest is not done.'

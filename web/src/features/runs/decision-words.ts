@@ -1,10 +1,10 @@
-import { isFinal } from './run-status.tsx'
+import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { RunDocument, TaskStage } from './run.ts'
 import { stops, stoppingStage } from './why-ended.ts'
 
 /** Whether the run is being canceled: the engine has been told, and winds up. */
 export function isCanceling({ attributes }: RunDocument['run']) {
-  return attributes['force-cancel-available-at'] !== null && !isFinal(attributes.status)
+  return attributes['force-cancel-available-at'] !== null && !isEnded(attributes.status)
 }
 
 /** Whether a saved plan can't be applied any more. */
@@ -50,9 +50,9 @@ export function situation({ run, workspace, plan, stages }: RunDocument): string
   if (stoppingStage(status, stages) !== undefined) {
     return 'A mandatory task stopped the run, and nobody can override it. Run again once the task passes; who manages the run tasks of the workspace can make it advisory.'
   }
-  if (stages.some(stops) && !isFinal(status)) return 'A mandatory task has failed: the run stops in a moment.'
-  const ending = ENDINGS[status]
-  if (ending !== undefined) return ending
+  if (stages.some(stops) && !isEnded(status)) return 'A mandatory task has failed: the run stops in a moment.'
+  const { summary } = RUN_STATUS_TABLE[status]
+  if (summary !== undefined) return summary
   if (status === 'planned_and_finished') {
     if (!attributes['plan-only']) return 'What the configuration says is what there is: there is nothing to apply.'
     return 'The run was for its plan only: it can not be applied.'
@@ -60,17 +60,9 @@ export function situation({ run, workspace, plan, stages }: RunDocument): string
   return `${ahead(run, stages)} ${after(run, plan)}`.trim()
 }
 
-const ENDINGS: Readonly<Partial<Record<RunDocument['run']['attributes']['status'], string>>> = {
-  applied: 'The changes are made.',
-  errored: 'The run has failed. What the engine said is in the log.',
-  discarded: 'The plan was not applied.',
-  canceled: 'The run was canceled before it was done.',
-  force_canceled: 'The run was ended by force: what it was doing may not be in the state.',
-}
-
 function ahead({ attributes: { status } }: RunDocument['run'], stages: readonly TaskStage[]) {
   if (status === 'pending') return 'The run waits for its turn in the workspace.'
-  if (status.endsWith('_queued')) return 'The run waits for an agent.'
+  if (RUN_STATUS_TABLE[status].awaits === 'agent') return 'The run waits for an agent.'
   const open = stages.find((stage) => stage.attributes.status === 'running')
   if (open) {
     const isMandatory = open.results.some(

@@ -1,3 +1,4 @@
+import { isEnded } from '@groundstate/contract/run-status'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { CopyButton } from '../../components/copy.tsx'
@@ -8,7 +9,7 @@ import { Badge } from '../../components/status.tsx'
 import { Ago, Elapsed } from '../../components/time.tsx'
 import { runEnd } from './run-end.ts'
 import { RunAuthorName } from './run-origin.tsx'
-import { isFinal, RunStatus, runState } from './run-status.tsx'
+import { RunStatus, runState } from './run-status.tsx'
 import { moreOfMessage, runTitle } from './run-title.ts'
 import { runOptions, SOURCES } from './run-words.ts'
 import type { RunDocument } from './run.ts'
@@ -46,7 +47,7 @@ export function RunHeader({ document, children }: { document: RunDocument; child
 function DestroyBand({ document: { run, plan } }: { document: RunDocument }) {
   const { workspace } = route.useParams()
   const { 'is-destroy': isDestroy, 'target-addrs': targets, status } = run.attributes
-  const isOver = isFinal(status)
+  const isOver = isEnded(status)
   if (isDestroy) {
     const what =
       targets.length === 0

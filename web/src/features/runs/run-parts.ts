@@ -1,3 +1,4 @@
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { Run, TaskStage } from './run.ts'
 import { stoppingStage } from './why-ended.ts'
 
@@ -19,8 +20,9 @@ export function chosenPart(text: string | undefined): Part | undefined {
 export function defaultParts({ attributes }: Run, stages: readonly TaskStage[]): readonly [Part, ...Part[]] {
   const times = attributes['status-timestamps']
   const { status } = attributes
-  if (status === 'applying' || status === 'apply_queued') return ['changes', 'log']
-  if (status.endsWith('_running')) return ['tasks']
+  const { awaits, phase, stage } = RUN_STATUS_TABLE[status]
+  if (phase === 'apply' && (awaits === 'agent' || awaits === 'result')) return ['changes', 'log']
+  if (stage) return ['tasks']
   if (stoppingStage(status, stages) !== undefined) return ['tasks']
   const wasPlanned = times['planned-at'] !== undefined
   if (status === 'errored') return [times['planning-at'] === undefined ? 'timeline' : 'log']

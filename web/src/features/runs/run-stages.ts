@@ -1,4 +1,4 @@
-import { isFinal } from './run-status.tsx'
+import { isEnded } from '@groundstate/contract/run-status'
 import { STAGE_TITLES } from './run-words.ts'
 import type { Plan, Run, TaskResult, TaskStage } from './run.ts'
 
@@ -65,7 +65,7 @@ function queueStep({ status, 'status-timestamps': times, 'created-at': from }: R
   const begun = times['fetching-at'] ?? times['plan-queued-at']
   const base = { id: 'queue', title: 'Queued', part: 'timeline', from } as const
   if (begun !== undefined) return { ...base, state: 'done', text: 'had its turn', to: begun }
-  if (!isFinal(status)) return { ...base, state: 'waiting', text: 'waits for its turn' }
+  if (!isEnded(status)) return { ...base, state: 'waiting', text: 'waits for its turn' }
   const to = times['canceled-at'] ?? times['discarded-at'] ?? times['force-canceled-at'] ?? from
   return { ...base, state: 'stopped', text: status === 'discarded' ? 'discarded' : 'canceled', to }
 }
@@ -130,7 +130,7 @@ function approvalStep({ attributes, relationships }: Facts['run']): Step {
     return { ...base, state: 'stopped', text: 'discarded', from, to: times['discarded-at'] }
   }
   if (status === 'planned_and_finished') return { ...base, state: 'skipped', text: 'nothing to apply' }
-  if (isFinal(status)) return { ...base, state: 'skipped', text: 'not reached' }
+  if (isEnded(status)) return { ...base, state: 'skipped', text: 'not reached' }
   return { ...base, state: 'ahead', text: attributes['auto-apply'] ? 'automatic' : 'not yet' }
 }
 

@@ -1,6 +1,7 @@
-import { RUN_GROUPS } from '@groundstate/contract/runs'
+import { isEnded } from '@groundstate/contract/run-status'
+import { RUN_GROUPS } from '@groundstate/contract/run-status'
 import { expect, test } from 'vitest'
-import { isFinal, type RunFacts, runState } from './run-status.tsx'
+import { type RunFacts, runState } from './run-status.tsx'
 
 const CONFIRMABLE = {
   'is-cancelable': false,
@@ -27,7 +28,7 @@ test('a run that goes on by itself after its plan waits for nobody', () => {
 })
 
 test('a saved plan is not final: it waits for its apply', () => {
-  expect(isFinal('planned_and_saved')).toBe(false)
+  expect(isEnded('planned_and_saved')).toBe(false)
 })
 
 test('the group of a state is the one that lists are filtered by', () => {

@@ -4,6 +4,7 @@ import type { commentSchema } from '@groundstate/contract/comments'
 import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { runEventSchema } from '@groundstate/contract/run-events'
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { taskResultSchema } from '@groundstate/contract/task-results'
 import type { taskStageSchema } from '@groundstate/contract/task-stages'
@@ -133,7 +134,7 @@ export function useQueueUpdates({ run }: RunDocument) {
     latest.current = refresh
   })
   const workspace = run.relationships.workspace.data?.id
-  const waits = run.attributes.status === 'pending' || run.attributes.status === 'confirmed'
+  const waits = RUN_STATUS_TABLE[run.attributes.status].awaits === 'turn'
   useEffect(() => {
     if (!waits) return undefined
     const refreshSoon = gathered(async () => latest.current())

@@ -1,11 +1,12 @@
 import type { PageOnWire } from '@groundstate/contract/answers'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { get, queryString } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ActiveFilter, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { useSession } from '../session/session.ts'
-import { GROUP_LOOKS, GROUP_NAMES } from './run-groups.ts'
+import { GROUP_LOOKS } from './run-groups.ts'
 import { type Origin, ORIGINS } from './run-origin.tsx'
 import { OPERATIONS, type RunSearch } from './runs-list-query.ts'
 
@@ -29,7 +30,7 @@ export function RunsFilters({
     <div className="mb-3 space-y-2.5">
       <FilterChips
         label="Status"
-        chips={GROUP_NAMES.map((value) => ({ value, ...GROUP_LOOKS[value] }))}
+        chips={RUN_GROUP_NAMES.map((value) => ({ value, ...GROUP_LOOKS[value] }))}
         chosen={groups}
         onToggle={(value) => {
           const next = [...groups.symmetricDifference(new Set([value]))]

@@ -1,11 +1,11 @@
 import type { Wire } from '@groundstate/contract/answers'
 import type { configurationVersionSchema } from '@groundstate/contract/configuration-versions'
+import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { Link } from '@tanstack/react-router'
 import { Notice } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Ago } from '../../components/time.tsx'
 import { lockReason } from '../workspaces/lock-words.ts'
-import { isFinal } from './run-status.tsx'
 import { runTitle } from './run-title.ts'
 import { type StartableWorkspace, useRunOfConfiguration, type useStartFacts } from './start-run-queries.ts'
 import type { RunKind } from './start-run.ts'
@@ -95,8 +95,7 @@ export function WaitNotice({
   if (holder && holder.kind !== 'run') {
     return <Notice tone="warn">The run will wait: the workspace is {lockReason(holder, attributes)}</Notice>
   }
-  if (!currentRun || isFinal(currentRun.attributes.status) || currentRun.attributes.status === 'planned_and_saved')
-    return null
+  if (!currentRun || FINAL_STATUSES.includes(currentRun.attributes.status)) return null
   return (
     <Notice tone="warn">
       The run will wait for its turn behind{' '}

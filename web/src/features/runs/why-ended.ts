@@ -1,5 +1,5 @@
+import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
-import { isFinal } from './run-status.tsx'
 import type { Apply, Plan, Run, TaskStage } from './run.ts'
 
 type PhaseFacts = Pick<Plan['attributes'] | Apply['attributes'], 'status' | 'status-timestamps'>
@@ -10,16 +10,11 @@ export function wasNeverBegun(phase: PhaseFacts) {
   return PHASE_OVER.has(phase.status) && phase['status-timestamps']['started-at'] === undefined
 }
 
-const ENDINGS: Readonly<Partial<Record<Run['attributes']['status'], string>>> = {
-  canceled: 'the run was canceled',
-  force_canceled: 'the run was canceled by force',
-  discarded: 'the run was discarded',
-}
-
 /** Why a run ended before all was done; undefined while it goes on, when all was done, or when only the log knows. */
 export function whyEnded(run: Pick<Run['attributes'], 'status' | 'error-message'>): string | undefined {
-  if (!isFinal(run.status)) return undefined
-  return run['error-message'] ?? ENDINGS[run.status]
+  if (!isEnded(run.status)) return undefined
+  const { stopped } = RUN_STATUS_TABLE[run.status]
+  return run['error-message'] ?? (stopped && `the run was ${stopped}`)
 }
 
 /** Whether the verdict of a stage stops its run; what comes after an apply can't. */

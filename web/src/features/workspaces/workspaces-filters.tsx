@@ -1,4 +1,5 @@
 import type { PageOnWire } from '@groundstate/contract/answers'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { tagSchema } from '@groundstate/contract/tags'
 import { CircleDashed, Lock, Waves } from 'lucide-react'
 import { get, queryString } from '../../api/client.ts'
@@ -6,7 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { ActiveFilter, type Chip, FilterChips, SearchField } from '../../components/filters.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { useOverview } from '../overview/overview.ts'
-import { GROUP_LOOKS, GROUP_NAMES } from '../runs/run-groups.ts'
+import { GROUP_LOOKS } from '../runs/run-groups.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
 import { findProjects, type ListedWorkspace, useProjectName, type WorkspaceSearch } from './workspaces.ts'
 
@@ -72,7 +73,7 @@ function CountedChips({ organization, search, onChange }: Omit<WorkspacesFilters
   const counts = useOverview(organization).data?.overview.workspaces
   const groups = new Set((search.status ?? '').split(',').filter((group) => group !== ''))
   const groupChips: Chip[] = [
-    ...GROUP_NAMES.map((value) => ({
+    ...RUN_GROUP_NAMES.map((value) => ({
       value,
       ...GROUP_LOOKS[value],
       count: counts?.[value === 'needs_approval' ? 'needs-approval' : value],

@@ -1,9 +1,11 @@
+import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { factsColumn } from '../../../auth/facts-sql.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
+import { literals } from '../../../db/literals.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { PoolUsage } from './usage.ts'
@@ -160,8 +162,7 @@ export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
         union all select 5, 'run', r.id, ${visibleWorkspace(actor)}
           from runs r join workspaces w on w.id = r.workspace_id
           where r.organization_id = (select organization_id from agent_pools where id = ${poolId})
-            and r.agent_pool_id = ${poolId} and r.status not in ('planned_and_finished', 'planned_and_saved', 'applied',
-              'discarded', 'canceled', 'force_canceled', 'errored')) used
+            and r.agent_pool_id = ${poolId} and r.status not in (${literals(FINAL_STATUSES)})) used
      group by place, kind order by place`.execute(db)
   return rows
 }

@@ -1,6 +1,6 @@
+import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
-import { ENDED } from '../runs/status.ts'
 
 /** Where a list of archives goes on. */
 export type ArchivePlace = { created_at: Date; id: string }
@@ -85,5 +85,5 @@ export async function archiveUnused(
 function isUnused(before: Date) {
   return sql`cv.id is distinct from w.current_configuration_version_id
     and not exists (select from runs r where r.configuration_version_id = cv.id
-                       and (r.status <> all(${ENDED}) or r.id = w.current_run_id or r.created_at >= ${before}))`
+                       and (r.status <> all(${ENDED_STATUSES}) or r.id = w.current_run_id or r.created_at >= ${before}))`
 }

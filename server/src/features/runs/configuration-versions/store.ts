@@ -1,3 +1,4 @@
+import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
@@ -124,9 +125,7 @@ export async function findRunInNeed(db: Db, id: string) {
     .selectFrom('runs')
     .select('id')
     .where('configuration_version_id', '=', id)
-    .where(
-      sql<boolean>`status not in ('planned_and_finished', 'applied', 'discarded', 'canceled', 'force_canceled', 'errored')`,
-    )
+    .where('status', 'not in', ENDED_STATUSES)
     .limit(1)
     .executeTakeFirst()
   return row?.id

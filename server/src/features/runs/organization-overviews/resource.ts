@@ -1,5 +1,5 @@
 import type { OrganizationOverviewResource } from '@groundstate/contract/organization-overviews'
-import type { RunGroup } from '@groundstate/contract/runs'
+import type { RunGroup } from '@groundstate/contract/run-status'
 import type { PlanLimits } from '../../organizations/organizations/plan-limits.ts'
 import type { OrganizationCounts, WorkspaceCounts } from './store.ts'
 

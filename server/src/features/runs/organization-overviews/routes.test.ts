@@ -1,4 +1,4 @@
-import { RUN_GROUP_NAMES, RUN_GROUPS, RUN_STATUS } from '@groundstate/contract/runs'
+import { RUN_GROUP_NAMES, RUN_GROUPS, RUN_STATUS } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import { expect, inject, test } from 'vitest'
 import { migrate } from '../../../db/migrate.ts'

@@ -1,7 +1,8 @@
-import type { RunGroup } from '@groundstate/contract/runs'
+import { EXECUTING_STATUSES, FINAL_STATUSES, QUEUED_STATUSES, type RunGroup } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
+import { literals } from '../../../db/literals.ts'
 import { isPresent } from '../../agents/agents/store.ts'
 import type { Grants } from '../../workspaces/workspaces/list-store.ts'
 
@@ -88,12 +89,10 @@ export async function countOrganization(
            end as task_workspaces,
            exists (select from tokens t where t.user_id = ${userId} and t.kind = 'user' and t.last_used_at is not null) as has_token
       from organizations o,
-           -- The condition must stay in the words of the partial index over unfinished runs.
-           lateral (select count(*) filter (where r.status in ('plan_queued', 'apply_queued')) as jobs_waiting,
-                           count(*) filter (where r.status in ('planning', 'applying')) as jobs_running
+           lateral (select count(*) filter (where r.status in (${literals(QUEUED_STATUSES)})) as jobs_waiting,
+                           count(*) filter (where r.status in (${literals(EXECUTING_STATUSES)})) as jobs_running
                       from runs r
-                     where r.organization_id = o.id and r.status not in ('planned_and_finished', 'planned_and_saved',
-                       'applied', 'discarded', 'canceled', 'force_canceled', 'errored')) jobs,
+                     where r.organization_id = o.id and r.status not in (${literals(FINAL_STATUSES)})) jobs,
            -- Of the agents that all organizations share, only whether there is one: how busy they are says something of the others.
            lateral (select count(*) filter (where a.is_own) as agents_online,
                            count(*) filter (where a.is_own and a.is_busy) as agents_busy,

@@ -1,6 +1,6 @@
+import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
-import { ENDED } from '../runs/status.ts'
 
 /** What of a plan or an apply has an end. */
 export type KeptPart = 'log' | 'json' | 'file'
@@ -53,7 +53,7 @@ export async function endPhaseParts(db: Db, part: KeptPart, { before, after, now
         join phases p on p.id = page.id
         join runs r on r.id = p.run_id
         join workspaces w on w.id = r.workspace_id
-       where ${isKept} and r.status = any(${ENDED}) and ${isFree}
+       where ${isKept} and r.status = any(${ENDED_STATUSES}) and ${isFree}
          for no key update of p skip locked
     ), ended as (
       update phases p set ${sql.ref(column)} = ${now} from due where p.id = due.id returning p.id, p.run_id, p.log_size

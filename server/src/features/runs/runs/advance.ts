@@ -1,3 +1,4 @@
+import type { RunStatus } from '@groundstate/contract/run-status'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events/reaction.ts'
@@ -10,7 +11,6 @@ import { startStage } from '../task-stages/start.ts'
 import { runApplied } from './events.ts'
 import { lockRun, lockRunWorkspace } from './locked-run-store.ts'
 import type { LockedRun, LockedWorkspace } from './locked-run.ts'
-import type { RunStatus } from './status.ts'
 import * as store from './transition-store.ts'
 import { type Change, type Transition, transitionOf } from './transition.ts'
 

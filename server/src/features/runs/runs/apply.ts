@@ -1,9 +1,10 @@
+import { isEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { conflict } from '../../../errors.ts'
 import { act } from './act.ts'
 import type { Run } from './run.ts'
-import { isConfirmable, isEnded } from './status.ts'
+import { isConfirmable } from './status.ts'
 
 /** Confirms a plan, so that it is applied. Throws `conflict` unless the run waits for that. */
 export async function applyRun(ctx: Ctx, run: Run, comment: string | undefined) {

@@ -1,10 +1,11 @@
+import { isEnded } from '@groundstate/contract/run-status'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { conflict } from '../../../errors.ts'
 import { act } from './act.ts'
 import type { LockedJob } from './locked-run.ts'
 import type { Run } from './run.ts'
-import { isCancelable, isEnded, isForceCancelable, isForcible } from './status.ts'
+import { isCancelable, isForceCancelable, isForcible } from './status.ts'
 import { updateJobCommand } from './transition-store.ts'
 
 /** Ends a run: at once where no agent works on it, else by interrupting the engine, which then stops in an orderly way. */

@@ -1,7 +1,8 @@
+import { FINAL_STATUSES, type RunStatus, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import { containing } from '../../../db/like.ts'
+import { literals } from '../../../db/literals.ts'
 import type { RunOperation, RunFilter } from './filter.ts'
-import { type RunStatus, UNFINISHED } from './status.ts'
 
 const OPERATION_CONDITIONS = {
   plan_only: sql<boolean>`r.plan_only`,
@@ -51,15 +52,15 @@ export function containsText(message: RawBuilder<unknown>, text: string): RawBui
   return sql<boolean>`spaced_words(${message}) like lower(${containing(` ${text}`)})`
 }
 
-/** Must stay in the words of the partial index over unfinished runs. */
-export const isUnfinished = sql<boolean>`r.status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
-  'canceled', 'force_canceled', 'errored')`
+/** The condition of the partial index over unfinished runs. */
+export const isUnfinished = sql<boolean>`r.status not in (${literals(FINAL_STATUSES)})`
 
 /** Statuses are literals, so that a prepared statement can use the partial indexes over unfinished and failed runs. */
 export function statusCondition(statuses: readonly RunStatus[]) {
-  const among =
-    statuses.length === 0 ? sql`false` : sql`r.status in (${sql.join(statuses.map((status) => sql.lit(status)))})`
-  return statuses.every((status) => UNFINISHED.includes(status)) ? sql<boolean>`(${among} and ${isUnfinished})` : among
+  const among = statuses.length === 0 ? sql`false` : sql`r.status in (${literals(statuses)})`
+  return statuses.every((status) => UNFINISHED_STATUSES.includes(status))
+    ? sql<boolean>`(${among} and ${isUnfinished})`
+    : among
 }
 
 /** The condition of `filter.created`, on runs `r`. */

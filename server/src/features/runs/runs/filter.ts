@@ -1,7 +1,13 @@
-import { RUN_GROUPS } from '@groundstate/contract/runs'
+import {
+  DISCARDABLE_STATUSES,
+  FINAL_STATUSES,
+  RUN_GROUPS,
+  RUN_STATUS,
+  type RunStatus,
+  UNFINISHED_STATUSES,
+} from '@groundstate/contract/run-status'
 import { invalidParameter } from '../../../errors.ts'
 import { readOneOf, readText, readTime, readValues } from '../../../http/query.ts'
-import { DISCARDABLE, FINAL, RUN_STATUSES, type RunStatus, UNFINISHED } from './status.ts'
 
 export const OPERATIONS = [
   'plan_only',
@@ -15,9 +21,9 @@ export type RunOperation = (typeof OPERATIONS)[number]
 
 /** Those of the public API, and our own, in which people think. */
 const GROUPS = {
-  non_final: UNFINISHED,
-  final: FINAL,
-  discardable: DISCARDABLE,
+  non_final: UNFINISHED_STATUSES,
+  final: FINAL_STATUSES,
+  discardable: DISCARDABLE_STATUSES,
   ...RUN_GROUPS,
 } as const satisfies Record<string, readonly RunStatus[]>
 
@@ -43,7 +49,7 @@ export type RunFilter = {
 export function readRunFilter(query: Record<string, unknown>, now: Date): RunFilter | undefined {
   const timeframe = readText(query, 'filter[timeframe]')
   const filter: RunFilter = {
-    statuses: readOneOf(query, 'filter[status]', RUN_STATUSES),
+    statuses: readOneOf(query, 'filter[status]', RUN_STATUS),
     groupStatuses: readGroups(query),
     operations: readOneOf(query, 'filter[operation]', OPERATIONS),
     sources: readValues(query, 'filter[source]'),
@@ -65,7 +71,7 @@ export function readGroups(query: Record<string, unknown>): RunStatus[] | undefi
   const groups = readOneOf(query, 'filter[status_group]', GROUP_NAMES)
   if (groups === undefined) return undefined
   const statuses = new Set<RunStatus>(groups.flatMap((name) => GROUPS[name]))
-  return RUN_STATUSES.filter((status) => statuses.has(status))
+  return RUN_STATUS.filter((status) => statuses.has(status))
 }
 
 function readTimeframe(timeframe: string, now: Date) {

@@ -1,3 +1,4 @@
+import { isEnded } from '@groundstate/contract/run-status'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { conflict, forbidden } from '../../../errors.ts'
@@ -8,7 +9,7 @@ import { cancelColumns, interruptJob } from './cancel.ts'
 import { lockRun } from './locked-run-store.ts'
 import type { LockedRun } from './locked-run.ts'
 import type { Run } from './run.ts'
-import { isCancelable, isDiscardable, isEnded } from './status.ts'
+import { isCancelable, isDiscardable } from './status.ts'
 import { listRunsBefore } from './transition-store.ts'
 
 /**

@@ -1,8 +1,9 @@
+import { isEnded, RUN_STATUS, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
 import { STAGES } from '@groundstate/contract/run-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { advance, effectsOf, type RunFacts, type JobOutcome, type MachineRun, type StageStatus } from './machine.ts'
-import { isEnded, isForceCancelable, NEXT, RUN_STATUSES, type RunStatus } from './status.ts'
+import { isForceCancelable } from './status.ts'
 
 const RUN: MachineRun = {
   status: 'pending',
@@ -20,7 +21,7 @@ function go(run: Partial<MachineRun>, facts: Partial<RunFacts> = {}) {
   return advance({ ...RUN, ...run }, { ...FACTS, ...facts })
 }
 
-test.each(RUN_STATUSES)('a forced cancel of a run that is %s is offered only where it ends the run', (status) => {
+test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only where it ends the run', (status) => {
   const asked = { status, cancel_requested_at: new Date(0), force_cancel_available_at: new Date(1) }
 
   const offered = isForceCancelable(asked, new Date(2))
@@ -182,7 +183,7 @@ const APPLY_PART: ReadonlySet<RunStatus> = new Set([
 /** A run at any point of its way, as it can have got there. */
 const anyRun: fc.Arbitrary<MachineRun> = fc
   .record({
-    status: fc.constantFrom<RunStatus>(...RUN_STATUSES.filter((status) => !isEnded(status))),
+    status: fc.constantFrom<RunStatus>(...RUN_STATUS.filter((status) => !isEnded(status))),
     kind: fc.constantFrom('plain', 'plan-only', 'save-plan'),
     autoApply: fc.boolean(),
     allowEmptyApply: fc.boolean(),
@@ -209,7 +210,7 @@ test('no walk makes a step that the table does not allow, and every walk keeps i
         const path = advance(run, facts)
         let from = run.status
         for (const status of path) {
-          expect(NEXT[from] as readonly string[], `${from} → ${status}`).toContain(status)
+          expect(RUN_STATUS_TABLE[from].next as readonly string[], `${from} → ${status}`).toContain(status)
           reached.add(`${from} → ${status}`)
           from = status
         }
@@ -226,7 +227,7 @@ test('no walk makes a step that the table does not allow, and every walk keeps i
     // With 3,000 a rare step was missed now and then.
     { numRuns: 10_000 },
   )
-  const missed = RUN_STATUSES.flatMap((from) => NEXT[from].map((to) => `${from} → ${to}`)).filter(
+  const missed = RUN_STATUS.flatMap((from) => RUN_STATUS_TABLE[from].next.map((to) => `${from} → ${to}`)).filter(
     (edge) => !reached.has(edge),
   )
   expect(missed).toEqual([])

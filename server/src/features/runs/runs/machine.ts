@@ -1,6 +1,6 @@
+import { isEnded, leadsTo, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
 import type { PhaseStatus } from '../plans/status.ts'
-import { isEnded, NEXT, type RunStatus } from './status.ts'
 
 /**
  * The run machine. It is pure, and driven by facts rather than by events: what happened is recorded first, and `advance`
@@ -144,14 +144,16 @@ function afterPlan(run: MachineRun): RunStatus | undefined {
   return run.autoApply || run.confirmed ? 'confirmed' : undefined
 }
 
-/** Where an agent may be at work: a cancel then reaches the run through the agent. */
-const AT_WORK: ReadonlySet<RunStatus> = new Set(['planning', 'applying'])
+/** Whether an agent may be executing the run's job: a cancel then reaches the run through the agent. */
+function isExecuting(status: RunStatus) {
+  return RUN_STATUS_TABLE[status].awaits === 'result'
+}
 
 /** The status that a person's request leads to; undefined when it leads nowhere from here, or not yet. */
 function requestedStatus(status: RunStatus, facts: RunFacts): RunStatus | undefined {
   const end = REQUESTED_STATUS[facts.requested]
-  if (end === undefined || !isNext(status, end)) return undefined
-  if (end !== 'canceled' || !AT_WORK.has(status)) return end
+  if (end === undefined || !leadsTo(status, end)) return undefined
+  if (end !== 'canceled' || !isExecuting(status)) return end
   // The agent interrupts the engine first, and its report decides: a failed phase stays failed, and an apply that was
   // completed stays applied.
   if (facts.job === 'retry' || facts.job === 'canceled') return end
@@ -164,11 +166,6 @@ const REQUESTED_STATUS = {
   cancel: 'canceled',
   'force-cancel': 'force_canceled',
 } as const satisfies Record<RunFacts['requested'], RunStatus | undefined>
-
-function isNext(status: RunStatus, next: RunStatus) {
-  const allowed: readonly RunStatus[] = NEXT[status]
-  return allowed.includes(next)
-}
 
 /**
  * The statuses that the run goes through now, in order; empty when it waits. A fact about the job counts for one step only,
@@ -185,27 +182,10 @@ export function advance(run: MachineRun, facts: RunFacts): RunStatus[] {
     if (next === undefined) return path
     path.push(next)
     current = { ...current, status: next, occupies: current.occupies || occupying(current, next) }
-    if (next === 'plan_queued' || next === 'apply_queued') left = { ...left, job: 'queued' }
-    if (next === 'pre_plan_running' || next === 'pre_apply_running') left = startStage(left, next)
-    if (next === 'post_plan_running' || next === 'post_apply_running') left = startStage(left, next)
+    const { awaits, stage } = RUN_STATUS_TABLE[next]
+    if (awaits === 'agent') left = { ...left, job: 'queued' }
+    if (stage && left.stages[stage] === 'pending') left = { ...left, stages: { ...left.stages, [stage]: 'running' } }
   }
-}
-
-const STAGE_OF = {
-  pre_plan_running: 'pre_plan',
-  post_plan_running: 'post_plan',
-  pre_apply_running: 'pre_apply',
-  post_apply_running: 'post_apply',
-} as const satisfies Partial<Record<RunStatus, Stage>>
-
-/** The stage of run tasks that runs in a status. */
-export function stageOf(status: RunStatus): Stage | undefined {
-  return status in STAGE_OF ? STAGE_OF[status as keyof typeof STAGE_OF] : undefined
-}
-
-function startStage(facts: RunFacts, status: keyof typeof STAGE_OF): RunFacts {
-  const stage = STAGE_OF[status]
-  return facts.stages[stage] === 'pending' ? { ...facts, stages: { ...facts.stages, [stage]: 'running' } } : facts
 }
 
 function occupying(run: MachineRun, next: RunStatus) {
@@ -249,17 +229,16 @@ export function effectsOf(run: MachineRun, path: readonly RunStatus[]): Effects 
     occupies ||= occupying({ ...run, status: from }, status)
     Object.assign(result, phasesAt(from, status))
     delete result.startStage
-    const stage = stageOf(status)
+    const { awaits, phase, stage } = RUN_STATUS_TABLE[status]
     if (stage) result.startStage = stage
-    if (status === 'plan_queued') result.enqueue = 'plan'
-    if (status === 'apply_queued') result.enqueue = 'apply'
+    if (phase && awaits === 'agent') result.enqueue = phase
     if (isEnded(status)) {
       delete result.enqueue
       result.cancelsStages = status !== 'applied'
       result.applied = status === 'applied'
     }
     // A job ends with its phase. A retry gets a new job.
-    if (AT_WORK.has(from) || isEnded(status)) result.endsJob = true
+    if (isExecuting(from) || isEnded(status)) result.endsJob = true
     from = status
   }
   const ended = isEnded(from)
@@ -273,27 +252,26 @@ export function effectsOf(run: MachineRun, path: readonly RunStatus[]): Effects 
 type Phases = { plan?: PhaseStatus; apply?: PhaseStatus }
 
 function phasesAt(from: RunStatus, status: RunStatus): Phases {
-  if (status === 'plan_queued') return { plan: 'queued' }
-  if (status === 'planning') return { plan: 'running' }
+  const { awaits, phase } = RUN_STATUS_TABLE[status]
+  if (phase && awaits === 'agent') return { [phase]: 'queued' }
+  if (phase && awaits === 'result') return { [phase]: 'running' }
   if (status === 'planned') return { plan: 'finished' }
-  if (status === 'apply_queued') return { apply: 'queued' }
-  if (status === 'applying') return { apply: 'running' }
   if (from === 'applying' && (status === 'applied' || status === 'post_apply_running')) return { apply: 'finished' }
-  if (!isEnded(status) || status === 'applied') return {}
-  const end = status === 'errored' ? 'errored' : 'canceled'
-  // A phase that never began is unreachable now.
-  if (BEFORE_PLAN.has(from)) return { plan: status === 'errored' ? 'unreachable' : 'canceled', apply: 'unreachable' }
-  if (from === 'plan_queued' || from === 'planning') return { plan: end, apply: 'unreachable' }
-  if (from === 'apply_queued' || from === 'applying') return { apply: end }
-  return APPLY_DONE.has(from) ? {} : { apply: 'unreachable' }
+  return isEnded(status) && status !== 'applied' ? unfinishedPhases(from, status) : {}
 }
 
-const BEFORE_PLAN: ReadonlySet<RunStatus> = new Set([
-  'pending',
-  'fetching',
-  'fetching_completed',
-  'pre_plan_running',
-  'pre_plan_completed',
-  'queuing',
-])
-const APPLY_DONE: ReadonlySet<RunStatus> = new Set(['post_apply_running', 'post_apply_completed'])
+/** The phases that an end of the run leaves undone. One that never began is unreachable now. */
+function unfinishedPhases(from: RunStatus, end: RunStatus): Phases {
+  const { awaits, phase } = RUN_STATUS_TABLE[from]
+  const isUnderWay = awaits === 'agent' || awaits === 'result'
+  if (phase === 'plan') {
+    const isUnreachable = end === 'errored' && !isUnderWay
+    return { plan: isUnreachable ? 'unreachable' : phaseEnd(end), apply: 'unreachable' }
+  }
+  if (phase === 'apply') return { apply: isUnderWay ? phaseEnd(end) : 'unreachable' }
+  return {}
+}
+
+function phaseEnd(end: RunStatus) {
+  return end === 'errored' ? 'errored' : 'canceled'
+}

@@ -1,14 +1,15 @@
+import { EXECUTING_STATUSES, QUEUED_STATUSES, type RunStatus } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
+import { literals } from '../../../db/literals.ts'
 import { isUnfinished, statusCondition } from './filter-store.ts'
 import { limited, onPage, type OrganizationList, selectListed } from './list-store.ts'
-import type { RunStatus } from './status.ts'
 
-const isWaiting = sql<boolean>`(r.waits or r.status in ('plan_queued', 'apply_queued'))`
+const isWaiting = sql<boolean>`(r.waits or r.status in (${literals(QUEUED_STATUSES)}))`
 
-const isAtWork = sql<boolean>`r.status in ('planning', 'applying')`
+const isAtWork = sql<boolean>`r.status in (${literals(EXECUTING_STATUSES)})`
 
 /**
  * Unfinished runs of an organization in the order of their creation. `position` counts the runs that agents work on first, as

@@ -1,3 +1,4 @@
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { RunResource } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
@@ -17,7 +18,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): RunResource {
       'allow-config-generation': run.allow_config_generation,
       'allow-empty-apply': run.allow_empty_apply,
       'auto-apply': run.auto_apply,
-      'canceled-at': run.status === 'canceled' || run.status === 'force_canceled' ? run.cancel_requested_at : null,
+      'canceled-at': RUN_STATUS_TABLE[run.status].group === 'stopped' ? run.cancel_requested_at : null,
       'created-at': run.created_at,
       'debugging-mode': run.debugging_mode,
       'error-message': run.error,

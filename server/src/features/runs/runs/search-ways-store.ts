@@ -1,10 +1,11 @@
+import { RUN_GROUPS, type RunStatus } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
+import { literals } from '../../../db/literals.ts'
 import { containsText, createdCondition, isShort } from './filter-store.ts'
 import type { RunFilter, RunOperation } from './filter.ts'
-import type { RunStatus } from './status.ts'
 
 /** In more workspaces than these, runs are not collected workspace by workspace. */
 const MOST_WORKSPACES = 300
@@ -85,7 +86,10 @@ function changedLately(
   organizationId: string,
   { changedSince, statuses }: { changedSince: Date; statuses: readonly RunStatus[] | undefined },
 ): Way {
-  const isFailed = statuses?.every((status) => status === 'errored') ? sql`and r.status = 'errored'` : sql``
+  const { errored } = RUN_GROUPS
+  const isFailed = statuses?.every((status) => errored.includes(status))
+    ? sql`and r.status in (${literals(errored)})`
+    : sql``
   return {
     isInOrder: false,
     covers: ['changedSince'],

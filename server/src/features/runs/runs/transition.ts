@@ -1,3 +1,4 @@
+import type { RunStatus } from '@groundstate/contract/run-status'
 import type { OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -7,7 +8,6 @@ import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run.ts'
 import { advance, type Effects, effectsOf, type JobOutcome, type MachineRun, type RunFacts } from './machine.ts'
 import { type NewJob, queueClass } from './new-job.ts'
 import { poolTopic } from './pool-topic.ts'
-import type { RunStatus } from './status.ts'
 
 /** What has happened to a run; it is saved together with how far the run then gets. */
 export type Change = {

@@ -1,4 +1,4 @@
-import { RUN_GROUP_NAMES } from '@groundstate/contract/runs'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import { z } from 'zod'
 import { readBoolean, readList, readOneOf, readText } from '../../../http/query.ts'
 import type { WorkspaceFilter } from './filter-store.ts'

@@ -1,4 +1,4 @@
-import { RUN_GROUPS, type RunGroup } from '@groundstate/contract/runs'
+import { FINAL_STATUSES, RUN_GROUPS, type RunGroup } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import { containing, wildcard } from '../../../db/like.ts'
 
@@ -87,13 +87,11 @@ function withAllTags(organizationId: string, pairs: readonly TagPair[]) {
     group by m.id having count(distinct m.place) = ${pairs.length}`
 }
 
-const ENDED: readonly string[] = [...RUN_GROUPS.finished, ...RUN_GROUPS.stopped, ...RUN_GROUPS.errored]
-
 /** The keys know the group of a run that goes on, and the status of one that has ended: only the former are read. */
 function statusCondition(statuses: readonly string[]) {
   const groups = Object.values(RUN_GROUPS).filter((group) => group.some((status) => statuses.includes(status)))
-  const going = groups.flat().filter((status) => !ENDED.includes(status))
-  const ended = ENDED.filter((status) => statuses.includes(status))
+  const going = groups.flat().filter((status) => !FINAL_STATUSES.includes(status))
+  const ended = FINAL_STATUSES.filter((status) => statuses.includes(status))
   return sql`(w.run_status = any(${ended}::text[]) or (w.run_status = any(${going}::text[])
     and coalesce((select r.status = any(${statuses}) from runs r where r.id = w.current_run_id), false)))`
 }

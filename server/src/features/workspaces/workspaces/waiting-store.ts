@@ -1,5 +1,7 @@
+import { EXECUTING_STATUSES, QUEUED_STATUSES, statusesWhere } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
+import { literals } from '../../../db/literals.ts'
 import { MOST_JOBS_COUNTED, type OpenTask, type WaitingCause } from './waiting.ts'
 
 /** An agent that has not asked for work for this long counts as offline, in seconds. */
@@ -10,11 +12,15 @@ export function heardSince(now: Date) {
   return new Date(now.getTime() - AGENT_SILENCE_SECONDS * 1000).toISOString()
 }
 
+const TASK_STATUSES = statusesWhere(({ stage }) => stage !== undefined)
+const PLAN_STATUSES = statusesWhere(({ phase }) => phase === 'plan')
+const phase = sql`case when r.status in (${literals(PLAN_STATUSES)}) then 'plan' else 'apply' end`
+
 /** The task stages of a run in their order, with the tasks that are open in them; null for a run without stages. */
 export const stagesColumn = sql<{ ids: string[]; open: OpenTask[] | null } | null>`case
     when r.stages <> '{}' then jsonb_build_object(
       'ids', (select jsonb_agg(id order by position) from task_stages where run_id = r.id),
-      'open', case when r.status like '%\\_running' then (
+      'open', case when r.status in (${literals(TASK_STATUSES)}) then (
         select jsonb_agg(jsonb_build_object('name', t.task_name, 'deadline', t.deadline_at, 'pool', (
             select p.name from task_requests q join agent_pools p on p.id = q.agent_pool_id
              where q.task_result_id = t.id and q.status = 'queued')))
@@ -39,13 +45,13 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'previousRunId', (select q.id from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
                    order by q.queue_order desc limit 1)))
-    when r.status in ('plan_queued', 'apply_queued') then (select jsonb_build_object(
+    when r.status in (${literals(QUEUED_STATUSES)}) then (select jsonb_build_object(
         'poolName', p.name,
         'poolIsBuiltIn', p.organization_id is null,
-        'kind', case r.status when 'plan_queued' then 'plan' else 'apply' end,
+        'kind', ${phase},
         'agentsAccept', exists (select from agents a
                           where a.agent_pool_id = p.id and a.exited_at is null
-                            and case r.status when 'plan_queued' then 'plan' else 'apply' end = any(a.accepts)
+                            and ${phase} = any(a.accepts)
                             and (a.last_ping_at > ${heard}::timestamptz or exists (select from agent_jobs j
                               where j.agent_id = a.id and j.status = 'running'))),
         'agentsOnline', exists (select from agents a
@@ -63,7 +69,7 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
       from agent_pools p join organizations o on o.id = r.organization_id
       left join agent_jobs mine on mine.run_id = r.id and mine.status = 'queued'
       where p.id = r.agent_pool_id)
-    when r.status in ('planning', 'applying') then (select jsonb_build_object(
+    when r.status in (${literals(EXECUTING_STATUSES)}) then (select jsonb_build_object(
         'agentName', a.name, 'leaseExpiresAt', case when j.receipt_due_at is null then j.lease_expires_at end,
         'leaseMs', j.lease_ms)
       from agent_jobs j left join agents a on a.id = j.agent_id

@@ -36,8 +36,7 @@ export function whyLost(error: Error | null) {
 /** The addresses of what the run's plan destroys or replaces; undefined until they are known. */
 export function useDestroyedResources(run: Wire<typeof runSchema>): readonly string[] | undefined {
   const planId = run.relationships.plan?.data?.id
-  const isPlanned = PLANNED.some((name) => run.attributes['status-timestamps'][name] !== undefined)
+  const isPlanned = run.attributes['status-timestamps']['planned-at'] !== undefined
   const { data } = usePlanModel(planId, isPlanned)
   return useMemo(() => (data ? destroyedAddresses(data) : undefined), [data])
 }
-const PLANNED = ['planned-at', 'planned-and-finished-at', 'planned-and-saved-at'] as const

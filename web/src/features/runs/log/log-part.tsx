@@ -1,6 +1,7 @@
 import type { Wire } from '@groundstate/contract/answers'
 import type { applySchema } from '@groundstate/contract/applies'
 import type { planSchema } from '@groundstate/contract/plans'
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -68,12 +69,6 @@ export function LogPart({ run, plan, apply, hasDiagnostics = true }: RunPartProp
   )
 }
 
-const ENDINGS: Readonly<Record<string, string>> = {
-  canceled: 'The run was canceled before.',
-  force_canceled: 'The run was canceled before.',
-  discarded: 'The run was discarded before.',
-}
-
 function linkToLine(diagnostic: PhaseDiagnostic) {
   return <LineLink diagnostic={diagnostic} />
 }
@@ -101,6 +96,7 @@ export function whyNone(
   if (phase && !isOver(phase)) return `It appears here as soon as an agent starts the ${name}.`
   if (name === 'apply' && attributes['plan-only']) return 'The run is for its plan only.'
   if (attributes.status === 'planned_and_finished') return 'There was nothing to apply.'
-  const reason = ENDINGS[attributes.status] ?? attributes['error-message']
+  const { group, label } = RUN_STATUS_TABLE[attributes.status]
+  const reason = group === 'stopped' ? `The run was ${label} before.` : attributes['error-message']
   return `The ${name} was never started. ${reason ?? ''}`.trim()
 }

@@ -1,5 +1,10 @@
-import { RUN_GROUPS } from '@groundstate/contract/runs'
-import { DISCARDABLE, FINAL, RUN_STATUSES, type RunStatus } from '../status.ts'
+import {
+  DISCARDABLE_STATUSES,
+  FINAL_STATUSES,
+  RUN_GROUPS,
+  type RunStatus,
+  UNFINISHED_STATUSES,
+} from '@groundstate/contract/run-status'
 import { FLAGS, type KnownRun } from './many-runs.ts'
 
 /** The parameters of a list of runs. */
@@ -7,9 +12,9 @@ export type RunQuery = Record<string, string>
 
 const GROUPS: Record<string, readonly RunStatus[]> = {
   ...RUN_GROUPS,
-  final: FINAL,
-  non_final: RUN_STATUSES.filter((status) => !FINAL.includes(status)),
-  discardable: DISCARDABLE,
+  final: FINAL_STATUSES,
+  non_final: UNFINISHED_STATUSES,
+  discardable: DISCARDABLE_STATUSES,
 }
 const OPERATIONS: Record<string, (flags: KnownRun['flags']) => boolean> = {
   plan_only: (flags) => flags.plan_only,

@@ -1,10 +1,10 @@
+import { RUN_STATUS, type RunStatus } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import { createTeamWithAccess } from '../../../../testing/access.ts'
 import type { TestApp } from '../../../../testing/app.ts'
 import { createUser, type TestUser } from '../../../../testing/factories.ts'
 import type { Random } from '../../../../testing/random.ts'
 import { addWorkspace, createRun, createRunSetting, type RunSetting } from '../../../../testing/runs.ts'
-import { RUN_STATUSES, type RunStatus } from '../status.ts'
 
 /** What filters of runs look at, with the names of what a run only has the id of. */
 export type KnownRun = {
@@ -91,7 +91,7 @@ function attributes(app: TestApp, random: Random, index: number) {
   const age = (RUNS - index) * SPACING + (random.below(9) - 4) * SPACING
   return {
     id: `run-known${index}`,
-    status: random.oneIn(20) ? random.pick(RUN_STATUSES as [RunStatus, ...RunStatus[]]) : random.pickSkewed(STATUSES),
+    status: random.oneIn(20) ? random.pick(RUN_STATUS as [RunStatus, ...RunStatus[]]) : random.pickSkewed(STATUSES),
     source: random.pickSkewed(SOURCES),
     flags: {
       plan_only: random.oneIn(6),

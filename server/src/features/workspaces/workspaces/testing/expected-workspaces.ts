@@ -1,4 +1,4 @@
-import { RUN_GROUPS } from '@groundstate/contract/runs'
+import { RUN_GROUPS } from '@groundstate/contract/run-status'
 import type { KnownWorkspace } from './many-workspaces.ts'
 
 /** The parameters of a list of workspaces. */

@@ -1,4 +1,4 @@
-import { RUN_GROUP_NAMES } from '@groundstate/contract/runs'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import { createTeamWithAccess } from '../../../../testing/access.ts'
 import type { TestApp } from '../../../../testing/app.ts'

@@ -1,0 +1,215 @@
+import type { Stage } from './run-tasks.ts'
+
+/**
+ * Groups of run statuses, the most urgent first. `needs_approval` waits for a person, `waiting` for its turn or for an agent;
+ * `finished` leaves nothing to do. A saved plan is finished: no other run waits for it.
+ */
+export const RUN_GROUP_NAMES = ['needs_approval', 'errored', 'running', 'waiting', 'finished', 'stopped'] as const
+export type RunGroup = (typeof RUN_GROUP_NAMES)[number]
+
+type Row<Status extends string> = {
+  group: RunGroup
+  /** Text in lists; the group has the icon. */
+  label: string
+  /** Possible successors. A status without any ends the run. */
+  next: readonly Status[]
+  /** The phase that is in progress or comes next. */
+  phase?: 'plan' | 'apply'
+  /** Task stage that runs in this status. */
+  stage?: Stage
+  /** The free workspace, an agent for the phase, the agent's result, or a person's decision. */
+  awaits?: 'turn' | 'agent' | 'result' | 'decision'
+  /** Sentence about a run that has ended. */
+  summary?: string
+  /** Completes "the run was …" for a run that a person stopped. */
+  stopped?: string
+}
+
+function declareStatuses<Status extends string>(rows: Readonly<Record<Status, Row<NoInfer<Status>>>>) {
+  return rows
+}
+
+/**
+ * The statuses of a run, in the order of its life. Types, groups, the API's documentation, SQL conditions and labels are derived
+ * from this table. What a status does is in the server's `features/runs/runs/machine.ts`.
+ */
+export const RUN_STATUS_TABLE = declareStatuses({
+  pending: {
+    group: 'waiting',
+    label: 'waiting',
+    phase: 'plan',
+    awaits: 'turn',
+    next: ['fetching', 'discarded', 'canceled'],
+  },
+  fetching: { group: 'running', label: 'preparing', phase: 'plan', next: ['fetching_completed'] },
+  fetching_completed: {
+    group: 'running',
+    label: 'preparing',
+    phase: 'plan',
+    next: ['pre_plan_running', 'queuing'],
+  },
+  pre_plan_running: {
+    group: 'running',
+    label: 'pre-plan tasks',
+    phase: 'plan',
+    stage: 'pre_plan',
+    next: ['pre_plan_completed', 'canceled', 'force_canceled', 'errored'],
+  },
+  pre_plan_completed: { group: 'running', label: 'pre-plan tasks done', phase: 'plan', next: ['queuing'] },
+  queuing: { group: 'running', label: 'plan queued', phase: 'plan', next: ['plan_queued'] },
+  plan_queued: {
+    group: 'waiting',
+    label: 'plan queued',
+    phase: 'plan',
+    awaits: 'agent',
+    next: ['planning', 'canceled'],
+  },
+  planning: {
+    group: 'running',
+    label: 'planning',
+    phase: 'plan',
+    awaits: 'result',
+    // Back to plan_queued when the agent is lost.
+    next: ['planned', 'plan_queued', 'canceled', 'force_canceled', 'errored'],
+  },
+  planned: {
+    group: 'needs_approval',
+    label: 'planned',
+    phase: 'apply',
+    awaits: 'decision',
+    next: ['post_plan_running', 'planned_and_finished', 'planned_and_saved', 'confirmed', 'discarded', 'canceled'],
+  },
+  post_plan_running: {
+    group: 'running',
+    label: 'post-plan tasks',
+    phase: 'apply',
+    stage: 'post_plan',
+    next: ['post_plan_completed', 'post_plan_awaiting_decision', 'discarded', 'canceled', 'force_canceled', 'errored'],
+  },
+  post_plan_awaiting_decision: {
+    group: 'needs_approval',
+    label: 'needs a decision',
+    phase: 'apply',
+    awaits: 'decision',
+    next: ['post_plan_completed', 'discarded', 'canceled', 'errored'],
+  },
+  post_plan_completed: {
+    group: 'needs_approval',
+    label: 'post-plan tasks done',
+    phase: 'apply',
+    awaits: 'decision',
+    next: ['planned_and_finished', 'planned_and_saved', 'confirmed', 'discarded', 'canceled'],
+  },
+  planned_and_finished: { group: 'finished', label: 'planned', next: [] },
+  planned_and_saved: {
+    group: 'finished',
+    label: 'plan saved',
+    phase: 'apply',
+    awaits: 'decision',
+    next: ['confirmed', 'discarded'],
+  },
+  confirmed: {
+    group: 'running',
+    label: 'approved',
+    phase: 'apply',
+    awaits: 'turn',
+    // Errored when the state has changed since the plan.
+    next: ['pre_apply_running', 'queuing_apply', 'canceled', 'errored'],
+  },
+  pre_apply_running: {
+    group: 'running',
+    label: 'pre-apply tasks',
+    phase: 'apply',
+    stage: 'pre_apply',
+    next: ['pre_apply_completed', 'canceled', 'force_canceled', 'errored'],
+  },
+  pre_apply_completed: { group: 'running', label: 'pre-apply tasks done', phase: 'apply', next: ['queuing_apply'] },
+  queuing_apply: { group: 'running', label: 'apply queued', phase: 'apply', next: ['apply_queued'] },
+  apply_queued: {
+    group: 'waiting',
+    label: 'apply queued',
+    phase: 'apply',
+    awaits: 'agent',
+    next: ['applying', 'canceled'],
+  },
+  applying: {
+    group: 'running',
+    label: 'applying',
+    phase: 'apply',
+    awaits: 'result',
+    // Back to apply_queued only when an agent releases the job before the apply has started.
+    next: ['post_apply_running', 'applied', 'apply_queued', 'canceled', 'force_canceled', 'errored'],
+  },
+  post_apply_running: {
+    group: 'running',
+    label: 'post-apply tasks',
+    stage: 'post_apply',
+    next: ['post_apply_completed'],
+  },
+  post_apply_completed: { group: 'running', label: 'post-apply tasks done', next: ['applied'] },
+  applied: { group: 'finished', label: 'applied', summary: 'The changes are made.', next: [] },
+  discarded: {
+    group: 'stopped',
+    label: 'discarded',
+    stopped: 'discarded',
+    summary: 'The plan was not applied.',
+    next: [],
+  },
+  canceled: {
+    group: 'stopped',
+    label: 'canceled',
+    stopped: 'canceled',
+    summary: 'The run was canceled before it was done.',
+    next: [],
+  },
+  force_canceled: {
+    group: 'stopped',
+    label: 'force-canceled',
+    stopped: 'canceled by force',
+    summary: 'The run was ended by force: what it was doing may not be in the state.',
+    next: [],
+  },
+  errored: {
+    group: 'errored',
+    label: 'errored',
+    summary: 'The run has failed. What the engine said is in the log.',
+    next: [],
+  },
+})
+
+export type RunStatus = keyof typeof RUN_STATUS_TABLE
+export type RunStatusFacts = Row<RunStatus>
+
+export const RUN_STATUS = Object.keys(RUN_STATUS_TABLE) as RunStatus[]
+
+/** The statuses that a condition on their rows selects. */
+export function statusesWhere(matches: (row: RunStatusFacts) => boolean): readonly RunStatus[] {
+  return RUN_STATUS.filter((status) => matches(RUN_STATUS_TABLE[status]))
+}
+
+export const RUN_GROUPS = Object.fromEntries(
+  RUN_GROUP_NAMES.map((name) => [name, statusesWhere(({ group }) => group === name)]),
+) as Readonly<Record<RunGroup, readonly RunStatus[]>>
+
+/** Whether `next` can follow `status`. */
+export function leadsTo(status: RunStatus, next: RunStatus) {
+  return RUN_STATUS_TABLE[status].next.includes(next)
+}
+
+/** Whether a run has ended. A saved plan can still be applied, so it has not. */
+export function isEnded(status: RunStatus) {
+  return RUN_STATUS_TABLE[status].next.length === 0
+}
+
+export const ENDED_STATUSES = RUN_STATUS.filter(isEnded)
+/** The statuses that the public API calls final: a saved plan is among them. */
+export const FINAL_STATUSES: readonly RunStatus[] = [
+  ...RUN_GROUPS.finished,
+  ...RUN_GROUPS.stopped,
+  ...RUN_GROUPS.errored,
+]
+export const DISCARDABLE_STATUSES = RUN_STATUS.filter((status) => leadsTo(status, 'discarded'))
+export const UNFINISHED_STATUSES = RUN_STATUS.filter((status) => !FINAL_STATUSES.includes(status))
+/** The statuses in which a job waits for an agent, and those in which an agent executes it. */
+export const QUEUED_STATUSES = statusesWhere(({ awaits }) => awaits === 'agent')
+export const EXECUTING_STATUSES = statusesWhere(({ awaits }) => awaits === 'result')
