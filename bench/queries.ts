@@ -25,8 +25,10 @@ const VALUES = [
   'true',
   'a',
   'applied',
+  // oxlint-disable-next-line groundstate/run-statuses -- as a caller writes them
   'planned,applied',
   'plan_only,destroy',
+  // oxlint-disable-next-line groundstate/run-statuses -- as a caller writes them
   'applied,planned,applied,errored',
   'name',
   '-name',

@@ -1,13 +1,18 @@
 import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { importProblem, mayHoldSql } from './order.ts'
+import { areStatusKeys, hasStatusList, isComparedList, isStatusList, mayListStatuses } from './run-statuses.ts'
 
 /*
  * The oxlint rules of this repository. The plugin interface is that of ESLint; only the used part is typed here.
  */
 
-type Node = { type: string; [field: string]: unknown }
-type Context = { filename: string; report: (problem: { node: Node; message: string }) => void }
+type Node = { type: string; range: [number, number]; [field: string]: unknown }
+type Context = {
+  filename: string
+  sourceCode: { getText: (node: Node) => string }
+  report: (problem: { node: Node; message: string }) => void
+}
 type Rule = { create: (context: Context) => Record<string, (node: never) => void> }
 type Literal = Node & { value?: unknown }
 type ImportNode = Node & {
@@ -68,7 +73,58 @@ const sqlInStores: Rule = {
   },
 }
 
+/** Run statuses are listed in one table. */
+const runStatuses: Rule = {
+  create(context): Record<string, (node: never) => void> {
+    if (mayListStatuses(fromRoot(context.filename))) return {}
+    const message =
+      'a list of run statuses: derive it from the table in contract/src/run-status.ts, with a property of its rows if need be'
+    const report = (node: Node, isList: boolean) => {
+      if (isList) context.report({ node, message })
+    }
+    return {
+      ArrayExpression(node: Node & { elements: (Node | null)[] }) {
+        report(node, isStatusList(node.elements.map(textOf)))
+      },
+      TSUnionType(node: Node & { types: (Node & { literal?: Node })[] }) {
+        report(node, isStatusList(node.types.map(({ literal }) => textOf(literal))))
+      },
+      ObjectExpression(node: Node & { properties: (Node & { key?: Node & { name?: string } })[] }) {
+        report(node, areStatusKeys(node.properties.map(({ key }) => key?.name ?? textOf(key))))
+      },
+      LogicalExpression(node: Operation & { parent: Node }) {
+        if (node.parent.type === 'LogicalExpression') return
+        const bySubject = Map.groupBy(comparisonsIn(node), ({ left }) => context.sourceCode.getText(left))
+        const lists = [...bySubject.values()].map((comparisons) => comparisons.map(({ right }) => textOf(right)))
+        report(node, lists.some(isComparedList))
+      },
+      SwitchStatement(node: Node & { cases: (Node & { test: Node | null })[] }) {
+        report(node, isComparedList(node.cases.map(({ test }) => textOf(test))))
+      },
+      TemplateElement(node: Node & { value: { raw: string } }) {
+        report(node, hasStatusList(node.value.raw))
+      },
+      Literal(node: Literal) {
+        report(node, hasStatusList(textOf(node) ?? ''))
+      },
+    }
+  },
+}
+
+type Operation = Node & { left: Node; right: Node; operator: string }
+
+function textOf(node: Node | null | undefined) {
+  const value = node?.['value']
+  return node?.type === 'Literal' && typeof value === 'string' ? value : undefined
+}
+
+function comparisonsIn(node: Node): Operation[] {
+  const operation = node as Operation
+  if (node.type === 'LogicalExpression') return [...comparisonsIn(operation.left), ...comparisonsIn(operation.right)]
+  return node.type === 'BinaryExpression' && /^[!=]==?$/.test(operation.operator) ? [operation] : []
+}
+
 export default {
   meta: { name: 'groundstate' },
-  rules: { order, 'no-re-export': noReExport, 'sql-in-stores': sqlInStores },
+  rules: { order, 'no-re-export': noReExport, 'sql-in-stores': sqlInStores, 'run-statuses': runStatuses },
 }

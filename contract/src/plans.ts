@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { hasMany, resource, statusTimestamps, timestamp, type Written } from './answers.ts'
-
-export const PHASE_STATUS = ['pending', 'queued', 'running', 'finished', 'errored', 'canceled', 'unreachable'] as const
+import { PHASE_STATUS } from './phase-status.ts'
 
 const count = z.int().nullable()
 

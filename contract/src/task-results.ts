@@ -11,6 +11,7 @@ export const TASK_RESULT_STATUS = [
   'canceled',
   'unreachable',
 ] as const
+export type TaskResultStatus = (typeof TASK_RESULT_STATUS)[number]
 
 export const taskResultSchema = resource(
   'task-results',

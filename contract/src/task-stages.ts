@@ -12,6 +12,7 @@ export const TASK_STAGE_STATUS = [
   'canceled',
   'unreachable',
 ] as const
+export type TaskStageStatus = (typeof TASK_STAGE_STATUS)[number]
 
 export const taskStageSchema = resource(
   'task-stages',

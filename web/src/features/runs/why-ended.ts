@@ -1,13 +1,13 @@
+import { isPhaseOver } from '@groundstate/contract/phase-status'
 import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
 import type { Apply, Plan, Run, TaskStage } from './run.ts'
 
 type PhaseFacts = Pick<Plan['attributes'] | Apply['attributes'], 'status' | 'status-timestamps'>
-const PHASE_OVER = new Set<PhaseFacts['status']>(['finished', 'errored', 'canceled', 'unreachable'])
 
 /** Whether a phase ended before an agent began it: it has no log. */
 export function wasNeverBegun(phase: PhaseFacts) {
-  return PHASE_OVER.has(phase.status) && phase['status-timestamps']['started-at'] === undefined
+  return isPhaseOver(phase.status) && phase['status-timestamps']['started-at'] === undefined
 }
 
 /** Why a run ended before all was done; undefined while it goes on, when all was done, or when only the log knows. */

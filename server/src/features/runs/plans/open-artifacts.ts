@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 import type { ArtifactKind } from '@groundstate/contract/agent'
+import { isPhaseOver } from '@groundstate/contract/phase-status'
 import type { Ctx } from '../../../app.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { noLongerKept, notFound } from '../../../errors.ts'
 import { requirePhase } from './access.ts'
 import { artifactKey } from './artifact.ts'
-import { isPhaseOver } from './status.ts'
 import type * as store from './store.ts'
 import { waitForDocuments } from './wait-for-documents.ts'
 

@@ -1,10 +1,10 @@
+import { isPhaseOver } from '@groundstate/contract/phase-status'
 import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { noLongerKept, notFound } from '../../../errors.ts'
 import { advanceRun } from '../runs/advance.ts'
 import { MAX_READ_BYTES, SEGMENT_BYTES, segmentKey } from './log.ts'
-import { isPhaseOver } from './status.ts'
 import * as store from './store.ts'
 
 /**

@@ -1,6 +1,7 @@
+import type { PhaseStatus } from '@groundstate/contract/phase-status'
 import { isEnded, leadsTo, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
-import type { PhaseStatus } from '../plans/status.ts'
+import type { TaskStageStatus } from '@groundstate/contract/task-stages'
 
 /**
  * The run machine. It is pure, and driven by facts rather than by events: what happened is recorded first, and `advance`
@@ -10,14 +11,7 @@ import type { PhaseStatus } from '../plans/status.ts'
 
 /** A stage of run tasks; undefined where the run has none. */
 export type StageStatus =
-  | 'pending'
-  | 'running'
-  | 'passed'
-  | 'failed'
-  | 'awaiting_override'
-  | 'errored'
-  | 'canceled'
-  | 'unreachable'
+  | TaskStageStatus
   /** Its verdict stops the run, but is deferred so that a command line gets to read the stage first. */
   | 'deferred'
 

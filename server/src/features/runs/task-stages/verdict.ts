@@ -1,7 +1,9 @@
+import type { TaskResultStatus } from '@groundstate/contract/task-results'
+
 /** A result as its stage counts it. */
 export type Vote = {
   task_name: string
-  status: 'pending' | 'running' | 'passed' | 'failed' | 'errored' | 'canceled' | 'unreachable'
+  status: TaskResultStatus
   enforcement_level: 'advisory' | 'mandatory'
   message: string | null
 }

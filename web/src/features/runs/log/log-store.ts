@@ -1,5 +1,6 @@
 import type { Wire } from '@groundstate/contract/answers'
 import type { applySchema } from '@groundstate/contract/applies'
+import { isPhaseOver } from '@groundstate/contract/phase-status'
 import type { planSchema } from '@groundstate/contract/plans'
 import { useEffect, useSyncExternalStore } from 'react'
 import { ownPath } from '../../../api/client.ts'
@@ -26,7 +27,6 @@ const LATE_MS = [300, 600, 1200, 2500, 5000, 10_000, 20_000]
 const KEPT = 4
 
 const UNSTARTED = new Set(['pending', 'queued'])
-const OVER = new Set(['finished', 'errored', 'canceled', 'unreachable'])
 
 /** Whether a phase has a log that can be read: it has begun, and its log is still kept. */
 export function hasLog(phase: Phase) {
@@ -36,11 +36,11 @@ export function hasLog(phase: Phase) {
 /** Whether a phase has begun, so that there was a log at least. */
 export function hasBegun({ attributes }: Phase) {
   if (UNSTARTED.has(attributes.status)) return false
-  return !OVER.has(attributes.status) || attributes['status-timestamps']['started-at'] !== undefined
+  return !isPhaseOver(attributes.status) || attributes['status-timestamps']['started-at'] !== undefined
 }
 
 export function isOver({ attributes }: Phase) {
-  return OVER.has(attributes.status)
+  return isPhaseOver(attributes.status)
 }
 
 type FollowedLog = ReturnType<typeof followedLog>
