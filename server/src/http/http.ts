@@ -11,7 +11,8 @@ import { answerWithBasePath, basePath } from './base-path.ts'
 import { type Contents, takeContents } from './base64-fields.ts'
 import { readIncludes } from './includes.ts'
 import { addIncluded, type Loaders } from './loaders.ts'
-import { readPage } from './pagination.ts'
+import { namesPage, type PageSizes, readPage } from './pagination.ts'
+import { type Query, queryParser, type QueryShape } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { getActor } from './request-log.ts'
 import { parseBody } from './validation.ts'
@@ -28,13 +29,19 @@ export type RouteOptions<
   Body extends z.ZodType = z.ZodType,
   Subject = unknown,
   Path extends string = string,
+  Shape extends QueryShape = QueryShape,
 > = Access & {
   /** What the route does, for the API documentation: `Lock a workspace`. Imperative, no full stop. */
   summary: string
   /** The schema of each answer by its status, without `included`. Errors all have the same schema and need no entry. */
   answers: Readonly<Record<number, AnswerSchema>>
-  /** Query parameters by name, for the documentation. `include` and pagination are added automatically. */
-  query?: Readonly<Record<string, z.ZodType>>
+  /**
+   * The schemas of the query parameters by name, made by the functions of `query.ts`. The handler gets what they parse in
+   * `req.query`. `include` and pagination are added automatically.
+   */
+  query?: Shape
+  /** The sizes of pages, unless they are those of most lists. */
+  pageSizes?: PageSizes
   /** The include paths of the route, with the schemas of the resources that they add. */
   include?: IncludeTable
   /**
@@ -58,10 +65,10 @@ export type RouteOptions<
   prefix?: string
 }
 
-export type Request<Path extends string, Body, Subject = undefined> = {
+export type Request<Path extends string, Body, Subject = undefined, Shape extends QueryShape = QueryShape> = {
   ctx: Ctx
   params: Params<Path>
-  query: Record<string, unknown>
+  query: Query<Shape>
   body: Body
   /** The result of the route's `authorise`. */
   subject: Subject
@@ -71,20 +78,30 @@ export type Request<Path extends string, Body, Subject = undefined> = {
   url: string
   /** The requested page of a list; throws when the parameters are invalid. */
   page(): Page
+  /** As `page`, for a list that is whole without the parameters of a page: undefined. */
+  pageIfGiven(): Page | undefined
   header(name: string): string | undefined
   raw: FastifyRequest
   reply: FastifyReply
 }
 
-type Handler<Path extends string, Body, Subject> = (req: Request<Path, Body, Subject>) => Promise<Answer | undefined>
+type Handler<Path extends string, Body, Subject, Shape extends QueryShape> = (
+  req: Request<Path, Body, Subject, Shape>,
+) => Promise<Answer | undefined>
+type AnyHandler = Handler<string, unknown, unknown, QueryShape>
 
 /** The interface on which a feature registers its routes. */
 export type Http = {
   [Name in Lowercase<Method>]: {
-    <Path extends string, Body extends z.ZodType = z.ZodUndefined, Subject = undefined>(
+    <
+      Path extends string,
+      Body extends z.ZodType = z.ZodUndefined,
+      Subject = undefined,
+      Shape extends QueryShape = Record<string, never>,
+    >(
       path: Path,
-      options: RouteOptions<Body, Subject, Path>,
-      handler: Handler<Path, z.infer<Body>, Subject>,
+      options: RouteOptions<Body, Subject, Path, Shape>,
+      handler: Handler<Path, z.infer<Body>, Subject, Shape>,
     ): void
   }
 }
@@ -123,13 +140,14 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
   const subjects = new WeakMap<FastifyRequest, unknown>()
   const base = basePath(app.config.baseUrl)
 
-  function register(method: Method, path: string, options: RouteOptions, handler: Handler<string, unknown, unknown>) {
+  function register(method: Method, path: string, options: RouteOptions, handler: AnyHandler) {
     const url = `${options.prefix ?? API_PREFIX}${path}`
     routes.push({ method, url, options, feature })
     const { authorise, base64Fields, polled, endless, upload, maxBytes = DEFAULT_MAX_BYTES } = options
     const scope = upload || base64Fields ? scopes.streamed : scopes.parsed
     const admit = createAdmission(app, limiter, url, options)
     const offered = Object.keys(options.include ?? {})
+    const parseQuery = queryParser(options.query ?? {})
     scope.route({
       method,
       url,
@@ -143,22 +161,23 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       },
       handler: async (raw, reply) => {
         const ctx = contextOf(raw)
-        const query = raw.query as Record<string, unknown>
+        const given = raw.query as Record<string, unknown>
         // Fastify calls no parser for an empty body.
         if (upload) raw.body ??= Readable.from([])
         const contents = base64Fields ? takeContents(raw.body, base64Fields) : {}
         const body = options.body && parseBody(options.body, raw.body)
         if (authorise && !upload && isLongBody(raw)) subjects.set(raw, await authorise(ctx, raw.params))
-        const includes = readIncludes(query, offered)
+        const includes = readIncludes(given, offered)
         const answer = await handler({
           ctx,
           params: raw.params,
-          query,
+          query: parseQuery(given),
           body,
           subject: subjects.get(raw),
           contents,
           url: raw.url,
-          page: () => readPage(query),
+          page: () => readPage(given, options.pageSizes),
+          pageIfGiven: () => (namesPage(given) ? readPage(given, options.pageSizes) : undefined),
           header: (name) => [raw.headers[name.toLowerCase()]].flat()[0],
           raw,
           reply,
@@ -176,7 +195,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
   }
 
   const method = (name: Method) => (path: string, options: unknown, handler: unknown) => {
-    register(name, path, options as RouteOptions, handler as Handler<string, unknown, unknown>)
+    register(name, path, options as RouteOptions, handler as AnyHandler)
   }
   return {
     get: method('GET'),

@@ -54,9 +54,9 @@ export function refusals(describe: Describe) {
 
 /** Whether one of the answers is a page with links to other pages. */
 export function isPaged(answers: RouteOptions['answers']) {
-  return Object.values(answers).some(
-    (answer) => answer instanceof z.ZodObject && 'links' in answer.shape && 'meta' in answer.shape,
-  )
+  return Object.values(answers)
+    .flatMap((answer): unknown[] => (answer instanceof z.ZodUnion ? [...answer.options] : [answer]))
+    .some((answer) => answer instanceof z.ZodObject && 'links' in answer.shape && 'meta' in answer.shape)
 }
 
 const DOCUMENT_MEMBERS = new Set(['data', 'errors', 'included', 'links', 'meta'])

@@ -4,6 +4,7 @@ import { type ComponentRegistry, createComponents, createRegistry } from 'zod-op
 import { JSON_API_TYPE } from './headers.ts'
 import { API_PREFIX, type Route } from './http.ts'
 import { type Describe, isPaged, refusals, responses } from './openapi-answers.ts'
+import { PAGE_SIZES } from './pagination.ts'
 
 /** A JSON Schema with the keywords that readers of the OpenAPI document use. */
 export type JsonSchema = {
@@ -133,8 +134,8 @@ function queryParameters({ options }: Route) {
   const include = Object.keys(options.include ?? {})
   return z.object({
     ...(include.length > 0 && { include: includeParameter(include) }),
-    ...(isPaged(options.answers) && PAGE_PARAMETERS),
-    ...Object.fromEntries(Object.entries(options.query ?? {}).map(([name, schema]) => [name, optional(schema)])),
+    ...((options.pageSizes ?? isPaged(options.answers)) && pageParameters(options.pageSizes)),
+    ...Object.fromEntries(Object.entries(options.query ?? {}).map(([name, schema]) => [name, queryParameter(schema)])),
   })
 }
 
@@ -145,14 +146,17 @@ function includeParameter(paths: readonly string[]) {
     .meta({ description: 'related resources to send along, a comma list', param: { explode: false } })
 }
 
-const PAGE_PARAMETERS = {
-  'page[number]': z.int().min(1).optional().describe('which page, from 1'),
-  'page[size]': z.int().min(1).optional().describe('items on a page, 20 by default; more than 100 are taken as 100'),
+function pageParameters({ preset, max } = PAGE_SIZES) {
+  const size = `items on a page, ${preset} by default; more than ${max} are taken as ${max}`
+  return {
+    'page[number]': z.int().min(1).optional().describe('which page, from 1'),
+    'page[size]': z.int().min(1).optional().describe(size),
+  }
 }
 
-/** All query parameters are optional in the document, whatever their schemas say. */
-function optional(schema: z.ZodType) {
-  return schema.optional().meta({ description: schema.description })
+/** A query parameter is optional in the document unless its schema has `REQUIRED`. */
+function queryParameter(schema: z.ZodType) {
+  return schema.optional().meta({ ...schema.meta() })
 }
 
 /** Removes keywords that do not help clients, or that would forbid later additions. */
@@ -160,7 +164,7 @@ const tidy: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
   // Strict schemas are for our tests. Clients must accept new members in answers.
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   // The format says the same; the pattern is ten lines long.
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+  if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames

@@ -1,16 +1,24 @@
 import type { Page } from '../db/page.ts'
 import { AppError } from '../errors.ts'
 
-const SIZES = { preset: 20, max: 100 }
+export type PageSizes = Readonly<{ preset: number; max: number }>
+
+export const PAGE_SIZES: PageSizes = { preset: 20, max: 100 }
 
 /**
- * Reads `page[number]` and `page[size]`; larger sizes become 100. Throws `invalid` unless they are positive integers.
+ * Reads `page[number]` and `page[size]`; larger sizes become the largest. Throws `invalid` unless they are positive
+ * integers.
  */
-export function readPage(query: Record<string, unknown>, sizes = SIZES): Page {
+export function readPage(query: Record<string, unknown>, sizes = PAGE_SIZES): Page {
   return {
     number: readPositive(query, 'page[number]', 1),
     size: Math.min(readPositive(query, 'page[size]', sizes.preset), sizes.max),
   }
+}
+
+/** Whether the query has a parameter of a page. */
+export function namesPage(query: Record<string, unknown>) {
+  return 'page[number]' in query || 'page[size]' in query
 }
 
 function readPositive(query: Record<string, unknown>, parameter: string, preset: number) {

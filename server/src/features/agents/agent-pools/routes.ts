@@ -1,10 +1,9 @@
 import { agentPoolSchema, createAgentPoolBody, updateAgentPoolBody } from '@groundstate/contract/agent-pools'
 import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { agentPoolIncludes } from '@groundstate/contract/includes'
-import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readSort, readText } from '../../../http/query.ts'
+import { type Query, sortBy, text } from '../../../http/query.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireAgentPool } from './access.ts'
 import { createAgentPool } from './create.ts'
@@ -14,15 +13,15 @@ import { agentPoolResource } from './resource.ts'
 import type { PoolFilter } from './store.ts'
 import { updateAgentPool } from './update.ts'
 
-const allowedWorkspace = z.string().describe('pools that the workspace of this name may use')
-const allowedProject = z.string().describe('pools that the project of this name may use')
+const allowedWorkspace = text().describe('pools that the workspace of this name may use')
+const allowedProject = text().describe('pools that the project of this name may use')
 const LIST_QUERY = {
-  q: z.string().describe('part of the name'),
+  q: text().describe('part of the name'),
   'filter[allowed_workspaces][name]': allowedWorkspace,
   'filter[allowed-workspaces][name]': allowedWorkspace,
   'filter[allowed_projects][name]': allowedProject,
   'filter[allowed-projects][name]': allowedProject,
-  sort: z.enum(['name', '-name', 'created-at', '-created-at']).describe('by `name` unless given'),
+  sort: sortBy(['name', 'created-at'], 'name').describe('by `name` unless given'),
 }
 
 const ONE = { 200: documentOf(agentPoolSchema) }
@@ -38,7 +37,7 @@ export const agentPoolRoutes: Routes = (http) => {
     },
     async (req) => {
       const page = req.page()
-      const input = { page, filter: readFilter(req.query) }
+      const input = { page, filter: poolFilter(req.query) }
       const { rows, total } = await listAgentPools(req.ctx, req.params.organization, input)
       return listPage({ url: req.url, page }, { rows: rows.map(agentPoolResource), total })
     },
@@ -74,13 +73,11 @@ export const agentPoolRoutes: Routes = (http) => {
   })
 }
 
-function readFilter(query: Record<string, unknown>): PoolFilter {
-  const readName = (relation: 'workspaces' | 'projects') =>
-    readText(query, `filter[allowed_${relation}][name]`) ?? readText(query, `filter[allowed-${relation}][name]`)
+function poolFilter(query: Query<typeof LIST_QUERY>): PoolFilter {
   return {
-    q: readText(query, 'q'),
-    allowedWorkspace: readName('workspaces'),
-    allowedProject: readName('projects'),
-    sort: readSort(query, ['name', 'created-at'] as const, 'name'),
+    q: query.q,
+    allowedWorkspace: query['filter[allowed_workspaces][name]'] ?? query['filter[allowed-workspaces][name]'],
+    allowedProject: query['filter[allowed_projects][name]'] ?? query['filter[allowed-projects][name]'],
+    sort: query.sort,
   }
 }

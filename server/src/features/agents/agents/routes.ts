@@ -1,10 +1,9 @@
 import { AGENT_API, registerAgentBody, registeredAgent, type RegisteredAgent } from '@groundstate/contract/agent'
 import { agentSchema } from '@groundstate/contract/agents'
 import { documentOf, pageOf } from '@groundstate/contract/answers'
-import { z } from 'zod'
 import { json, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readSort, readTime } from '../../../http/query.ts'
+import { sortBy, time } from '../../../http/query.ts'
 import { requireAgent, requireAgentActor } from './access.ts'
 import { deleteAgent } from './delete.ts'
 import { deregisterAgent } from './deregister.ts'
@@ -14,8 +13,8 @@ import { registerAgent } from './register.ts'
 import { agentResource } from './resource.ts'
 
 const LIST_QUERY = {
-  'filter[last-ping-since]': z.iso.datetime().describe('agents with a sign of life at this moment or later'),
-  sort: z.enum(['created-at', '-created-at', 'name', '-name']).describe('by `created-at` unless given'),
+  'filter[last-ping-since]': time().describe('agents with a sign of life at this moment or later'),
+  sort: sortBy(['created-at', 'name'], 'created-at').describe('by `created-at` unless given'),
 }
 
 export const agentRoutes: Routes = (http) => {
@@ -26,8 +25,8 @@ export const agentRoutes: Routes = (http) => {
       const page = req.page()
       const { rows, total } = await listAgents(req.ctx, req.params.poolId, {
         page,
-        since: readTime(req.query, 'filter[last-ping-since]'),
-        sort: readSort(req.query, ['created-at', 'name'] as const, 'created-at'),
+        since: req.query['filter[last-ping-since]'],
+        sort: req.query.sort,
       })
       const jobs = await listCurrentJobs(
         req.ctx,

@@ -20,7 +20,7 @@ import { approve, deny } from './approve.ts'
 import { exchangeCode } from './exchange-code.ts'
 import { OAuthError } from './oauth-error.ts'
 import { codePage, consentPage, refusalPage, signInPage } from './pages.ts'
-import { type AuthorizeRequest, authorizeQuery, CLI_CLIENT, readAuthorizeRequest } from './request.ts'
+import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
 import { finishSignIn, startSignIn } from './sign-in.ts'
 
 const text = z.string().max(1000)
@@ -37,19 +37,10 @@ const signOutForm = consentForm.omit({ decision: true })
 const PUBLIC = { access: 'public', prefix: '' } as const
 const PAGE = binary('text/html')
 
+// The query has no schema here: its errors are pages, or go to the client.
 const SHOW_CONSENT = {
   ...PUBLIC,
   summary: 'Ask the user to sign a command line in',
-  query: {
-    client_id: z.literal(CLI_CLIENT.id).describe('the command lines, which are the only client'),
-    redirect_uri: z
-      .string()
-      .describe('required: http://localhost:PORT/login, where the command line waits for its code'),
-    response_type: z.literal('code').describe('required'),
-    code_challenge: z.string().describe('required: the SHA-256 of the code verifier, in base64url (RFC 7636)'),
-    code_challenge_method: z.literal('S256').describe('required'),
-    state: z.string().optional().describe('returned to the client unchanged'),
-  },
   answers: { 200: PAGE, 302: null, 400: PAGE },
 }
 const SIGN_IN = {
@@ -74,7 +65,7 @@ const EXCHANGE = {
 
 export const oauthRoutes: Routes = (http) => {
   http.get('/oauth/authorize', SHOW_CONSENT, async (req) => {
-    const read = readAuthorizeRequest(req.query)
+    const read = readAuthorizeRequest(req.raw.query as Record<string, unknown>)
     if ('refusal' in read) return refusalPage(400, 'This sign-in can’t work', read.refusal)
     if ('redirect' in read) return { ...redirect(read.redirect), headers: answerHeaders(read.redirect) }
     const browser = await findBrowser(req.ctx, req.raw)

@@ -8,10 +8,9 @@ import {
 } from '@groundstate/contract/memberships'
 import { invitedUserSchema, userSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
-import { invalidParameter } from '../../../errors.ts'
 import { type Answer, created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readBoolean, readList, readSort, readText } from '../../../http/query.ts'
+import { boolean, oneOf, text, textList } from '../../../http/query.ts'
 import { requireMembership } from './access.ts'
 import { createMembership } from './create.ts'
 import { deleteMembership } from './delete.ts'
@@ -22,14 +21,20 @@ import { showMembership, showMemberships } from './show.ts'
 const OF_ORGANIZATION = '/organizations/:organization/organization-memberships'
 const ONE = '/organization-memberships/:membershipId'
 
+const STATUS = oneOf(MEMBERSHIP_STATUSES, (given) => `is ${given}, it must be one of ${MEMBERSHIP_STATUSES.join(', ')}`)
+const SORT = oneOf(
+  ['status', '-status'],
+  (given) => `is ${JSON.stringify(given)}, it must be one of status, or one with a - before it`,
+)
+
 const LIST = {
   summary: 'List the memberships of an organization',
   answers: { 200: membershipPage },
   include: membershipIncludes,
   query: {
-    'filter[status]': z.enum(MEMBERSHIP_STATUSES),
-    'filter[email]': z.string().describe('email addresses, separated by commas'),
-    q: z.string().describe('part of the username or of the email address'),
+    'filter[status]': STATUS,
+    'filter[email]': textList().describe('email addresses'),
+    q: text().describe('part of the username or of the email address'),
   },
 }
 const CREATE = {
@@ -54,9 +59,9 @@ const LIST_OF_TEAM = {
   summary: 'List the organization memberships in a team',
   answers: { 200: pageOf(membershipSchema) },
   query: {
-    'filter[status]': z.enum(MEMBERSHIP_STATUSES),
-    'filter[is_service_account]': z.boolean().describe('true: none, since service accounts have no memberships'),
-    sort: z.enum(['status', '-status']),
+    'filter[status]': STATUS,
+    'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),
+    sort: SORT,
   },
 }
 
@@ -65,9 +70,9 @@ export const membershipRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total, active, invited } = await listMemberships(req.ctx, req.params.organization, {
       page,
-      status: readStatus(req.query),
-      emails: readList(req.query, 'filter[email]'),
-      q: readText(req.query, 'q'),
+      status: req.query['filter[status]'],
+      emails: req.query['filter[email]'],
+      q: req.query.q,
     })
     const answer = listPage({ url: req.url, page }, { rows: await showMemberships(req.ctx, rows), total })
     return withMeta(answer, { 'status-counts': { total, active, invited } })
@@ -93,27 +98,18 @@ export const membershipRoutes: Routes = (http) => {
   })
   http.get('/teams/:teamId/relationships/organization-memberships', LIST_OF_TEAM, async (req) => {
     const page = req.page()
-    const sort = readText(req.query, 'sort') === undefined ? undefined : readSort(req.query, ['status'], 'status')
+    const { sort } = req.query
     const query = {
       page,
-      status: readStatus(req.query),
-      byStatus: sort && (sort.descending ? ('desc' as const) : ('asc' as const)),
+      status: req.query['filter[status]'],
+      byStatus: sort && (sort === 'status' ? ('asc' as const) : ('desc' as const)),
     }
     // Service accounts have no memberships.
-    const none = readBoolean(req.query, 'filter[is_service_account]') === true
+    const none = req.query['filter[is_service_account]'] === true
     const { rows, total } = await listTeamMemberships(req.ctx, req.params.teamId, query)
     const resources = await showMemberships(req.ctx, none ? [] : rows)
     return listPage({ url: req.url, page }, { rows: resources, total: none ? 0 : total })
   })
-}
-
-function readStatus(query: Record<string, unknown>) {
-  const status = readText(query, 'filter[status]')
-  if (status === undefined || MEMBERSHIP_STATUSES.some((known) => known === status)) return status
-  throw invalidParameter(
-    `filter[status] is ${status}, it must be one of ${MEMBERSHIP_STATUSES.join(', ')}`,
-    'filter[status]',
-  )
 }
 
 function withMeta(answer: Answer, meta: Record<string, unknown>): Answer {

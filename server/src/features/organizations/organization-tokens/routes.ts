@@ -1,7 +1,6 @@
 import { documentOf } from '@groundstate/contract/answers'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import { z } from 'zod'
-import { invalidParameter } from '../../../errors.ts'
 import { created, noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
@@ -10,8 +9,14 @@ import type { OrganizationTokenKind } from './organization-token.ts'
 
 const PATH = '/organizations/:organizationName/authentication-token'
 
+const KINDS = ['organization', 'audit-trails'] as const satisfies OrganizationTokenKind[]
+
 const query = {
-  token: z.enum(['organization', 'audit-trails']).describe('which of the two tokens; organization when absent'),
+  // An empty kind is refused: a token that is not meant would be replaced or deleted.
+  token: z
+    .enum(KINDS, { error: ({ input }) => `is ${JSON.stringify(input)}, it must be organization or audit-trails` })
+    .default('organization')
+    .describe('which of the two tokens; organization when absent'),
 }
 const SHOW = { summary: 'Show the token of an organization', answers: { 200: documentOf(tokenSchema) }, query }
 const CREATE = {
@@ -24,28 +29,18 @@ const DELETE = { summary: 'Delete the token of an organization', answers: { 204:
 
 export const organizationTokenRoutes: Routes = (http) => {
   http.get(PATH, SHOW, async (req) => {
-    const token = await showOrganizationToken(req.ctx, req.params.organizationName, readKind(req.query))
+    const token = await showOrganizationToken(req.ctx, req.params.organizationName, req.query.token)
     return ok(tokenResource(token))
   })
 
   http.post(PATH, CREATE, async (req) => {
-    const input = { ...req.body, kind: readKind(req.query) }
+    const input = { ...req.body, kind: req.query.token }
     const { token, text } = await createOrganizationToken(req.ctx, req.params.organizationName, input)
     return unstored(created(tokenResource(token, text)))
   })
 
   http.delete(PATH, DELETE, async (req) => {
-    await deleteOrganizationToken(req.ctx, req.params.organizationName, readKind(req.query))
+    await deleteOrganizationToken(req.ctx, req.params.organizationName, req.query.token)
     return noContent()
   })
-}
-
-const KINDS = ['organization', 'audit-trails'] as const satisfies OrganizationTokenKind[]
-
-function readKind(query: Record<string, unknown>): OrganizationTokenKind {
-  const given = query['token'] ?? 'organization'
-  const kind = KINDS.find((known) => known === given)
-  if (!kind)
-    throw invalidParameter(`token is ${JSON.stringify(given)}, it must be organization or audit-trails`, 'token')
-  return kind
 }

@@ -2,10 +2,9 @@ import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { entitlementSetSchema } from '@groundstate/contract/entitlement-sets'
 import { organizationIncludes } from '@groundstate/contract/includes'
 import { createOrganizationBody, organizationSchema, updateOrganizationBody } from '@groundstate/contract/organizations'
-import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { text } from '../../../http/query.ts'
 import { requireOrganization } from './access.ts'
 import { createOrganization } from './create.ts'
 import { deleteOrganization } from './delete.ts'
@@ -20,9 +19,9 @@ const LIST = {
   answers: { 200: pageOf(organizationSchema) },
   include: organizationIncludes,
   query: {
-    q: z.string().describe('part of the name or of the email address'),
-    'q[name]': z.string().describe('part of the name'),
-    'q[email]': z.string().describe('part of the email address'),
+    q: text().describe('part of the name or of the email address'),
+    'q[name]': text().describe('part of the name'),
+    'q[email]': text().describe('part of the email address'),
   },
 }
 const CREATE = {
@@ -51,9 +50,9 @@ export const organizationRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total } = await listOrganizations(req.ctx, {
       page,
-      q: readText(req.query, 'q'),
-      name: readText(req.query, 'q[name]'),
-      email: readText(req.query, 'q[email]'),
+      q: req.query.q,
+      name: req.query['q[name]'],
+      email: req.query['q[email]'],
     })
     return listPage({ url: req.url, page }, { rows: rows.map(organizationResource), total })
   })

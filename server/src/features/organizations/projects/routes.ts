@@ -1,10 +1,9 @@
 import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { projectIncludes } from '@groundstate/contract/includes'
 import { createProjectBody, projectSchema, updateProjectBody } from '@groundstate/contract/projects'
-import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readBoolean, readList, readSort, readText } from '../../../http/query.ts'
+import { boolean, sortBy, text, textList } from '../../../http/query.ts'
 import { requireProject } from './access.ts'
 import { createProject } from './create.ts'
 import { deleteProject } from './delete.ts'
@@ -17,13 +16,13 @@ const LIST = {
   answers: { 200: pageOf(projectSchema) },
   include: projectIncludes,
   query: {
-    'filter[names]': z.string().describe('names, separated by commas'),
-    q: z.string().describe('part of the name'),
-    'filter[permissions][update]': z.boolean().describe('true: only projects that the caller may update'),
-    'filter[permissions][create-workspace]': z
-      .boolean()
-      .describe('true: only projects in which the caller may create workspaces'),
-    sort: z.enum(['name', '-name']),
+    'filter[names]': textList().describe('names'),
+    q: text().describe('part of the name'),
+    'filter[permissions][update]': boolean().describe('true: only projects that the caller may update'),
+    'filter[permissions][create-workspace]': boolean().describe(
+      'true: only projects in which the caller may create workspaces',
+    ),
+    sort: sortBy(['name'], 'name'),
   },
 }
 const CREATE = {
@@ -44,13 +43,13 @@ export const projectRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total } = await listProjects(req.ctx, req.params.organization, {
       page,
-      names: readList(req.query, 'filter[names]'),
-      q: readText(req.query, 'q'),
+      names: req.query['filter[names]'],
+      q: req.query.q,
       permissions: [
-        ...(readBoolean(req.query, 'filter[permissions][update]') ? (['project:update'] as const) : []),
-        ...(readBoolean(req.query, 'filter[permissions][create-workspace]') ? (['workspaces:create'] as const) : []),
+        ...(req.query['filter[permissions][update]'] ? (['project:update'] as const) : []),
+        ...(req.query['filter[permissions][create-workspace]'] ? (['workspaces:create'] as const) : []),
       ],
-      descending: readSort(req.query, ['name'], 'name').descending,
+      descending: req.query.sort.descending,
     })
     return listPage({ url: req.url, page }, { rows: rows.map(projectResource), total })
   })

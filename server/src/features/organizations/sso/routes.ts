@@ -1,11 +1,10 @@
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { binary, redirect } from '../../../http/answers.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { text } from '../../../http/query.ts'
 import { refusalPage } from '../../identity/oauth/pages.ts'
 import { endedPendingCookie, pendingCookie, requirePending } from './pending.ts'
 import { finishSignOn, startSignOn } from './sign-on.ts'
@@ -19,22 +18,18 @@ const START = {
   ...PUBLIC,
   summary: 'Start to sign in at the identity provider',
   answers: { 302: null, 404: PAGE, 503: PAGE },
-  query: { return_to: z.string().describe('path to go to after the sign-in') },
+  query: { return_to: text().describe('path to go to after the sign-in') },
 }
 const FINISH = {
   ...PUBLIC,
   summary: 'Finish to sign in at the identity provider',
   answers: { 303: null, 401: PAGE, 403: PAGE, 404: PAGE, 503: PAGE },
-  query: {
-    code: z.string().describe('from the identity provider'),
-    state: z.string().describe('from the identity provider'),
-  },
 }
 
 export const ssoRoutes: Routes = (http) => {
   http.get('/auth/oidc', START, async (req) => {
     try {
-      const { url, pending } = await startSignOn(req.ctx, ownPath(readText(req.query, 'return_to')))
+      const { url, pending } = await startSignOn(req.ctx, ownPath(req.query.return_to))
       return {
         ...redirect(url),
         headers: { location: url, 'set-cookie': pendingCookie(req.ctx, pending), 'cache-control': 'no-store' },

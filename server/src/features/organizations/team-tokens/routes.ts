@@ -1,16 +1,14 @@
 import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { createTokenBody, deleteTokensBody, tokenSchema } from '@groundstate/contract/tokens'
-import { z } from 'zod'
-import type { Page } from '../../../db/page.ts'
-import { invalidParameter } from '../../../errors.ts'
 import { created, listPage, noContent, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { oneOf, type Query, sortBy, text } from '../../../http/query.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
 import { createTeamToken } from './create.ts'
 import { deleteTeamTokens } from './delete.ts'
-import { type ListTeamTokens, listTeamTokens, listTokensOfTeam } from './list.ts'
+import { listTeamTokens, listTokensOfTeam } from './list.ts'
 import { createLegacyTeamToken, deleteLegacyTeamToken, showLegacyTeamToken } from './manage-legacy-token.ts'
-import { TEAM_TOKEN_SORTS, type TeamTokenSort } from './store.ts'
+import { TEAM_TOKEN_SORTS } from './store.ts'
 
 const LEGACY = '/teams/:teamId/authentication-token'
 const NAMED = '/teams/:teamId/authentication-tokens'
@@ -18,12 +16,14 @@ const OF_ORGANIZATION = '/organizations/:organizationName/team-tokens'
 
 const EXPIRY_STATUSES = ['expired', 'active', 'never'] as const
 
+const among = (values: readonly string[]) => (given: string) => `is ${given}, it must be among ${values.join(', ')}`
+
 const LIST_QUERY = {
-  q: z.string().describe('part of the team name or of the description'),
-  'filter[expiry_status]': z.enum(EXPIRY_STATUSES),
-  sort: z
-    .enum(TEAM_TOKEN_SORTS.flatMap((name) => [name, `-${name}`]))
-    .describe('descending with a - before it; -created-at when absent'),
+  q: text().describe('part of the team name or of the description'),
+  'filter[expiry_status]': oneOf(EXPIRY_STATUSES, among(EXPIRY_STATUSES)),
+  sort: sortBy(TEAM_TOKEN_SORTS, '-created-at', among(TEAM_TOKEN_SORTS)).describe(
+    'descending with a - before it; -created-at when absent',
+  ),
 }
 const SHOW_LEGACY = {
   summary: 'Show the legacy token of a team',
@@ -71,7 +71,7 @@ export const teamTokenRoutes: Routes = (http) => {
 
   http.get(NAMED, LIST_OF_TEAM, async (req) => {
     const page = req.page()
-    const { rows, total } = await listTokensOfTeam(req.ctx, req.params.teamId, readQuery(req.query, page))
+    const { rows, total } = await listTokensOfTeam(req.ctx, req.params.teamId, { page, ...tokenQuery(req.query) })
     return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
   })
 
@@ -82,7 +82,10 @@ export const teamTokenRoutes: Routes = (http) => {
 
   http.get(OF_ORGANIZATION, LIST, async (req) => {
     const page = req.page()
-    const { rows, total } = await listTeamTokens(req.ctx, req.params.organizationName, readQuery(req.query, page))
+    const { rows, total } = await listTeamTokens(req.ctx, req.params.organizationName, {
+      page,
+      ...tokenQuery(req.query),
+    })
     return listPage({ url: req.url, page }, { rows: rows.map((row) => tokenResource(row)), total })
   })
 
@@ -93,21 +96,6 @@ export const teamTokenRoutes: Routes = (http) => {
   })
 }
 
-function readQuery(query: Record<string, unknown>, page: Page): ListTeamTokens {
-  const text = (name: string) => {
-    const value = query[name]
-    return typeof value === 'string' && value !== '' ? value : undefined
-  }
-  const sort = text('sort') ?? '-created-at'
-  const name = TEAM_TOKEN_SORTS.find((known) => known === sort.replace(/^-/, ''))
-  if (name === undefined)
-    throw invalidParameter(`sort is ${sort}, it must be among ${TEAM_TOKEN_SORTS.join(', ')}`, 'sort')
-  const status = text('filter[expiry_status]')
-  const expiry = EXPIRY_STATUSES.find((known) => known === status)
-  if (status !== undefined && expiry === undefined)
-    throw invalidParameter(
-      `filter[expiry_status] is ${status}, it must be among ${EXPIRY_STATUSES.join(', ')}`,
-      'filter[expiry_status]',
-    )
-  return { page, q: text('q'), expiry, sort: name as TeamTokenSort, descending: sort.startsWith('-') }
+function tokenQuery({ q, sort, 'filter[expiry_status]': expiry }: Query<typeof LIST_QUERY>) {
+  return { q, expiry, sort: sort.name, descending: sort.descending }
 }

@@ -54,7 +54,7 @@ const SORT_COLUMNS = {
   description: sql`lower(token.description)`,
 } as const satisfies Record<string, RawBuilder<unknown>>
 
-export const TEAM_TOKEN_SORTS = Object.keys(SORT_COLUMNS)
+export const TEAM_TOKEN_SORTS = Object.keys(SORT_COLUMNS) as TeamTokenSort[]
 
 export type TeamTokenQuery = {
   organizationId: string

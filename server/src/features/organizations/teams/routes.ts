@@ -7,10 +7,9 @@ import {
   teamUsersBody,
   updateTeamBody,
 } from '@groundstate/contract/teams'
-import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readList, readText } from '../../../http/query.ts'
+import { text, textList } from '../../../http/query.ts'
 import { requireTeam } from './access.ts'
 import { addTeamMemberships, addTeamUsers, removeTeamMemberships, removeTeamUsers } from './change-members.ts'
 import { createTeam } from './create.ts'
@@ -24,8 +23,8 @@ const LIST = {
   answers: { 200: pageOf(teamSchema) },
   include: teamIncludes,
   query: {
-    'filter[names]': z.string().describe('names, separated by commas'),
-    q: z.string().describe('part of the name'),
+    'filter[names]': textList().describe('names'),
+    q: text().describe('part of the name'),
   },
 }
 const CREATE = { summary: 'Create a team', answers: { 201: documentOf(teamSchema) }, body: createTeamBody }
@@ -38,8 +37,8 @@ export const teamRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total } = await listTeams(req.ctx, req.params.organization, {
       page,
-      names: readList(req.query, 'filter[names]'),
-      q: readText(req.query, 'q'),
+      names: req.query['filter[names]'],
+      q: req.query.q,
     })
     return listPage({ url: req.url, page }, { rows: await showTeams(req.ctx, rows), total })
   })

@@ -10,12 +10,12 @@ import {
 } from '@groundstate/contract/agent'
 import { MAX_PARCEL_BYTES, resultHeader } from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import { bearerToken } from '../../../auth/authenticate.ts'
-import { invalidParameter, notFound } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { binary, bytes, json, noContent, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
+import { count } from '../../../http/query.ts'
 import { requireAnyJob, requireJob, requireJobForFile, requireOpenJob } from './access.ts'
 import { appendLog } from './append-log.ts'
 import { openArtifact } from './open-artifact.ts'
@@ -40,13 +40,17 @@ export const jobContentRoutes: Routes = (http) => {
       ...BY_JOB,
       summary: 'Append to the log of a job',
       answers: { 200: logAnswer },
-      query: { offset: z.int().min(0).describe('bytes that the job has written before these; required') },
+      query: {
+        offset: count()
+          .nonoptional('must be a number of bytes')
+          .describe('bytes that the job has written before these'),
+      },
       upload: true,
       maxBytes: MAX_LOG_BYTES,
     },
     async (req) => {
       const token = bearerToken(req.raw)
-      const offset = readOffset(req.query['offset'])
+      const { offset } = req.query
       // The statement that stores a small body authenticates its sender.
       const isSmall = Number(req.header('content-length')) <= MAX_UNKNOWN_BYTES
       if (!isSmall) await requireOpenJob(req.ctx, req.params.jobId, token)
@@ -111,11 +115,6 @@ function readKind(text: string) {
   const kind = artifactKind.safeParse(text)
   if (!kind.success) throw notFound(`artifact ${text}`)
   return kind.data
-}
-
-function readOffset(value: unknown) {
-  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value)
-  throw invalidParameter('offset must be a number of bytes', 'offset')
 }
 
 async function readBody(raw: FastifyRequest): Promise<Buffer> {

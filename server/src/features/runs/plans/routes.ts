@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { documentOf } from '@groundstate/contract/answers'
 import { planJsonAnswer, planSchema, redactedPlanJsonAnswer } from '@groundstate/contract/plans'
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import { binary, bytes, noContent, ok, unstored } from '../../../http/answers.ts'
 import { clientSignal } from '../../../http/client-signal.ts'
 import type { Routes } from '../../../http/http.ts'
+import { count } from '../../../http/query.ts'
 import { requireRun } from '../runs/access.ts'
 import { requireRunPhase, requirePhase } from './access.ts'
 import { MAX_READ_BYTES } from './log.ts'
@@ -32,8 +32,8 @@ const LOG = {
   access: 'public',
   prefix: '',
   query: {
-    offset: z.int().min(0).describe('the first byte to send, 0 by default'),
-    limit: z.int().min(0).describe('the most bytes to send, at most 1048576; without it, the rest of the log is sent'),
+    offset: count().describe('the first byte to send, 0 by default'),
+    limit: count().describe('the most bytes to send, at most 1048576; without it, the rest of the log is sent'),
   },
   answers: { 200: binary('text/plain') },
 } as const
@@ -66,8 +66,8 @@ export const planRoutes: Routes = (http) => {
   http.get('/_objects/logs/:token', LOG, async (req) => {
     const grant = req.ctx.secrets.verifyPath(req.params.token, 'log', req.ctx.now())
     if ('problem' in grant) throw notFound('log')
-    const offset = readCount(req.query['offset']) ?? 0
-    const limit = readCount(req.query['limit'])
+    const offset = req.query.offset ?? 0
+    const limit = req.query.limit
     if (limit !== undefined) {
       const piece = await readLog(req.ctx, grant.id, { offset, limit: Math.min(limit, MAX_READ_BYTES) })
       return bytes(piece.bytes, LOG_TYPE)
@@ -93,8 +93,4 @@ async function* restOfLog(ctx: Ctx, phaseId: string, { offset, first }: { offset
     at += piece.length
     piece = (await readLog(ctx, phaseId, { offset: at, limit: MAX_READ_BYTES })).bytes
   }
-}
-
-function readCount(value: unknown) {
-  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined
 }

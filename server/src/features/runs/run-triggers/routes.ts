@@ -10,6 +10,7 @@ import {
 import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { lastText, REFUSAL, REQUIRED } from '../../../http/query.ts'
 import { requireRunTrigger, requireTriggerWorkspace } from './access.ts'
 import { triggerChainResource } from './chain-resource.ts'
 import { createRunTrigger } from './create.ts'
@@ -21,11 +22,19 @@ import { readDependencyGraph } from './read-graph.ts'
 import { runTriggerResource } from './resource.ts'
 
 const TRIGGER = documentOf(runTriggerSchema)
-const QUERY = {
-  'filter[run-trigger][type]': z
-    .enum(TRIGGER_TYPES)
-    .describe('`inbound` for triggers that start runs in the workspace, `outbound` for those that it fires; required'),
-}
+const TYPE = z
+  .preprocess(
+    lastText,
+    z.enum(TRIGGER_TYPES, {
+      error: ({ input }) => {
+        const given = typeof input === 'string' ? `is ${JSON.stringify(input.slice(0, 100))}` : 'is missing'
+        return `${given}, it must be ${TRIGGER_TYPES.join(' or ')}`
+      },
+    }),
+  )
+  .meta(REQUIRED)
+  .register(REFUSAL, { kind: 'bad-request' })
+  .describe('`inbound` for triggers that start runs in the workspace, `outbound` for those that it fires')
 
 export const runTriggerRoutes: Routes = (http) => {
   http.post(
@@ -45,13 +54,14 @@ export const runTriggerRoutes: Routes = (http) => {
     '/workspaces/:workspaceId/run-triggers',
     {
       summary: 'List the run triggers of a workspace',
-      query: QUERY,
+      query: { 'filter[run-trigger][type]': TYPE },
       include: runTriggerIncludes,
       answers: { 200: pageOf(runTriggerSchema) },
     },
     async (req) => {
       const page = req.page()
-      const { rows, total } = await listRunTriggers(req.ctx, req.params.workspaceId, { page, query: req.query })
+      const type = req.query['filter[run-trigger][type]']
+      const { rows, total } = await listRunTriggers(req.ctx, req.params.workspaceId, { page, type })
       return listPage({ url: req.url, page }, { rows: rows.map(runTriggerResource), total })
     },
   )

@@ -6,17 +6,10 @@ import {
   type RunStatus,
   UNFINISHED_STATUSES,
 } from '@groundstate/contract/run-status'
-import { invalidParameter } from '../../../errors.ts'
-import { readOneOf, readText, readTime, readValues } from '../../../http/query.ts'
+import { z } from 'zod'
+import { exactList, lastText, listOf, type Query, text, time } from '../../../http/query.ts'
 
-export const OPERATIONS = [
-  'plan_only',
-  'save_plan',
-  'refresh_only',
-  'destroy',
-  'empty_apply',
-  'plan_and_apply',
-] as const
+const OPERATIONS = ['plan_only', 'save_plan', 'refresh_only', 'destroy', 'empty_apply', 'plan_and_apply'] as const
 export type RunOperation = (typeof OPERATIONS)[number]
 
 /** Those of the public API, and our own, in which people think. */
@@ -45,46 +38,76 @@ export type RunFilter = {
   changedSince?: Date | undefined
 }
 
-/** Reads the filters of a list of runs; undefined when there are none. Throws `invalid` for a value that cannot match. */
-export function readRunFilter(query: Record<string, unknown>, now: Date): RunFilter | undefined {
-  const timeframe = readText(query, 'filter[timeframe]')
+const GROUP = listOf(Object.keys(GROUPS) as (keyof typeof GROUPS)[]).describe(
+  'groups of statuses; all but the first three are our own',
+)
+
+/** The parameters of the queue. */
+export const QUEUE_QUERY = { 'filter[status_group]': GROUP } as const
+
+/** The parameters of a list of runs. */
+export const FILTER_QUERY = {
+  'filter[status]': listOf(RUN_STATUS),
+  'filter[status_group]': GROUP,
+  'filter[operation]': listOf(OPERATIONS),
+  'filter[source]': exactList().describe('sources'),
+  'filter[workspace_names]': exactList().describe('names of workspaces'),
+  'filter[agent_pool_names]': exactList().describe('names of agent pools'),
+  'search[user]': text().describe('the username of who created the run'),
+  'search[commit]': text().describe('matches no run: there is no version control'),
+  'search[basic]': text().describe(
+    'the id of a run, or a part of its message; of one or two characters the beginning of a word',
+  ),
+  'filter[timeframe]': z
+    .preprocess(
+      lastText,
+      z
+        .string()
+        .regex(/^(?:year|\d{4})$/, {
+          error: ({ input }) => `is ${input}, it must be year or a year such as 2026`,
+        })
+        .optional(),
+    )
+    .describe('a year such as 2026, or `year` for the last twelve months'),
+  'filter[since]': time().describe(
+    'our own: a time; runs that have changed at or after it, such as those that failed since',
+  ),
+} as const
+
+export type RunQuery = Query<typeof FILTER_QUERY>
+
+/** The filters of a list of runs; undefined when there are none. */
+export function runFilter(query: RunQuery, now: Date): RunFilter | undefined {
+  const timeframe = query['filter[timeframe]']
   const filter: RunFilter = {
-    statuses: readOneOf(query, 'filter[status]', RUN_STATUS),
-    groupStatuses: readGroups(query),
-    operations: readOneOf(query, 'filter[operation]', OPERATIONS),
-    sources: readValues(query, 'filter[source]'),
-    workspaceNames: readValues(query, 'filter[workspace_names]')?.map((name) => name.toLowerCase()),
-    agentPoolNames: readValues(query, 'filter[agent_pool_names]')?.map((name) => name.toLowerCase()),
-    username: readText(query, 'search[user]')?.toLowerCase(),
-    commit: readText(query, 'search[commit]'),
-    text: readText(query, 'search[basic]'),
-    created: timeframe === undefined ? undefined : readTimeframe(timeframe, now),
-    changedSince: readTime(query, 'filter[since]'),
+    statuses: query['filter[status]'],
+    groupStatuses: groupStatuses(query['filter[status_group]']),
+    operations: query['filter[operation]'],
+    sources: query['filter[source]'],
+    workspaceNames: query['filter[workspace_names]']?.map((name) => name.toLowerCase()),
+    agentPoolNames: query['filter[agent_pool_names]']?.map((name) => name.toLowerCase()),
+    username: query['search[user]']?.toLowerCase(),
+    commit: query['search[commit]'],
+    text: query['search[basic]'],
+    created: timeframe === undefined ? undefined : creationPeriod(timeframe, now),
+    changedSince: query['filter[since]'],
   }
   return Object.values(filter).some((part) => part !== undefined) ? filter : undefined
 }
 
-export const GROUP_NAMES = Object.keys(GROUPS) as (keyof typeof GROUPS)[]
-
-/** The statuses of the groups that the parameter `filter[status_group]` names; undefined without it. */
-export function readGroups(query: Record<string, unknown>): RunStatus[] | undefined {
-  const groups = readOneOf(query, 'filter[status_group]', GROUP_NAMES)
+/** The statuses of some groups. */
+export function groupStatuses(groups: readonly (keyof typeof GROUPS)[] | undefined): RunStatus[] | undefined {
   if (groups === undefined) return undefined
   const statuses = new Set<RunStatus>(groups.flatMap((name) => GROUPS[name]))
   return RUN_STATUS.filter((status) => statuses.has(status))
 }
 
-function readTimeframe(timeframe: string, now: Date) {
+function creationPeriod(timeframe: string, now: Date) {
   if (timeframe === 'year') {
     const from = new Date(now)
     from.setUTCFullYear(from.getUTCFullYear() - 1)
     return { from }
   }
-  if (!/^\d{4}$/.test(timeframe))
-    throw invalidParameter(
-      `filter[timeframe] is ${timeframe}, it must be year or a year such as 2026`,
-      'filter[timeframe]',
-    )
   const year = Number(timeframe)
   return { from: new Date(Date.UTC(year, 0)), before: new Date(Date.UTC(year + 1, 0)) }
 }

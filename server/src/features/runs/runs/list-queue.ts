@@ -1,8 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import type { Page } from '../../../db/page.ts'
+import type { Query } from '../../../http/query.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import { readGroups } from './filter.ts'
+import { groupStatuses, type QUEUE_QUERY } from './filter.ts'
 import * as store from './queue-store.ts'
 import { runWithFacts } from './run.ts'
 
@@ -10,7 +11,7 @@ import { runWithFacts } from './run.ts'
 export async function listQueue(
   ctx: Ctx,
   organizationName: string,
-  { page, query }: { page: Page; query: Record<string, unknown> },
+  { page, query }: { page: Page; query: Query<typeof QUEUE_QUERY> },
 ) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const list = await store.listQueue(ctx.db, ctx.actor, {
@@ -18,7 +19,7 @@ export async function listQueue(
     seesAll: seesEveryWorkspace(organization.facts),
     grants: dependsOnGrants(organization.facts),
     page,
-    statuses: readGroups(query),
+    statuses: groupStatuses(query['filter[status_group]']),
     now: ctx.now(),
   })
   return {

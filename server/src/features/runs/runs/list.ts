@@ -1,16 +1,15 @@
 import type { Ctx } from '../../../app.ts'
 import { dependsOnGrants, listedFacts, seesEveryWorkspace } from '../../../auth/facts.ts'
 import type { Page } from '../../../db/page.ts'
-import { invalidParameter, notFound } from '../../../errors.ts'
-import { readText } from '../../../http/query.ts'
+import { notFound } from '../../../errors.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
-import { readRunFilter } from './filter.ts'
+import { runFilter, type RunQuery } from './filter.ts'
 import * as store from './list-store.ts'
 import { runWithFacts } from './run.ts'
 
-type ListInput = { page: Page; query: Record<string, unknown> }
+type ListInput = { page: Page; query: RunQuery }
 
 /** A page of the runs of a workspace, the newest first. */
 export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, query }: ListInput) {
@@ -19,34 +18,28 @@ export async function listWorkspaceRuns(ctx: Ctx, workspaceId: string, { page, q
 
 async function listRunsOf(ctx: Ctx, workspace: Workspace, { page, query }: ListInput) {
   const now = ctx.now()
-  const filter = readRunFilter(query, now)
+  const filter = runFilter(query, now)
   const { id: workspaceId, organization_id: organizationId } = workspace
   const list = await store.listWorkspaceRuns(ctx.db, { organizationId, workspaceId, page, filter, now })
   return { rows: list.rows.map((row) => runWithFacts(row, workspace.facts)), total: list.total }
 }
 
-/**
- * As `listWorkspaceRuns`, for the workspace that the parameters `workspace_id` and `organization_name` name. Throws
- * `invalid` when one of them is missing.
- */
-export async function listNamedWorkspaceRuns(ctx: Ctx, { page, query }: ListInput) {
-  const [workspaceId, organization] = [requireText(query, 'workspace_id'), requireText(query, 'organization_name')]
+/** As `listWorkspaceRuns`, for a workspace whose organization has this name. */
+export async function listNamedWorkspaceRuns(
+  ctx: Ctx,
+  { workspaceId, organization }: { workspaceId: string; organization: string },
+  input: ListInput,
+) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:read')
   if (workspace.organization_name.toLowerCase() !== organization.toLowerCase()) throw notFound('workspace')
-  return listRunsOf(ctx, workspace, { page, query })
-}
-
-function requireText(query: Record<string, unknown>, parameter: string) {
-  const text = readText(query, parameter)
-  if (text === undefined) throw invalidParameter(`${parameter} is missing`, parameter)
-  return text
+  return listRunsOf(ctx, workspace, input)
 }
 
 /** Runs of the workspaces that the actor may see; `isLast` when there is no further page. */
 export async function listOrganizationRuns(ctx: Ctx, organizationName: string, { page, query }: ListInput) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const now = ctx.now()
-  const filter = readRunFilter(query, now)
+  const filter = runFilter(query, now)
   const rows = await store.listOrganizationRuns(ctx.db, ctx.actor, {
     organizationId: organization.id,
     seesAll: seesEveryWorkspace(organization.facts),

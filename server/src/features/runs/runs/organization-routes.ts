@@ -9,7 +9,7 @@ import { type QueuedRunResource, queuedRunSchema, runSchema } from '@groundstate
 import type { Page } from '../../../db/page.ts'
 import { type Answer, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { FILTER_QUERY, QUEUE_QUERY } from './filter-query.ts'
+import { FILTER_QUERY, QUEUE_QUERY } from './filter.ts'
 import { listQueue, readCapacity } from './list-queue.ts'
 import { listOrganizationRuns } from './list.ts'
 import { runResource } from './resource.ts'

@@ -2,13 +2,13 @@ import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { runIncludes, shownRunIncludes } from '@groundstate/contract/includes'
 import { policyCheckSchema } from '@groundstate/contract/policy-checks'
 import { createRunBody, runSchema } from '@groundstate/contract/runs'
-import { z } from 'zod'
 import { created, listAll, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
+import { requiredText } from '../../../http/query.ts'
 import { clientSource } from '../configuration-versions/client-source.ts'
 import { requireRun } from './access.ts'
 import { createRun } from './create.ts'
-import { FILTER_QUERY } from './filter-query.ts'
+import { FILTER_QUERY } from './filter.ts'
 import { listNamedWorkspaceRuns, listWorkspaceRuns } from './list.ts'
 import { runResource } from './resource.ts'
 
@@ -16,8 +16,8 @@ const RUN = { 200: documentOf(runSchema) }
 const PAGE = { 200: pageOf(runSchema) }
 
 const NAMED_QUERY = {
-  workspace_id: z.string().describe('the id of the workspace; required'),
-  organization_name: z.string().describe('the organization of the workspace; required'),
+  workspace_id: requiredText().describe('the id of the workspace'),
+  organization_name: requiredText().describe('the organization of the workspace'),
   ...FILTER_QUERY,
 }
 
@@ -48,7 +48,8 @@ export const runRoutes: Routes = (http) => {
     { summary: 'List the runs of a workspace by name', query: NAMED_QUERY, include: runIncludes, answers: PAGE },
     async (req) => {
       const page = req.page()
-      const { rows, total } = await listNamedWorkspaceRuns(req.ctx, { page, query: req.query })
+      const { workspace_id: workspaceId, organization_name: organization, ...query } = req.query
+      const { rows, total } = await listNamedWorkspaceRuns(req.ctx, { workspaceId, organization }, { page, query })
       return listPage({ url: req.url, page }, { rows: rows.map((run) => runResource(req.ctx, run)), total })
     },
   )

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { queryParser } from '../../../http/query.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import type { TestUser } from '../../../testing/factories.ts'
 import { createRandom } from '../../../testing/random.ts'
-import { type RunFilter, readRunFilter } from './filter.ts'
+import { FILTER_QUERY, type RunFilter, runFilter } from './filter.ts'
 import { findFewRunIds, findRunIds } from './search-store.ts'
 import { type Way, waysTo } from './search-ways-store.ts'
 import { expectedRuns, type RunQuery } from './testing/expected-runs.ts'
@@ -25,6 +26,7 @@ const known = {
   usernames: users.map(({ username }) => username),
   now: app.clock.now(),
 }
+const parseQuery = queryParser(FILTER_QUERY)
 const queries = someQueries(random, known, 110)
 const viewers = [{ user: owner, sees: undefined }, ...members]
 const SIZES = [7, 40, 100] as const
@@ -70,7 +72,7 @@ test.each([2, 25])('a search that follows each way for %d runs finds what the fi
   for (const query of queries) {
     const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
     const size = random.pick(SIZES)
-    const filter = readRunFilter(query, app.clock.now())
+    const filter = runFilter(parseQuery(query), app.clock.now())
     const ids: string[] = []
     for (let number = 1; ; number += 1) {
       const search = { organizationId, seesAll: user === owner, filter, page: { number, size } }
@@ -86,7 +88,7 @@ test.each([2, 25])('a search that follows each way for %d runs finds what the fi
 test.each([2, 25, 1000])('a search of a workspace for at most %d runs finds all or gives up', async (depth) => {
   let given = 0
   for (const query of queries) {
-    const filter = readRunFilter(query, app.clock.now())
+    const filter = runFilter(parseQuery(query), app.clock.now())
     if (!filter) continue
     const page = { number: 1 + random.below(2), size: 7 }
     const found = await findFewRunIds(app.db, { organizationId, workspaceId, filter, page }, { depth, overlap: 12 })
@@ -103,7 +105,7 @@ test.each([2, 25, 1000])('a search of a workspace for at most %d runs finds all 
 test.each([3, 30, 1000])('each way leads to all that match, up to %d runs', async (limit) => {
   const taken = new Map<string, number>()
   for (const query of queries) {
-    const filter = readRunFilter(query, app.clock.now())
+    const filter = runFilter(parseQuery(query), app.clock.now())
     for (const way of filter && !filter.commit ? waysTo(organizationId, filter, 12) : []) {
       const found = await follow(way, limit)
       const matching = expected(query)

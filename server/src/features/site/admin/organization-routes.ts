@@ -1,10 +1,9 @@
 import { adminOrganizationSchema, featureSetSchema, subscriptionSchema } from '@groundstate/contract/admin'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { subscribeBody, updateOrganizationPlanBody } from '@groundstate/contract/users'
-import { z } from 'zod'
 import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { text } from '../../../http/query.ts'
 import { requireSiteOrganization } from './access.ts'
 import { deleteSiteOrganization } from './delete-organization.ts'
 import { listFeatureSets, listSiteOrganizations } from './list.ts'
@@ -17,7 +16,7 @@ const ORGANIZATION = { 200: documentOf(adminOrganizationSchema) }
 const LIST = {
   ...ADMIN,
   summary: 'List all organizations',
-  query: { q: z.string().optional().describe('part of the name or the e-mail address') },
+  query: { q: text().describe('part of the name or the e-mail address') },
   answers: { 200: pageOf(adminOrganizationSchema) },
 }
 const SHOW = { ...ADMIN, summary: 'Show an organization as an administrator', answers: ORGANIZATION }
@@ -37,14 +36,14 @@ const SUBSCRIBE = {
 const LIST_FEATURE_SETS = {
   ...ADMIN,
   summary: 'List the feature sets',
-  query: { q: z.string().optional().describe('part of the name') },
+  query: { q: text().describe('part of the name') },
   answers: { 200: wholeListOf(featureSetSchema) },
 }
 
 export const adminOrganizationRoutes: Routes = (http) => {
   http.get('/admin/organizations', LIST, async (req) => {
     const page = req.page()
-    const { rows, total } = await listSiteOrganizations(req.ctx, { page, q: readText(req.query, 'q') })
+    const { rows, total } = await listSiteOrganizations(req.ctx, { page, q: req.query.q })
     return listPage({ url: req.url, page }, { rows: rows.map(adminOrganizationResource), total })
   })
 
@@ -69,6 +68,6 @@ export const adminOrganizationRoutes: Routes = (http) => {
   })
 
   http.get('/admin/feature-sets', LIST_FEATURE_SETS, async (req) =>
-    listAll((await listFeatureSets(req.ctx, readText(req.query, 'q'))).map(featureSetResource)),
+    listAll((await listFeatureSets(req.ctx, req.query.q)).map(featureSetResource)),
   )
 }

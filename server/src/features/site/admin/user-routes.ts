@@ -1,11 +1,10 @@
 import { adminUserSchema } from '@groundstate/contract/admin'
 import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { createUserBody, updateUserBody } from '@groundstate/contract/users'
-import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readBoolean, readText } from '../../../http/query.ts'
+import { boolean, text } from '../../../http/query.ts'
 import { requireSiteUser } from './access.ts'
 import { createSiteUser } from './create-user.ts'
 import { deleteSiteUser } from './delete-user.ts'
@@ -28,9 +27,9 @@ const LIST = {
   ...ADMIN,
   summary: 'List all users',
   query: {
-    q: z.string().optional().describe('part of the username or the e-mail address'),
-    'filter[admin]': z.enum(['true', 'false']).optional().describe('only site administrators, or only others'),
-    'filter[suspended]': z.enum(['true', 'false']).optional().describe('only suspended users, or only others'),
+    q: text().describe('part of the username or the e-mail address'),
+    'filter[admin]': boolean().describe('only site administrators, or only others'),
+    'filter[suspended]': boolean().describe('only suspended users, or only others'),
   },
   answers: { 200: pageOf(adminUserSchema) },
 }
@@ -58,9 +57,9 @@ export const adminUserRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total } = await listSiteUsers(req.ctx, {
       page,
-      q: readText(req.query, 'q'),
-      isAdmin: readBoolean(req.query, 'filter[admin]'),
-      isSuspended: readBoolean(req.query, 'filter[suspended]'),
+      q: req.query.q,
+      isAdmin: req.query['filter[admin]'],
+      isSuspended: req.query['filter[suspended]'],
     })
     const resources = rows.map((row) => adminUserResource(row, req.ctx.baseUrl))
     return listPage({ url: req.url, page }, { rows: resources, total })

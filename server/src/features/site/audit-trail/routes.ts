@@ -1,21 +1,14 @@
 import { auditTrailAnswer } from '@groundstate/contract/audit-trail'
-import { z } from 'zod'
 import { json } from '../../../http/answers.ts'
-import type { Request, Routes } from '../../../http/http.ts'
-import { readPage } from '../../../http/pagination.ts'
-import { readTime } from '../../../http/query.ts'
+import type { Routes } from '../../../http/http.ts'
+import { time } from '../../../http/query.ts'
 import { auditTrailDocument } from './document.ts'
 import { listAuditTrail, listOwnAuditTrail, listSiteAuditTrail } from './list.ts'
 
-/** Pages are larger than elsewhere, since collectors fetch whole days. */
-const SIZES = { preset: 1000, max: 1000 }
-
 const TRAIL = {
-  query: {
-    since: z.iso.datetime({ offset: true }).optional().describe('only what happened after this moment'),
-    'page[number]': z.int().min(1).optional().describe('which page, from 1'),
-    'page[size]': z.int().min(1).optional().describe('events on a page, 1000 by default and at most'),
-  },
+  query: { since: time().describe('only what happened after this moment') },
+  // Pages are larger than elsewhere, since collectors fetch whole days.
+  pageSizes: { preset: 1000, max: 1000 },
   answers: { 200: auditTrailAnswer },
 }
 const LIST_OWN = { ...TRAIL, summary: "List the audit trail of the token's organization" }
@@ -24,21 +17,17 @@ const LIST_SITE = { ...TRAIL, summary: 'List the audit trail of the server', acc
 
 export const auditTrailRoutes: Routes = (http) => {
   http.get('/organization/audit-trail', LIST_OWN, async (req) => {
-    const { query, page } = readQuery(req)
-    return json(auditTrailDocument(await listOwnAuditTrail(req.ctx, query, page), page))
+    const page = req.page()
+    return json(auditTrailDocument(await listOwnAuditTrail(req.ctx, req.query, page), page))
   })
 
   http.get('/organizations/:organization/audit-trail', LIST, async (req) => {
-    const { query, page } = readQuery(req)
-    return json(auditTrailDocument(await listAuditTrail(req.ctx, req.params.organization, query, page), page))
+    const page = req.page()
+    return json(auditTrailDocument(await listAuditTrail(req.ctx, req.params.organization, req.query, page), page))
   })
 
   http.get('/admin/audit-trail', LIST_SITE, async (req) => {
-    const { query, page } = readQuery(req)
-    return json(auditTrailDocument(await listSiteAuditTrail(req.ctx, query, page), page))
+    const page = req.page()
+    return json(auditTrailDocument(await listSiteAuditTrail(req.ctx, req.query, page), page))
   })
-}
-
-function readQuery({ query }: Pick<Request<string, unknown>, 'query'>) {
-  return { page: readPage(query, SIZES), query: { since: readTime(query, 'since') } }
 }

@@ -1,9 +1,8 @@
-import { z } from 'zod'
 import { badRequest } from '../../../errors.ts'
 import { binary } from '../../../http/answers.ts'
 import { closingSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { text } from '../../../http/query.ts'
 import { requireWatchedOrganization } from './access.ts'
 import { openChanges } from './open.ts'
 
@@ -15,10 +14,7 @@ export const changeRoutes: Routes = (http) => {
     {
       summary: 'Stream what changes in an organization, as server-sent events',
       query: {
-        after: z
-          .string()
-          .optional()
-          .describe('the id of the last event that was received, unless the header Last-Event-ID names it'),
+        after: text().describe('the id of the last event that was received, unless the header Last-Event-ID names it'),
       },
       answers: { 200: binary(TYPE) },
       endless: true,
@@ -31,7 +27,7 @@ export const changeRoutes: Routes = (http) => {
           `this is a stream of events: ask for it with the header accept: ${TYPE}, not ${accept ?? 'without one'}`,
         )
       }
-      const after = readCursor(req.header('last-event-id') ?? readText(req.query, 'after'))
+      const after = readCursor(req.header('last-event-id') ?? req.query.after)
       const data = openChanges(req.ctx, req.subject, { after, closing: closingSignal(req.raw) })
       // A proxy would hold events back to gather them.
       const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }

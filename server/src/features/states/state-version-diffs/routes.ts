@@ -4,30 +4,32 @@ import { z } from 'zod'
 import { invalidParameter } from '../../../errors.ts'
 import { ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { lastText } from '../../../http/query.ts'
 import { compareStateVersions } from './compare.ts'
 import { stateDiffResource } from './resource.ts'
 
 const compare = {
   summary: 'Compare two state versions',
   answers: { 200: documentOf(stateVersionDiffSchema) },
-  query: { from: z.string().describe('the id of the earlier version; by default the version before') },
+  query: {
+    from: z
+      .preprocess(
+        (given) => (given === undefined ? undefined : (lastText(given) ?? '')),
+        z.string().min(1, 'is empty, it must be the id of a state version').optional(),
+      )
+      .describe('the id of the earlier version; by default the version before'),
+  },
 }
 
 export const stateVersionDiffRoutes: Routes = (http) => {
   http.get('/state-versions/:id/diff', compare, async (req) => {
-    return ok(stateDiffResource(await compareStateVersions(req.ctx, req.params.id, readFrom(req.query))))
+    checkNames(Object.keys(req.raw.query as object))
+    return ok(stateDiffResource(await compareStateVersions(req.ctx, req.params.id, req.query.from)))
   })
 }
 
-function readFrom(query: Record<string, unknown>) {
-  const unknown = Object.keys(query).find((name) => name !== 'from')
-  if (unknown !== undefined) {
-    throw invalidParameter(`${unknown} is no parameter of a diff: it takes from, the id of a state version`, unknown)
-  }
-  const from = readText(query, 'from')
-  if (from === undefined && 'from' in query) {
-    throw invalidParameter('from is empty, it must be the id of a state version', 'from')
-  }
-  return from
+function checkNames(names: readonly string[]) {
+  const unknown = names.find((name) => name !== 'from')
+  if (unknown === undefined) return
+  throw invalidParameter(`${unknown} is no parameter of a diff: it takes from, the id of a state version`, unknown)
 }

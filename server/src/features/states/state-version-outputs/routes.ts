@@ -1,9 +1,8 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { stateVersionOutputSchema } from '@groundstate/contract/state-version-outputs'
-import { z } from 'zod'
 import { listAll, listPage, ok, unstored } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readBoolean } from '../../../http/query.ts'
+import { boolean } from '../../../http/query.ts'
 import { listCurrentOutputs, listStateVersionOutputs } from './list.ts'
 import { stateVersionOutputResource } from './resource.ts'
 import { showStateVersionOutput } from './show.ts'
@@ -13,7 +12,7 @@ const list = {
   summary: 'List the outputs of a state version',
   answers: { 200: pageOf(stateVersionOutputSchema) },
   query: {
-    'withhold-sensitive': z.stringbool().describe('our own: whether the values of sensitive outputs are left out'),
+    'withhold-sensitive': boolean().describe('our own: whether the values of sensitive outputs are left out'),
   },
 }
 const listCurrent = {
@@ -28,7 +27,7 @@ export const stateVersionOutputRoutes: Routes = (http) => {
 
   http.get('/state-versions/:id/outputs', list, async (req) => {
     const page = req.page()
-    const withheld = readBoolean(req.query, 'withhold-sensitive') ?? false
+    const withheld = req.query['withhold-sensitive'] ?? false
     const { rows, total } = await listStateVersionOutputs(req.ctx, req.params.id, page)
     const resources = rows.map((output) => stateVersionOutputResource(output, { withheld }))
     const answer = listPage({ url: req.url, page }, { rows: resources, total })

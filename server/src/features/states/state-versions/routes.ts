@@ -10,7 +10,7 @@ import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { created, listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readBoolean } from '../../../http/query.ts'
+import { boolean, REQUIRED } from '../../../http/query.ts'
 import {
   requireCurrentStateVersion,
   requireRollbackWorkspace,
@@ -45,21 +45,36 @@ const rollBack = {
   body: rollbackStateVersionBody,
 }
 
-const WITHOUT_RESOURCES = 'without-resources'
 const withoutResources = {
-  [WITHOUT_RESOURCES]: z
-    .stringbool()
-    .describe('our own: whether `resources` is empty; large states have megabytes of it'),
+  'without-resources': boolean().describe('our own: whether `resources` is empty; large states have megabytes of it'),
 }
+
+/** A name that is given once, as it is. */
+const requiredName = z
+  .string({
+    error: ({ input }) =>
+      Array.isArray(input) ? `is given ${input.length} times: it must name one` : 'is missing: it must name one',
+  })
+  .min(1, 'is missing: it must name one')
+  .meta(REQUIRED)
+
+const STATUS = z.preprocess(
+  (given) => (given === '' ? undefined : given),
+  z
+    .enum(listedStatus.options, {
+      error: ({ input }) => `is ${JSON.stringify(input)}, it must be one of ${listedStatus.options.join(', ')}`,
+    })
+    .optional(),
+)
 
 const list = {
   summary: 'List the state versions of a workspace',
   answers: { 200: pageOf(stateVersionSchema) },
   include: stateVersionIncludes,
   query: {
-    'filter[organization][name]': z.string().describe('required'),
-    'filter[workspace][name]': z.string().describe('required'),
-    'filter[status]': listedStatus,
+    'filter[organization][name]': requiredName,
+    'filter[workspace][name]': requiredName,
+    'filter[status]': STATUS,
     ...withoutResources,
   },
 }
@@ -93,7 +108,7 @@ export const stateVersionRoutes: Routes = (http) => {
       status: req.query['filter[status]'],
     }
     const { rows, total, display } = await listStateVersions(req.ctx, filter, page)
-    const options = { ...displayOptions(display), withoutResources: isWithoutResources(req.query) }
+    const options = { ...displayOptions(display), withoutResources: req.query['without-resources'] ?? false }
     const resources = await stateVersionResources(req.ctx, rows, () => options)
     return { ...listPage({ url: req.url, page }, { rows: resources, total }), headers: SNAPSHOT_INTERVAL }
   })
@@ -105,11 +120,7 @@ export const stateVersionRoutes: Routes = (http) => {
 
   http.get('/state-versions/:id', show, async (req) => {
     const version = await requireStateVersion(req.ctx, req.params.id)
-    const extra = { withoutResources: isWithoutResources(req.query) }
+    const extra = { withoutResources: req.query['without-resources'] ?? false }
     return { ...ok(await presentStateVersion(req.ctx, version, extra)), headers: SNAPSHOT_INTERVAL }
   })
-}
-
-function isWithoutResources(query: Record<string, unknown>) {
-  return readBoolean(query, WITHOUT_RESOURCES) ?? false
 }

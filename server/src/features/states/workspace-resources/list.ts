@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
-import { badRequest } from '../../../errors.ts'
 import type { ExtractedInstance } from '../../../terraform-state/extraction.ts'
 import { readInstances } from './read-instances.ts'
 import type { ListedResource } from './resource.ts'
@@ -15,20 +14,24 @@ const SORTS = {
   updatedAt: () => '',
 } as const satisfies Record<string, (instance: ExtractedInstance) => string>
 
+export type ResourceSort = keyof typeof SORTS
+export const RESOURCE_SORTS = Object.keys(SORTS) as ResourceSort[]
+
 export type ResourceFilter = {
   q: string | undefined
   module: string | undefined
   type: string | undefined
-  sort: unknown
+  sort: { name: ResourceSort; descending: boolean }
 }
 
-/** The instances in the current state, by name unless `sort` (such as `provider:desc`) says otherwise. */
+/** The instances in the current state. */
 export async function listWorkspaceResources(
   ctx: Ctx,
   workspaceId: string,
   { filter, page }: { filter: ResourceFilter; page: Page },
 ): Promise<Paged<ListedResource>> {
-  const sort = readSort(filter.sort)
+  const sortKey = SORTS[filter.sort.name]
+  const direction = filter.sort.descending ? -1 : 1
   const current = await readInstances(ctx, workspaceId)
   if (!current) return { rows: [], total: 0 }
   const { stateVersionId, since } = current
@@ -39,7 +42,7 @@ export async function listWorkspaceResources(
       (filter.module === undefined || module === filter.module) &&
       (filter.type === undefined || type === filter.type),
   )
-  matching.sort((a, b) => sort.direction * compare(sort.by(a), sort.by(b)) || compare(a.address, b.address))
+  matching.sort((a, b) => direction * compare(sortKey(a), sortKey(b)) || compare(a.address, b.address))
   const rows = matching.slice(pageOffset(page), pageOffset(page) + page.size)
   return {
     rows: rows.map((instance) => ({
@@ -59,15 +62,4 @@ function resourceId(workspaceId: string, address: string) {
 
 function compare(a: string, b: string) {
   return a < b ? -1 : a > b ? 1 : 0
-}
-
-function readSort(value: unknown) {
-  const [, name, direction] =
-    /^(\w+)(?::(asc|desc))?$/.exec(typeof value === 'string' && value !== '' ? value : 'name') ?? []
-  const by = name !== undefined && Object.hasOwn(SORTS, name) ? SORTS[name as keyof typeof SORTS] : undefined
-  if (by) return { by, direction: direction === 'desc' ? -1 : 1 }
-  throw badRequest(
-    `sort is ${JSON.stringify(value)}, it must be one of ${Object.keys(SORTS).join(', ')} with :asc or :desc`,
-    'sort',
-  )
 }

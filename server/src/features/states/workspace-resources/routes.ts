@@ -3,23 +3,41 @@ import { resourceCountsSchema, workspaceResourceSchema } from '@groundstate/cont
 import { z } from 'zod'
 import { listPage, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { REFUSAL, text } from '../../../http/query.ts'
 import { countWorkspaceResources } from './count.ts'
-import { listWorkspaceResources } from './list.ts'
+import { listWorkspaceResources, RESOURCE_SORTS, type ResourceSort } from './list.ts'
 import { resourceCountsResource, workspaceResourceResource } from './resource.ts'
+
+const DIRECTIONS = ['asc', 'desc'] as const
+const SORTS = RESOURCE_SORTS.flatMap((name) => [
+  name,
+  ...DIRECTIONS.map((direction) => `${name}:${direction}` as const),
+])
+const SORT = z
+  .preprocess(
+    (given) => (typeof given === 'string' && given !== '' ? given : undefined),
+    z
+      .enum(SORTS, {
+        error: ({ input }) =>
+          `is ${JSON.stringify(input)}, it must be one of ${RESOURCE_SORTS.join(', ')} with :asc or :desc`,
+      })
+      .default('name'),
+  )
+  .transform((sort) => {
+    const [name, direction] = sort.split(':', 2)
+    return { name: name as ResourceSort, descending: direction === 'desc' }
+  })
+  .register(REFUSAL, { kind: 'bad-request' })
+  .describe('by `name` unless given')
 
 const list = {
   summary: 'List the resources of a workspace',
   answers: { 200: pageOf(workspaceResourceSchema) },
   query: {
-    q: z.string().describe('part of the address'),
-    'filter[module]': z.string().describe('our own: a module, as the resources name it'),
-    'filter[type]': z.string().describe('our own: the type of the resource, such as `random_pet`'),
-    sort: z
-      .string()
-      .describe(
-        'one of `name` (the default), `nameIndex`, `provider`, `providerType`, `module`, `updatedAt`, with `:asc` or `:desc`',
-      ),
+    q: text().describe('part of the address'),
+    'filter[module]': text().describe('our own: a module, as the resources name it'),
+    'filter[type]': text().describe('our own: the type of the resource, such as `random_pet`'),
+    sort: SORT,
   },
 }
 
@@ -32,10 +50,10 @@ export const workspaceResourceRoutes: Routes = (http) => {
   http.get('/workspaces/:workspaceId/resources', list, async (req) => {
     const page = req.page()
     const filter = {
-      q: readText(req.query, 'q'),
-      module: readText(req.query, 'filter[module]'),
-      type: readText(req.query, 'filter[type]'),
-      sort: req.query['sort'],
+      q: req.query.q,
+      module: req.query['filter[module]'],
+      type: req.query['filter[type]'],
+      sort: req.query.sort,
     }
     const { rows, total } = await listWorkspaceResources(req.ctx, req.params.workspaceId, { filter, page })
     return listPage({ url: req.url, page }, { rows: rows.map(workspaceResourceResource), total })

@@ -1,10 +1,9 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { createTeamProjectBody, teamProjectSchema, updateTeamProjectBody } from '@groundstate/contract/teams'
 import { z } from 'zod'
-import { invalidParameter } from '../../../errors.ts'
 import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { requiredText, text } from '../../../http/query.ts'
 import { requireTeamProject } from './access.ts'
 import { createTeamProject } from './create.ts'
 import { deleteTeamProject } from './delete.ts'
@@ -16,8 +15,8 @@ const LIST = {
   summary: 'List what teams may do to a project',
   answers: { 200: z.union([pageOf(teamProjectSchema), wholeListOf(teamProjectSchema)]) },
   query: {
-    'filter[project][id]': z.string().describe('required: the id of a project'),
-    'filter[team][id]': z.string().describe('the id of a team'),
+    'filter[project][id]': requiredText('is missing: the id of a project').describe('required: the id of a project'),
+    'filter[team][id]': text().describe('the id of a team'),
   },
 }
 const CREATE = {
@@ -35,14 +34,9 @@ const DELETE = { summary: "Remove a team's access to a project", answers: { 204:
 
 export const projectAccessRoutes: Routes = (http) => {
   http.get('/team-projects', LIST, async (req) => {
-    const projectId = readText(req.query, 'filter[project][id]')
-    if (projectId === undefined) {
-      throw invalidParameter('filter[project][id] is missing: the id of a project', 'filter[project][id]')
-    }
+    const { 'filter[project][id]': projectId, 'filter[team][id]': teamId } = req.query
     // Without page parameters the list is whole, as in the public API.
-    const isPaged = 'page[number]' in req.query || 'page[size]' in req.query
-    const page = isPaged ? req.page() : undefined
-    const teamId = readText(req.query, 'filter[team][id]')
+    const page = req.pageIfGiven()
     const { rows, total } = await listTeamProjects(req.ctx, { projectId, teamId, page })
     const resources = rows.map(teamProjectResource)
     return page ? listPage({ url: req.url, page }, { rows: resources, total }) : listAll(resources)

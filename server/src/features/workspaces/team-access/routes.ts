@@ -1,10 +1,9 @@
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/answers'
 import { createTeamWorkspaceBody, teamWorkspaceSchema, updateTeamWorkspaceBody } from '@groundstate/contract/teams'
 import { z } from 'zod'
-import { invalidParameter } from '../../../errors.ts'
 import { created, listAll, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { requiredText, text } from '../../../http/query.ts'
 import { requireTeamWorkspace } from './access.ts'
 import { createTeamWorkspace } from './create.ts'
 import { deleteTeamWorkspace } from './delete.ts'
@@ -16,8 +15,10 @@ const LIST = {
   summary: 'List what teams may do to a workspace',
   answers: { 200: z.union([pageOf(teamWorkspaceSchema), wholeListOf(teamWorkspaceSchema)]) },
   query: {
-    'filter[workspace][id]': z.string().describe('required: the id of a workspace'),
-    'filter[team][id]': z.string().describe('the id of a team'),
+    'filter[workspace][id]': requiredText('is missing: the id of a workspace').describe(
+      'required: the id of a workspace',
+    ),
+    'filter[team][id]': text().describe('the id of a team'),
   },
 }
 const CREATE = {
@@ -35,14 +36,9 @@ const DELETE = { summary: "Remove a team's access to a workspace", answers: { 20
 
 export const teamAccessRoutes: Routes = (http) => {
   http.get('/team-workspaces', LIST, async (req) => {
-    const workspaceId = readText(req.query, 'filter[workspace][id]')
-    if (workspaceId === undefined) {
-      throw invalidParameter('filter[workspace][id] is missing: the id of a workspace', 'filter[workspace][id]')
-    }
+    const { 'filter[workspace][id]': workspaceId, 'filter[team][id]': teamId } = req.query
     // Without page parameters the list is whole, as in the public API.
-    const isPaged = 'page[number]' in req.query || 'page[size]' in req.query
-    const page = isPaged ? req.page() : undefined
-    const teamId = readText(req.query, 'filter[team][id]')
+    const page = req.pageIfGiven()
     const { rows, total } = await listTeamWorkspaces(req.ctx, { workspaceId, teamId, page })
     const resources = rows.map(teamWorkspaceResource)
     return page ? listPage({ url: req.url, page }, { rows: resources, total }) : listAll(resources)

@@ -1,10 +1,9 @@
 import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { variableSetIncludes } from '@groundstate/contract/includes'
 import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from '@groundstate/contract/variable-sets'
-import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readBoolean, readText } from '../../../http/query.ts'
+import { boolean, text } from '../../../http/query.ts'
 import { requireVariableSet } from './access.ts'
 import { createVariableSet } from './create.ts'
 import { deleteVariableSet } from './delete.ts'
@@ -12,7 +11,7 @@ import { listOrganizationSets, listProjectSets, listWorkspaceSets } from './list
 import { variableSetResource } from './resource.ts'
 import { updateVariableSet } from './update.ts'
 
-const q = z.string().describe('part of the name')
+const q = text().describe('part of the name')
 const LIST = { answers: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
 const ONE = { answers: { 200: documentOf(variableSetSchema) }, include: variableSetIncludes }
 
@@ -21,15 +20,15 @@ const LIST_OF_ORGANIZATION = {
   summary: 'List the variable sets of an organization',
   query: {
     q,
-    'filter[global]': z.stringbool().describe('only global sets, or only the others'),
-    scope: z.literal('owned').describe('leaves out the sets that projects own'),
+    'filter[global]': boolean().describe('only global sets, or only the others'),
+    scope: text().describe('`owned` leaves out the sets that projects own'),
   },
 }
 
 const LIST_OF_PROJECT = {
   ...LIST,
   summary: 'List the variable sets in force in a project',
-  query: { q, scope: z.literal('owned').describe('the sets that the project owns instead') },
+  query: { q, scope: text().describe('`owned` for the sets that the project owns instead') },
 }
 
 const CREATE = {
@@ -59,24 +58,24 @@ export const variableSetRoutes: Routes = (http) => {
   http.get('/organizations/:organization/varsets', LIST_OF_ORGANIZATION, async (req) => {
     const page = req.page()
     const filter = {
-      q: readText(req.query, 'q'),
-      global: readBoolean(req.query, 'filter[global]'),
-      ownedByOrganization: readText(req.query, 'scope') === 'owned',
+      q: req.query.q,
+      global: req.query['filter[global]'],
+      ownedByOrganization: req.query.scope === 'owned',
     }
     const { rows, total } = await listOrganizationSets(req.ctx, req.params.organization, { page, filter })
     return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
   })
   http.get('/projects/:id/varsets', LIST_OF_PROJECT, async (req) => {
     const page = req.page()
-    const kind = readText(req.query, 'scope') === 'owned' ? 'owned' : 'project'
-    const filter = { q: readText(req.query, 'q') }
+    const kind = req.query.scope === 'owned' ? 'owned' : 'project'
+    const filter = { q: req.query.q }
     const { rows, total } = await listProjectSets(req.ctx, req.params.id, { page, filter, kind })
     return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
   })
   for (const { path, kind, summary } of OF_WORKSPACE) {
     http.get(path, { ...LIST, summary, query: { q } }, async (req) => {
       const page = req.page()
-      const filter = { q: readText(req.query, 'q') }
+      const filter = { q: req.query.q }
       const { rows, total } = await listWorkspaceSets(req.ctx, req.params.id, { page, filter, kind })
       return listPage({ url: req.url, page }, { rows: rows.map(variableSetResource), total })
     })

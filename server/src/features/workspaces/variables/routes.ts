@@ -6,10 +6,9 @@ import {
   updateVariablesBody,
   variableSchema,
 } from '@groundstate/contract/variables'
-import { z } from 'zod'
 import { created, listAll, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readBoolean, readText } from '../../../http/query.ts'
+import { boolean, requiredText } from '../../../http/query.ts'
 import { createWorkspaceVariable } from './create.ts'
 import { deleteWorkspaceVariable } from './delete.ts'
 import { listVariablesByNames, listWorkspaceVariables, showWorkspaceVariable } from './list.ts'
@@ -36,11 +35,11 @@ export const variableRoutes: Routes = (http) => {
     ...LIST,
     summary: 'List the variables in force in a workspace, those of sets included',
     query: {
-      overwritten: z.stringbool().describe('our own: whether those that are overwritten are listed too'),
+      overwritten: boolean().describe('our own: whether those that are overwritten are listed too'),
     },
   }
   http.get('/workspaces/:workspaceId/all-vars', listAllInForce, async (req) => {
-    const all = readBoolean(req.query, 'overwritten') ?? false
+    const all = req.query.overwritten ?? false
     const variables = await listAllWorkspaceVariables(req.ctx, req.params.workspaceId, { all })
     return listAll(variables.map(({ variable, overwrites }) => variableInForceResource(variable, overwrites)))
   })
@@ -72,8 +71,8 @@ const LIST_BY_NAMES = {
   ...LIST,
   summary: 'List the variables of a workspace by its name',
   query: {
-    'filter[organization][name]': z.string().describe('required: the name of an organization'),
-    'filter[workspace][name]': z.string().describe('required: the name of a workspace in it'),
+    'filter[organization][name]': requiredText().describe('required: the name of an organization'),
+    'filter[workspace][name]': requiredText().describe('required: the name of a workspace in it'),
   },
 }
 
@@ -81,8 +80,8 @@ const LIST_BY_NAMES = {
 export const legacyVariableRoutes: Routes = (http) => {
   http.get('/vars', LIST_BY_NAMES, async (req) => {
     const variables = await listVariablesByNames(req.ctx, {
-      organization: readText(req.query, 'filter[organization][name]'),
-      workspace: readText(req.query, 'filter[workspace][name]'),
+      organization: req.query['filter[organization][name]'],
+      workspace: req.query['filter[workspace][name]'],
     })
     return listAll(variables.map((row) => variableResource(row)))
   })

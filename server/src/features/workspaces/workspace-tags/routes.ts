@@ -7,10 +7,9 @@ import {
   tagsBody,
   tagSchema,
 } from '@groundstate/contract/tags'
-import { z } from 'zod'
 import { listAll, listPage, noContent } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readText } from '../../../http/query.ts'
+import { text } from '../../../http/query.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
 import { changeWorkspaceTagBindings } from './change-bindings.ts'
 import { addWorkspacesToTag, addWorkspaceTags, deleteTags, removeWorkspaceTags } from './change-flat-tags.ts'
@@ -82,12 +81,14 @@ export const workspaceTagRoutes: Routes = (http) => {
     {
       summary: 'List the tags of a workspace',
       answers: { 200: pageOf(tagSchema) },
-      query: { name: z.string().describe('part of the name') },
+      query: { name: text().describe('part of the name') },
     },
     async (req) => {
       const page = req.page()
-      const name = readText(req.query, 'name')
-      const { rows, total, organization } = await listWorkspaceTags(req.ctx, req.params.id, { page, name })
+      const { rows, total, organization } = await listWorkspaceTags(req.ctx, req.params.id, {
+        page,
+        name: req.query.name,
+      })
       return listPage({ url: req.url, page }, { rows: rows.map((tag) => tagResource(tag, organization)), total })
     },
   )
@@ -117,14 +118,13 @@ export const tagRoutes: Routes = (http) => {
       summary: 'List the tags of an organization',
       answers: { 200: pageOf(tagSchema) },
       query: {
-        q: z.string().describe('part of the name'),
-        'filter[exclude][taggable][id]': z.string().describe('the id of a workspace: leaves out the tags it has'),
+        q: text().describe('part of the name'),
+        'filter[exclude][taggable][id]': text().describe('the id of a workspace: leaves out the tags it has'),
       },
     },
     async (req) => {
       const page = req.page()
-      const q = readText(req.query, 'q')
-      const exclude = readText(req.query, 'filter[exclude][taggable][id]')
+      const { q, 'filter[exclude][taggable][id]': exclude } = req.query
       const { rows, total, organization } = await listTags(req.ctx, req.params.organization, { page, q, exclude })
       return listPage({ url: req.url, page }, { rows: rows.map((tag) => tagResource(tag, organization)), total })
     },

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { readSort } from '../../../http/query.ts'
+import { queryParser, sortBy } from '../../../http/query.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import type { TestUser } from '../../../testing/factories.ts'
 import { createRandom } from '../../../testing/random.ts'
-import { readWorkspaceFilter } from './filter-query.ts'
+import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-query.ts'
 import { countMatches, findGrants, listWorkspaceRows, SORTS } from './list-store.ts'
 import { expectedWorkspaces, type WorkspaceQuery } from './testing/expected-workspaces.ts'
 import { createManyWorkspaces, GROUPS } from './testing/many-workspaces.ts'
@@ -48,6 +48,7 @@ function someQueries(): WorkspaceQuery[] {
 }
 
 const queries = someQueries()
+const parseQuery = queryParser({ ...WORKSPACE_FILTER_QUERY, sort: sortBy(SORTS, 'name') })
 
 /** All pages of the list, and the total that each says. */
 async function listed(query: WorkspaceQuery, { user, size }: { user: TestUser; size: number }) {
@@ -96,10 +97,11 @@ test.each(['scan', 'collect', 'match'] as const)('the strategy %s finds what mem
   for (const query of queries) {
     const { user, sees } = random.pick(viewers as [(typeof viewers)[0], ...typeof viewers])
     const grants = await findGrants(app.db, user.actor, organization.id)
-    const filter = readWorkspaceFilter(query)
+    const parsed = parseQuery(query)
+    const filter = workspaceFilter(parsed)
     const reach = { ...grants, strategy }
     const window = {
-      sort: readSort(query, SORTS, 'name'),
+      sort: parsed.sort,
       limit: 100,
       offset: 0,
       counts: random.oneIn(2),

@@ -2,13 +2,12 @@ import { documentOf, pageOf } from '@groundstate/contract/answers'
 import { workspaceIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { createWorkspaceBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
-import { z } from 'zod'
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
-import { readSort } from '../../../http/query.ts'
+import { sortBy } from '../../../http/query.ts'
 import { requireWorkspaceBy } from './access.ts'
 import { createWorkspace } from './create.ts'
-import { readWorkspaceFilter, WORKSPACE_FILTER_QUERY } from './filter-query.ts'
+import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-query.ts'
 import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
 import { moveWorkspaces } from './move.ts'
@@ -31,9 +30,7 @@ const LIST = {
   include: workspaceIncludes,
   query: {
     ...WORKSPACE_FILTER_QUERY,
-    sort: z
-      .enum(SORTS.flatMap((name) => [name, `-${name}` as const]))
-      .describe('by `name` unless given; `-` reverses the order'),
+    sort: sortBy(SORTS, 'name').describe('by `name` unless given; `-` reverses the order'),
   },
 }
 
@@ -65,8 +62,8 @@ export const workspaceRoutes: Routes = (http) => {
     const page = req.page()
     const { rows, total } = await listWorkspaces(req.ctx, req.params.organization, {
       page,
-      sort: readSort(req.query, SORTS, 'name'),
-      filter: readWorkspaceFilter(req.query),
+      sort: req.query.sort,
+      filter: workspaceFilter(req.query),
     })
     return listPage({ url: req.url, page }, { rows: await showWorkspaces(req.ctx, rows), total })
   })
