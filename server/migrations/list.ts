@@ -34,7 +34,6 @@ import * as validSources from './0083-valid-sources.ts'
 import * as latestChanges from './0084-latest-changes.ts'
 import * as workspaceKpis from './0085-workspace-kpis.ts'
 import * as signInPlaces from './0086-sign-in-places.ts'
-import * as changes from './0087-changes.ts'
 import * as workspaceGroups from './0088-workspace-groups.ts'
 import * as samples from './0089-samples.ts'
 import * as currentRunGroups from './0090-current-run-groups.ts'
@@ -42,7 +41,6 @@ import * as failedRuns from './0091-failed-runs.ts'
 import * as resourceLists from './0092-resource-lists.ts'
 import * as owedDocuments from './0094-owed-documents.ts'
 import * as configurationDigests from './0096-configuration-digests.ts'
-import * as signalOutbox from './0099-signal-outbox.ts'
 import * as runKeys from './0100-run-keys.ts'
 import * as keysOfEarlierRuns from './0101-keys-of-earlier-runs.ts'
 import * as runLists from './0102-run-lists.ts'
@@ -100,7 +98,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0084-latest-changes', up: latestChanges.up, isBatched: true },
   { name: '0085-workspace-kpis', up: workspaceKpis.up, isBatched: true },
   { name: '0086-sign-in-places', up: signInPlaces.up },
-  { name: '0087-changes', up: changes.up },
   { name: '0088-workspace-groups', up: workspaceGroups.up },
   { name: '0089-samples', up: samples.up },
   { name: '0090-current-run-groups', up: currentRunGroups.up, isBatched: true },
@@ -108,7 +105,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0092-resource-lists', up: resourceLists.up },
   { name: '0094-owed-documents', up: owedDocuments.up },
   { name: '0096-configuration-digests', up: configurationDigests.up },
-  { name: '0099-signal-outbox', up: signalOutbox.up },
   { name: '0100-run-keys', up: runKeys.up },
   { name: '0101-keys-of-earlier-runs', up: keysOfEarlierRuns.up },
   { name: '0102-run-lists', up: runLists.up },

@@ -1,13 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Actor } from './auth/actor.ts'
 import { storeOf } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
-import { announceRest } from './changes/announce.ts'
 import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { type Config, isOnLoopback } from './config.ts'
 import { createDatabaseClock } from './db/clock.ts'
 import { createDb, type Db, type Tx } from './db/db.ts'
-import { createConnectionPool, type WrittenRows } from './db/pool.ts'
+import { createConnectionPool } from './db/pool.ts'
 import { storeRest } from './db/window.ts'
 import { createEvents, type Events, type Reaction } from './events/events.ts'
 import { newId } from './ids.ts'
@@ -18,7 +18,7 @@ import { createOwnServer, type OwnServer } from './outbound/own-server.ts'
 import { createPolls, type Polls } from './polls.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { createSecrets, type Secrets } from './secrets/secrets.ts'
-import { createSignals, type Signals } from './signals.ts'
+import { createSignals, poolSessionName, type Signals } from './signals.ts'
 import { createWorkers, type Workers } from './workers/workers.ts'
 
 /** The infrastructure that every process builds once at start. Features are imported, not injected. */
@@ -83,17 +83,16 @@ export async function createApp(
   const { databaseUrl, directUrl, log } = options
   const isPooled = directUrl !== undefined
   const prepares = config.databasePrepared ?? !isPooled
-  let signals: Signals | undefined
-  const onWritten = (what: WrittenRows) => signals?.passOn(what)
-  const pool = createConnectionPool(databaseUrl, { max: config.databasePoolSize, isPooled, prepares, onWritten })
+  const id = randomUUID()
+  const applicationName = poolSessionName(id)
+  const pool = createConnectionPool(databaseUrl, { max: config.databasePoolSize, isPooled, prepares, applicationName })
   const db = stack.adopt(createDb(pool), (connected) => connected.destroy())
   const polls = stack.use(createPolls(db, log))
   const clock = stack.use(await createDatabaseClock(db, log))
   polls.add(clock.question)
   const blobs = stack.use(await createBlobs({ secret, store: storeOf(config) }))
-  signals = stack.use(await createSignals(directUrl ?? databaseUrl, polls))
+  const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls }))
   const changes = stack.use(createChangeFeed(signals))
-  stack.defer(() => announceRest({ db, log }))
   stack.defer(() => storeRest(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log }, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: workerThreads() }))

@@ -1,18 +1,16 @@
 import { getEventListeners } from 'node:events'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { expect, test } from 'vitest'
-import { type Db, transact } from './db/db.ts'
-import { publishingSoon } from './signals.ts'
+import { transact } from './db/db.ts'
 import { createTestApp } from './testing/app.ts'
+import { createReplica } from './testing/replica.ts'
 
-let databaseUrl = ''
-const app = await createTestApp({}, { reach: async (url) => (databaseUrl = url) })
+const app = await createTestApp()
 
 test('a topic that is published before the wait wakes it, once', async () => {
   using subscription = app.signals.subscribe('topic')
   using witness = app.signals.subscribe('topic')
-  await app.signals.publish(app.db, 'topic')
+  app.signals.publish(app.db, 'topic')
   expect(await witness.next({ timeoutMs: 5000 })).toBe(true)
 
   expect(await subscription.next({ timeoutMs: 0 })).toBe(true)
@@ -38,37 +36,13 @@ test('a wait that is over leaves no listener on its abort signal', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('signals of a process that has died are passed on, in their order', async () => {
-  const heard: string[] = []
-  using _ = app.signals.listen('left', (detail) => heard.push(detail))
-  using last = app.signals.subscribe('last')
-  const died = new pg.Client(databaseUrl)
-  await died.connect()
-  await died.query(`insert into signals (topic) values ('left 1'), ('left 2'), ('left 2'), ('last')`)
-  await died.end()
-
-  expect(await last.next({ timeoutMs: 10_000 })).toBe(true)
-  expect(heard).toEqual(['1', '2'])
-})
-
-test('a backlog that a process has left is passed on at once', async () => {
-  using last = app.signals.subscribe('last-of-many')
-  const died = new pg.Client(databaseUrl)
-  await died.connect()
-  await died.query(`insert into signals (topic) select 'many ' || n from generate_series(1, 6000) n`)
-  await died.query(`insert into signals (topic) values ('last-of-many')`)
-  await died.end()
-
-  expect(await last.next({ timeoutMs: 8_000 })).toBe(true)
-})
-
 test('what a transaction publishes comes after its commit', async () => {
   using subscription = app.signals.subscribe('committed')
   using other = app.signals.subscribe('other')
 
-  await app.db.transaction().execute(async (tx) => {
-    await app.signals.publish(tx, 'committed')
-    await app.signals.publish(app.db, 'other')
+  await transact(app.as(), async (ctx) => {
+    app.signals.publish(ctx.db, 'committed')
+    app.signals.publish(app.db, 'other')
     await other.next({ timeoutMs: 5000 })
     expect(await subscription.next({ timeoutMs: 0 })).toBe(false)
   })
@@ -76,43 +50,41 @@ test('what a transaction publishes comes after its commit', async () => {
   expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
 })
 
-async function countSignals(db: Db, topic: string) {
-  const { rows } = await sql`select from signals where topic = ${topic}`.execute(db)
-  return rows.length
-}
-
-test('what is published to one that is ready here comes after the commit, and not through the database', async () => {
+test('what is published to one that is ready here comes after the commit, to this process alone', async () => {
   const heard: string[] = []
+  const replica = await createReplica(app)
   using _ = app.signals.listen(
     'work',
     (detail) => heard.push(detail),
     () => true,
   )
+  using elsewhere = replica.app.signals.subscribe('work')
+  using last = replica.app.signals.subscribe('last')
 
   const within = await transact(app.as(), async (ctx) => {
-    await ctx.signals.publishToOne(ctx.db, 'work')
-    return { left: await countSignals(ctx.db, 'work'), heard: heard.length }
+    ctx.signals.publishToOne(ctx.db, 'work')
+    return heard.length
   })
+  app.signals.publish(app.db, 'last')
 
-  expect(within).toEqual({ left: 0, heard: 0 })
+  expect(within).toBe(0)
   await expect.poll(() => heard).toEqual([app.signals.id])
+  await last.next({ timeoutMs: 5000 })
+  expect(await elsewhere.next({ timeoutMs: 0 })).toBe(false)
 })
 
 test('what is published to one where none is ready goes to all', async () => {
-  using subscription = app.signals.subscribe('work')
+  const replica = await createReplica(app)
+  using elsewhere = replica.app.signals.subscribe('work')
   using _ = app.signals.listen(
     'work',
     () => {},
     () => false,
   )
 
-  const left = await transact(app.as(), async (ctx) => {
-    await ctx.signals.publishToOne(ctx.db, 'work')
-    return countSignals(ctx.db, 'work')
-  })
+  await transact(app.as(), async (ctx) => ctx.signals.publishToOne(ctx.db, 'work'))
 
-  expect(left).toBe(1)
-  expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
+  expect(await elsewhere.next({ timeoutMs: 5000 })).toBe(true)
 })
 
 test('what is published to one by a transaction that fails is told to nobody', async () => {
@@ -125,10 +97,10 @@ test('what is published to one by a transaction that fails is told to nobody', a
   using next = app.signals.subscribe('next')
 
   await transact(app.as(), async (ctx) => {
-    await ctx.signals.publishToOne(ctx.db, 'work')
+    ctx.signals.publishToOne(ctx.db, 'work')
     throw new Error('it fails')
   }).catch(() => {})
-  await app.signals.publish(app.db, 'next')
+  app.signals.publish(app.db, 'next')
 
   expect(await next.next({ timeoutMs: 5000 })).toBe(true)
   expect(heard).toEqual([])
@@ -139,8 +111,8 @@ test('what can wait is told before what is published after it', async () => {
   using _ = app.signals.listen('first', (detail) => heard.push(detail))
   using second = app.signals.subscribe('second')
 
-  await publishingSoon(['first change']).execute(app.db)
-  await app.signals.publish(app.db, 'second')
+  app.signals.publishSoon(app.db, 'first change')
+  app.signals.publish(app.db, 'second')
 
   expect(await second.next({ timeoutMs: 5000 })).toBe(true)
   expect(heard).toEqual(['change'])
@@ -150,8 +122,37 @@ test('what can wait does not wait for a poll', async () => {
   using subscription = app.signals.subscribe('alone')
   const started = performance.now()
 
-  await publishingSoon(['alone']).execute(app.db)
+  app.signals.publishSoon(app.db, 'alone')
 
   expect(await subscription.next({ timeoutMs: 5000 })).toBe(true)
   expect(performance.now() - started).toBeLessThan(1000)
+})
+
+test('what several turns publish while the connection is down arrives when it is back', async () => {
+  using first = app.signals.subscribe('first')
+  using second = app.signals.subscribe('second')
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+             where application_name = ${`groundstate-signals ${app.signals.id}`}`.execute(app.db)
+
+  app.signals.publish(app.db, 'first')
+  await app.signals.wait('never', { timeoutMs: 50 })
+  app.signals.publish(app.db, 'second')
+
+  expect(await first.next({ timeoutMs: 5000 })).toBe(true)
+  expect(await second.next({ timeoutMs: 5000 })).toBe(true)
+})
+
+test('a server that stops leaves no gap to the others', async () => {
+  const replica = await createReplica(app)
+  let gaps = 0
+  using _ = app.signals.onGap(() => (gaps += 1))
+  using left = app.signals.subscribe('last-words')
+  // The poll has seen it.
+  await app.signals.wait('never', { timeoutMs: 2500 })
+
+  replica.app.signals.publish(replica.app.db, 'last-words')
+  await replica.app[Symbol.asyncDispose]()
+  await app.signals.wait('never', { timeoutMs: 2500 })
+
+  expect([await left.next({ timeoutMs: 0 }), gaps]).toEqual([true, 0])
 })

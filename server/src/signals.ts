@@ -1,78 +1,83 @@
-import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import { type RawBuilder, sql } from 'kysely'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sql } from 'kysely'
 import pg from 'pg'
-import { afterCommit, type Db, isTransaction } from './db/db.ts'
-import { writeLater } from './db/later.ts'
-import type { WrittenRows } from './db/pool.ts'
+import { afterCommit, type Db, isUnavailable } from './db/db.ts'
 import type { Polls } from './polls.ts'
 
 const CHANNEL = 'groundstate'
 const RECONNECT_MS = 1000
-/** How often the connection is asked whether it is there, in ms. */
+/** How often the connection is checked, in ms. */
 const LIVENESS_MS = 10_000
-/** A connection that does not answer for this long, in ms, is given up: a network may lose one without a word. */
-const SILENCE_MS = 10_000
-/** Signals that nobody has passed on: their server died, or somebody else has written. */
-const ARE_LEFT = sql<boolean>`exists (select from signals)`
-/** Signals of changes are passed on together within this time, in ms: nobody waits for them in order to go on. */
+/** A connection that does not answer for this long, in ms, is given up: a network may lose one silently. */
+const DATABASE_TIMEOUT_MS = 10_000
+/** Topics of `publishSoon` are sent together within this time, in ms. */
 const WINDOW_MS = 50
-/** So many signals are passed on at once. */
-const BATCH = 1000
-/** Those of transactions that take longer than so many polls (`POLL_MS`) are passed on by a poll. */
-const REMEMBERED_POLLS = 5
-/** The key of the lock that lets one server at a time pass signals on, so that they keep their order. */
-const RELAY_LOCK = 7_145_001
+const MAX_BATCH = 1000
+/** More than this are not kept while the database is unreachable; all listeners learn of the gap instead. */
+const MAX_QUEUED = 20_000
+
+/** Topics of this module: a server has started, has stopped, or has lost signals. */
+const JOINED = 'server-joined'
+const LEFT = 'server-left'
+const LOST = 'signals-lost'
+
+const SIGNALS_SESSION = 'groundstate-signals'
+const POOL_SESSION = 'groundstate'
+
+const NOTIFY = `select pg_notify('${CHANNEL}', $1 || ' ' || topic) from unnest($2::text[]) as topic`
 
 /**
- * Passes on what committed transactions have left in the table `signals`. Servers wait for each other's statement, since the first of two
- * changes must be told first.
+ * The servers that have a listening connection or a statement that may still be committed. A session that idles in a pool is none: a
+ * pooler keeps those of servers that died.
  */
-const RELAY = `with alone as materialized (select pg_advisory_xact_lock(${RELAY_LOCK})),
-  passed as (
-    delete from signals where id in (select id from signals where id > $1 and (select true from alone) order by id limit ${BATCH})
-    returning id, topic)
-  select count(pg_notify('${CHANNEL}', topic))::integer as count, max(id)::float8 as last
-    from (select id, topic from passed order by id) ordered`
+const SERVERS = sql<string[]>`array(select distinct split_part(application_name, ' ', 2) from pg_stat_activity
+  where datname = current_database()
+    and (application_name like ${`${SIGNALS_SESSION} %`}
+      or (application_name like ${`${POOL_SESSION} %`} and length(application_name) = ${sql.lit(POOL_SESSION.length + 37)} and state <> 'idle')))`
+
+/** The name of the pooled sessions of a server, by which other servers know whether one of its transactions is still open. */
+export function poolSessionName(serverId: string) {
+  return `${POOL_SESSION} ${serverId}`
+}
 
 /**
- * Signals wake waiters on every replica, through LISTEN/NOTIFY. A signal is a hint: it is lost while the connection is down,
- * so every waiter polls as well, or asks `onGap` when it must begin anew. A topic has no blank in its name. After one, a signal may
- * carry a detail, at most 7000 bytes of it. All replicas get the signals in the same order.
+ * Signals wake waiters on every replica, through LISTEN/NOTIFY. A signal is a hint: it is lost while the connection is down, so every
+ * waiter polls as well, or resets on `onGap`. A topic contains no blank. After one, a signal may carry a detail of up to 7000 bytes. All
+ * replicas receive the signals in the same order.
  *
- * A transaction leaves its signals in a table, and its server passes them on once it has committed: transactions that notify
- * themselves commit one after the other (migration 0099).
+ * A server sends the signals of a transaction once it has committed, on a connection of its own: a transaction that notifies holds a lock of the whole
+ * database until its commit is on disk. A server that is killed in between sends nothing. The others notice that it has disappeared
+ * without a farewell, and call `onGap`.
  */
 export type Signals = {
-  /** The name of this process among those that listen. */
+  /** The id of this process among those that listen. */
   id: string
-  /** Publishes `topic` when the transaction commits; at once outside of a transaction. */
-  publish(db: Db, topic: string): Promise<void>
-  /** The topic, in the form that `publish` and `publishing` take: to this process alone where it has a listener that is ready. */
+  /** Publishes topics when the transaction of `db` has committed; at once outside of a transaction. */
+  publish(db: Db, topics: Topics): void
+  /** As `publish`, within 50 ms, and equal topics once. */
+  publishSoon(db: Db, topics: Topics): void
+  /** The topic, in the form that `publish` takes: to this process alone where it has a listener that is ready. */
   toOne(topic: string): string
-  /**
-   * As `publish`, but to this process alone where it has a listener that is ready, and then not by way of the database. In a transaction it
-   * is sent with the next statement.
-   */
-  publishToOne(db: Db, topic: string): Promise<void>
-  /**
-   * Passes on what a transaction that has committed here may have left: in a moment, or with what follows when it has published nothing
-   * by itself.
-   */
-  passOn(what: WrittenRows): void
+  /** As `publish`, but to this process alone where it has a listener that is ready, and then not by way of the database. */
+  publishToOne(db: Db, topic: string): void
   /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
   wait(topic: string, options: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<boolean>
   /** Starts to listen for `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
   subscribe(topic: string): Subscription
   /**
-   * Calls `listener` with the detail whenever `topic` is published, until it is disposed of. `isReady` says whether the listener can do now
-   * what `toOne` and `publishToOne` leave to a single process: the detail is the name of that process then.
+   * Calls `listener` with the detail whenever `topic` is published, until it is disposed of; `batch` is common to the signals that
+   * were sent together, and the same on all replicas. `isReady` says whether the listener can do now
+   * what `toOne` and `publishToOne` leave to a single process: the detail is the id of that process then.
    */
-  listen(topic: string, listener: (detail: string) => void, isReady?: () => boolean): Disposable
-  /** Calls `listener` when signals come again after some may have been lost, until it is disposed of. */
+  listen(topic: string, listener: (detail: string, batch: string) => void, isReady?: () => boolean): Disposable
+  /** Calls `listener` when signals may have been lost, until it is disposed of. */
   onGap(listener: () => void): Disposable
   [Symbol.asyncDispose](): Promise<void>
 }
+
+/** One topic, several, or what finds them once the transaction has committed. */
+export type Topics = string | readonly string[] | (() => Promise<readonly string[]>)
 
 export type Subscription = {
   /** As `wait`. Resolves at once when the topic was published since the subscription or the last `next`. */
@@ -80,110 +85,139 @@ export type Subscription = {
   [Symbol.dispose](): void
 }
 
-/** A topic with a detail, in the form that `publish` and `publishing` take. */
+/** A topic with a detail, in the form that `publish` takes. */
 export function withDetail(topic: string, detail: string) {
   return `${topic} ${detail}`
 }
 
-/**
- * A statement that publishes the topics when the transaction commits, also as part of a larger one; and those that the query
- * `more` selects as `topic`.
- */
-export function publishing(topics: readonly string[], more?: RawBuilder<{ topic: string }>) {
-  if (topics.length === 0 && !more) return sql`select`
-  const all = more ? sql`(select unnest(${topics}::text[]) union all ${more})` : sql`unnest(${topics}::text[])`
-  return sql`insert into signals (topic) select topic from ${all} as published (topic)`
+type SignalOptions = {
+  /** Unique among all servers of the database. */
+  id: string
+  polls: Polls
 }
 
-/** As `publishing`, of topics that can wait as those of triggers do: the pool of connections knows it by the name. */
-export function publishingSoon(topics: readonly string[]) {
-  return sql`insert into signals as told_soon (topic) select unnest(${topics}::text[])`
-}
-
-export async function createSignals(url: string, polls: Polls): Promise<Signals> {
+export async function createSignals(url: string, { id, polls }: SignalOptions): Promise<Signals> {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
-  const id = randomUUID()
   const readiness = new Map<string, () => boolean>()
+  /** The other servers that were seen and have not said farewell. */
+  const peers = new Set<string>()
+  let queued = new Set<string>()
+  let batches = 0
   let client: pg.Client | undefined
-  let asking: NodeJS.Timeout | undefined
+  let liveness: NodeJS.Timeout | undefined
   let reconnecting: NodeJS.Timeout | undefined
   let windowEnd: NodeJS.Timeout | undefined
+  let sending: Promise<void> | undefined
   let closed = false
-  const relay = { isBusy: false, isAsked: false, isAll: false, last: 0, lasts: [] as number[] }
 
   async function connect() {
-    const next = new pg.Client({ connectionString: url, application_name: 'groundstate-signals', keepAlive: true })
-    next.on('notification', ({ payload = '' }) => {
-      const blank = payload.indexOf(' ')
-      if (blank < 0) emitter.emit(payload, '')
-      else emitter.emit(payload.slice(0, blank), payload.slice(blank + 1))
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: `${SIGNALS_SESSION} ${id}`,
+      keepAlive: true,
     })
+    next.on('notification', ({ payload = '' }) => receive(payload))
     next.on('error', () => void next.end().catch(() => {}))
     next.on('end', () => {
       if (closed || client !== next) return
       client = undefined
-      clearInterval(asking)
+      clearInterval(liveness)
       scheduleReconnect()
     })
     await next.connect()
-    // What is passed on twice or never after a crash of the database is a hint only.
+    // A signal that is lost or repeated after a crash of the database is only a hint.
     await next.query(`set synchronous_commit = off; listen ${CHANNEL}`)
     if (closed) return next.end()
     client = next
-    // A database that has crashed numbers anew.
-    Object.assign(relay, { last: 0, lasts: [] })
-    asking = setInterval(passAll, LIVENESS_MS).unref()
-    passAll()
+    liveness = setInterval(() => void checkLiveness(next), LIVENESS_MS).unref()
+    queued = new Set([withDetail(JOINED, id), ...queued])
+    send()
     return undefined
   }
 
-  /** Passes on those after the one with the number `after`; returns whether there may be more. */
-  async function passBatch(by: pg.Client, after: number) {
-    const limit = setTimeout(() => by.connection.stream.destroy(), SILENCE_MS).unref()
-    const { rows } = await by
-      .query<{ count: number; last: number | null }>({ name: 'relay', text: RELAY, values: [after] })
-      .finally(() => clearTimeout(limit))
-    const [{ count, last } = { count: 0, last: null }] = rows
-    relay.last = Math.max(relay.last, last ?? 0)
-    return count === BATCH
+  function receive(payload: string) {
+    const [, batch = '', topic = '', detail = ''] = /^(\S*) (\S*) ?(.*)$/s.exec(payload) ?? []
+    if (topic === JOINED && detail !== id) peers.add(detail)
+    else if (topic === LEFT) peers.delete(detail)
+    else if (topic === LOST) gaps.emit('gap')
+    else emitter.emit(topic, detail, batch)
   }
 
-  /** What has come meanwhile is passed on together. The dead rows of numbers from long ago are not read each time. */
-  async function passAsked() {
-    for (let by = client; relay.isAsked && by; by = client) {
-      const isAll = relay.isAll || relay.lasts.length < REMEMBERED_POLLS
-      Object.assign(relay, { isAsked: false, isAll: false })
-      // A poll passes on what this one could not.
-      const hasMore = await passBatch(by, isAll ? 0 : (relay.lasts.at(-1) ?? 0)).catch(() => false)
-      if (hasMore) Object.assign(relay, { isAsked: true, isAll: relay.isAll || isAll })
-    }
-    relay.isBusy = false
+  /** Gives up the connection when the query is not answered in time. */
+  async function limited<T>(by: pg.Client, query: Promise<T>) {
+    const timer = setTimeout(() => by.connection.stream.destroy(), DATABASE_TIMEOUT_MS).unref()
+    return query.finally(() => clearTimeout(timer))
   }
 
-  function passOn(what: WrittenRows) {
-    if (what === 'signals') passNow()
-    else windowEnd ??= setTimeout(passNow, WINDOW_MS).unref()
+  async function checkLiveness(by: pg.Client) {
+    await limited(by, by.query('select')).catch(() => {})
+    send()
   }
 
-  function passNow() {
+  function send() {
     clearTimeout(windowEnd)
     windowEnd = undefined
-    relay.isAsked = true
-    if (relay.isBusy) return
-    relay.isBusy = true
-    setImmediate(() => void passAsked())
+    sending ??= sendQueued().finally(() => {
+      sending = undefined
+    })
   }
 
-  /** Passes on also what others have left, which shows that the connection is there. */
-  function passAll() {
-    relay.isAll = true
-    passNow()
+  /** What a connection fails to send is sent again by the next one. */
+  async function sendQueued() {
+    // What is published in the same turn goes along.
+    await nextTurn()
+    for (let by = client; by && queued.size > 0; by = client) {
+      const topics = [...queued].slice(0, MAX_BATCH)
+      for (const topic of topics) queued.delete(topic)
+      batches += 1
+      const values = [`${id}-${batches}`, topics]
+      try {
+        await limited(by, by.query({ name: 'notify', text: NOTIFY, values }))
+      } catch (error) {
+        const isRefused = error instanceof pg.DatabaseError && !isUnavailable(error)
+        queued = new Set([...(isRefused ? [LOST] : topics), ...queued])
+        if (!isRefused) return
+      }
+    }
   }
 
-  function onPoll(areLeft: boolean) {
-    relay.lasts = [relay.last, ...relay.lasts].slice(0, REMEMBERED_POLLS)
-    if (areLeft) passAll()
+  function enqueue(topics: readonly string[]) {
+    if (queued.size + topics.length > MAX_QUEUED) queued = new Set([LOST])
+    else for (const topic of topics) queued.add(topic)
+  }
+
+  function enqueueAfterCommit(db: Db, topics: Topics, sendThem: () => void) {
+    if (typeof topics === 'function') {
+      const find = async () => {
+        enqueue(await topics())
+        sendThem()
+      }
+      // When it fails, the transaction has failed too.
+      return afterCommit(db, () => void find().catch(() => {}))
+    }
+    const known = typeof topics === 'string' ? [topics] : topics
+    if (known.length === 0) return
+    afterCommit(db, () => {
+      enqueue(known)
+      sendThem()
+    })
+  }
+
+  function sendSoon() {
+    windowEnd ??= setTimeout(send, WINDOW_MS).unref()
+  }
+
+  function publish(db: Db, topics: Topics) {
+    enqueueAfterCommit(db, topics, send)
+  }
+
+  function onServers(present: string[]) {
+    const found = new Set(present)
+    const lost = [...peers].filter((peer) => !found.has(peer))
+    for (const peer of lost) peers.delete(peer)
+    for (const peer of found) if (peer !== '' && peer !== id) peers.add(peer)
+    if (lost.length > 0) gaps.emit('gap')
   }
 
   async function reconnect() {
@@ -197,7 +231,7 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
   }
 
   await connect()
-  const question = polls.add({ ask: () => ARE_LEFT, answer: onPoll })
+  const question = polls.add({ ask: () => SERVERS, answer: onServers })
 
   function subscribe(topic: string): Subscription {
     let published = false
@@ -235,16 +269,13 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
 
   return {
     id,
+    publish,
+    publishSoon: (db, topics) => enqueueAfterCommit(db, topics, sendSoon),
     toOne: (topic) => (readiness.get(topic)?.() === true ? withDetail(topic, id) : topic),
-    async publish(db, topic) {
-      await publishing([topic]).execute(db)
+    publishToOne(db, topic) {
+      if (readiness.get(topic)?.() === true) afterCommit(db, () => emitter.emit(topic, id, ''))
+      else publish(db, topic)
     },
-    async publishToOne(db, topic) {
-      if (readiness.get(topic)?.() === true) return afterCommit(db, () => emitter.emit(topic, id))
-      const published = publishing([topic])
-      return isTransaction(db) ? writeLater(db, published) : void (await published.execute(db))
-    },
-    passOn,
     async wait(topic, options) {
       using subscription = subscribe(topic)
       return await subscription.next(options)
@@ -265,12 +296,16 @@ export async function createSignals(url: string, polls: Polls): Promise<Signals>
       return { [Symbol.dispose]: () => void gaps.off('gap', listener) }
     },
     async [Symbol.asyncDispose]() {
-      closed = true
-      clearTimeout(reconnecting)
-      clearInterval(asking)
       question[Symbol.dispose]()
-      if (windowEnd && client) await passBatch(client, 0).catch(() => {})
-      clearTimeout(windowEnd)
+      clearTimeout(reconnecting)
+      // What has just been committed is published in the next turn.
+      await nextTurn()
+      queued.add(withDetail(LEFT, id))
+      await sending
+      send()
+      await sending
+      closed = true
+      clearInterval(liveness)
       await client?.end()
     },
   }

@@ -1,7 +1,9 @@
 import type { Compilable, OperationNodeSource } from 'kysely'
 import type { Ctx, TransactionCtx } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
-import { type Db, transact } from '../db/db.ts'
+import { announce, announceAccess } from '../changes/announce.ts'
+import type { Notice } from '../changes/feed.ts'
+import { isSurelyRefused, transact } from '../db/db.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
 
@@ -16,6 +18,13 @@ export type AuditEvent = {
   resource: AuditedResource
   /** Details of the change: names of settings, not their values. Never a secret, nor a value that may contain one. */
   meta?: Record<string, unknown>
+  /**
+   * What open pages are notified of, in the organization of the event; empty for what no page shows, and where the caller announces it
+   * itself.
+   */
+  notices: readonly Omit<Notice, 'organization'>[]
+  /** Whether it may give or take what people see: the streams of the organization check that at once. */
+  changesAccess?: boolean
 }
 
 /**
@@ -23,6 +32,15 @@ export type AuditEvent = {
  */
 export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
   await store.eventInsert(auditRow(ctx, event)).execute(ctx.db)
+  announceEvent(ctx, event)
+}
+
+/** Announces an event whose row the caller inserts in its transaction (`auditRow`). */
+export function announceEvent(ctx: Ctx, { organizationId, notices, changesAccess = false }: AuditEvent) {
+  if (typeof organizationId === 'string') {
+    announce(ctx, ...notices.map((notice) => ({ organization: organizationId, ...notice })))
+  }
+  if (changesAccess) announceAccess(ctx, typeof organizationId === 'string' ? organizationId : undefined)
 }
 
 /** Makes a change and records its event in one transaction. The event may be made from the result of the change. */
@@ -43,11 +61,32 @@ export async function audited<T>(
  * trip is too slow. A change without rows records nothing.
  */
 export async function auditedStatement<T>(
-  db: Db,
-  event: store.AuditRow,
+  ctx: Ctx,
+  event: AuditEvent,
   change: Compilable<T> & OperationNodeSource,
 ): Promise<T[]> {
-  return store.changeWithEvent(db, event, change)
+  const rows = await announced(ctx, event, async () => {
+    const changed = await store.changeWithEvent(ctx.db, auditRow(ctx, event), change)
+    return changed.length > 0 ? changed : undefined
+  })
+  return rows ?? []
+}
+
+/** Announces the event of a change whose statement inserts the event's row too (`auditRow`), unless the change returns undefined. */
+export async function announced<T>(
+  ctx: Ctx,
+  event: AuditEvent,
+  change: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  try {
+    const changed = await change()
+    if (changed !== undefined) announceEvent(ctx, event)
+    return changed
+  } catch (error) {
+    // It may have been committed all the same.
+    if (!isSurelyRefused(error)) announceEvent(ctx, event)
+    throw error
+  }
 }
 
 /** The row of an event, for statements that insert it together with rows of their own; see `eventInsert`. */

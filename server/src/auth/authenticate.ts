@@ -148,7 +148,10 @@ function required(value: string | null) {
 }
 
 /** Hundreds of agents use their tokens all the time. */
-const noteTokenUse = storeInWindows(touchTokens, 'the use of tokens')
+const noteTokenUse = storeInWindows(
+  async (ctx: Pick<App, 'db' | 'log' | 'now'>, ids) => touchTokens(ctx.db, ids, ctx.now()),
+  'the use of tokens',
+)
 
 /** The condition on the old value lets only one of several replicas write. */
 async function touchTokens(db: Db, ids: readonly string[], now: Date) {

@@ -5,7 +5,7 @@ import { createApp } from '../app.ts'
 import { createTestApp } from '../testing/app.ts'
 import { databaseUrl } from '../testing/database.ts'
 import { allSignals } from '../testing/signals.ts'
-import { announceSoon } from './announce.ts'
+import { announce } from './announce.ts'
 
 const app = await createTestApp()
 
@@ -20,10 +20,22 @@ test('a server that stops tells of what was to be told together, and then leaves
   using _ = app.changes.listen(({ id }) => told.push(id))
   const of = { organization: 'org-a', type: 'logs', workspace: 'ws-a', run: 'run-a' } as const
 
-  for (const id of ['first', 'second', 'second']) announceSoon(stopping, { ...of, id })
+  for (const id of ['first', 'second', 'second']) announce(stopping, { ...of, id })
   await stopping[Symbol.asyncDispose]()
 
   await allSignals(app)
   expect(told).toEqual(['first', 'second'])
   expect(lines).toEqual([])
+})
+
+test('a notice for many teams is sent in parts', async () => {
+  const teams = Array.from({ length: 250 }, (_, index) => `team-${String(index).padStart(16, '0')}`)
+  const heard: (readonly string[])[] = []
+  using _ = app.changes.listen(({ teams }) => heard.push(teams ?? []))
+
+  announce(app, { organization: 'org-b', type: 'projects', id: 'prj-b', teams })
+  await allSignals(app)
+
+  expect(heard.map(({ length }) => length)).toEqual([100, 100, 50])
+  expect(heard.flat()).toEqual(teams)
 })

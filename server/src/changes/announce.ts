@@ -1,55 +1,57 @@
-import { randomUUID } from 'node:crypto'
-import type { Db } from '../db/db.ts'
-import type { Log } from '../log.ts'
-import { publishingSoon, withDetail } from '../signals.ts'
-import { CHANGE_TOPIC, type SignalledChange } from './feed.ts'
+import { type Db } from '../db/db.ts'
+import { type Signals, withDetail } from '../signals.ts'
+import { CHANGE_TOPIC, type Notice } from './feed.ts'
 
-/** What comes within this time, in ms, is told together. */
-const WINDOW_MS = 250
+/** The topic of the signal that the access of people to an organization may have changed; the detail is its id, or empty for any. */
+export const ACCESS_TOPIC = 'access'
 
-type AnnounceCtx = { db: Db; log: Log }
-type NewChange = Omit<SignalledChange, 'cursor'>
+/** A signal has room for this many ids of teams. */
+const MAX_TEAMS = 100
 
-/** The changes that are told when the window closes, by their things. */
-type Window = { changes: Map<string, NewChange>; timer: NodeJS.Timeout }
-
-const windows = new WeakMap<Db, Window>()
+type AnnounceCtx = { db: Db; signals: Signals }
 
 /**
- * Tells of a change that is made too often for a signal in its transaction, soon after: the first at once, and each thing that
- * changes in the next moments once. A server that is killed meanwhile tells nothing of it.
+ * Notifies open pages of changes, soon after the transaction has committed. Of equal notices that come within a moment one is sent. Every
+ * change that a page shows is announced where it is made: with its audit event (`audit/record.ts`), with the transition of a run, or by
+ * a call of this function.
  */
-export function announceSoon(ctx: AnnounceCtx, change: NewChange) {
-  const window = windows.get(ctx.db)
-  if (window) return void window.changes.set(change.id, change)
-  open(ctx)
-  void announce(ctx, [change])
+export function announce({ db, signals }: AnnounceCtx, ...notices: readonly Notice[]) {
+  signals.publishSoon(db, topicsOf(notices))
 }
 
-/** Tells at once of what waits for the end of a window: the last thing before the database is left. */
-export async function announceRest(ctx: AnnounceCtx) {
-  const window = windows.get(ctx.db)
-  windows.delete(ctx.db)
-  clearTimeout(window?.timer)
-  if (window && window.changes.size > 0) await announce(ctx, [...window.changes.values()])
+/** As `announce`, of what `find` resolves to once the transaction has committed. */
+export function announceFound({ db, signals }: AnnounceCtx, find: () => Promise<readonly Notice[]>) {
+  signals.publishSoon(db, async () => topicsOf(await find()))
 }
 
-function open(ctx: AnnounceCtx) {
-  const changes = new Map<string, NewChange>()
-  const timer = setTimeout(() => {
-    windows.delete(ctx.db)
-    if (changes.size === 0) return
-    open(ctx)
-    void announce(ctx, [...changes.values()])
-  }, WINDOW_MS)
-  timer.unref()
-  windows.set(ctx.db, { changes, timer })
+/** Makes the streams of an organization check at once what their callers may still read; without an id, those of all organizations. */
+export function announceAccess({ db, signals }: AnnounceCtx, organizationId = '') {
+  signals.publish(db, withDetail(ACCESS_TOPIC, organizationId))
 }
 
-async function announce({ db, log }: AnnounceCtx, changes: readonly NewChange[]) {
-  const cursor = randomUUID()
-  const topics = changes.map((change) => withDetail(CHANGE_TOPIC, JSON.stringify({ cursor, ...change })))
-  await publishingSoon(topics)
-    .execute(db)
-    .catch((error: unknown) => log.error({ err: error }, 'telling of changes'))
+function topicsOf(notices: readonly Notice[]) {
+  return notices.flatMap(split).map((notice) => withDetail(CHANGE_TOPIC, JSON.stringify(notice)))
+}
+
+function split({ teams, ...notice }: Notice): Notice[] {
+  if (!teams) return [notice]
+  const sorted = [...new Set(teams)].toSorted()
+  const parts = Array.from({ length: Math.max(1, Math.ceil(sorted.length / MAX_TEAMS)) })
+  return parts.map((_, index) => ({ ...notice, teams: sorted.slice(index * MAX_TEAMS, (index + 1) * MAX_TEAMS) }))
+}
+
+type Placed = { id: string; organization_id: string }
+
+/** The notice of a workspace: its settings, lock, tags, current run and state. */
+export function workspaceNotice({ id, organization_id: organization }: Placed): Notice {
+  return { organization, type: 'workspaces', id, workspace: id }
+}
+
+/** The notice of a run: its status, phases, stages, events and comments. */
+export function runNotice({
+  id,
+  organization_id: organization,
+  workspace_id: workspace,
+}: Placed & { workspace_id: string }): Notice {
+  return { organization, type: 'runs', id, workspace }
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { transact } from '../db/db.ts'
+import { updateWorkspace } from '../features/workspaces/workspaces/update.ts'
 import { createTestApp } from '../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../testing/factories.ts'
 import { allSignals } from '../testing/signals.ts'
@@ -16,7 +18,11 @@ async function setting() {
 }
 
 async function describe(id: string, description: string) {
-  await app.db.updateTable('workspaces').set({ description }).where('id', '=', id).execute()
+  await updateWorkspace(
+    app.as(),
+    { id },
+    { input: { type: 'workspaces', attributes: { description }, relationships: {} } },
+  )
   await allSignals(app)
 }
 
@@ -46,13 +52,14 @@ test('changes of other organizations are not among those of one', async () => {
 test('what has changed in a transaction that fails is not told', async () => {
   const { organization, workspace } = await setting()
 
-  await app.db
-    .transaction()
-    .execute(async (tx) => {
-      await tx.updateTable('workspaces').set({ description: 'lost' }).where('id', '=', workspace.id).execute()
-      throw new Error('it fails')
-    })
-    .catch(() => {})
+  await transact(app.as(), async (ctx) => {
+    await updateWorkspace(
+      ctx,
+      { id: workspace.id },
+      { input: { type: 'workspaces', attributes: { description: 'lost' }, relationships: {} } },
+    )
+    throw new Error('it fails')
+  }).catch(() => {})
   await describe(workspace.id, 'kept')
 
   expect(app.changes.since(app.changes.cursor(), organization.id)?.length).toBe(1)

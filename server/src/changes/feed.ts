@@ -2,18 +2,19 @@ import { randomUUID } from 'node:crypto'
 import type { Change } from '@groundstate/contract/changes'
 import type { Signals } from '../signals.ts'
 
-/** The topic of the signals that migrations 0087 and 0099 make the database leave, with a change as JSON. */
+/** The topic of the signals that carry a notice as JSON. */
 export const CHANGE_TOPIC = 'change'
 
-/** A change as it is signalled to all servers. */
-export type SignalledChange = Change & {
-  /** That of a client that was told of it: the same on every server, and that of all changes that were made together. */
-  cursor: string
+/** What servers tell each other of a change. */
+export type Notice = Change & {
   /** The id of the organization. */
   organization: string
-  /** Where grants of teams decide who may see it, and can't be asked any more: these teams could. */
-  teams?: string[]
+  /** Where grants of teams decide who may see it, and are not looked up when it is delivered: these teams may. */
+  teams?: readonly string[]
 }
+
+/** A notice as it was received. The cursor is the same on every server, and that of all notices that were sent together. */
+export type SignalledChange = Notice & { cursor: string }
 
 /** As many changes are kept for streams that resume. */
 const KEPT = 10_000
@@ -70,7 +71,7 @@ export function createChangeFeed(signals: Signals): ChangeFeed {
   }
 
   const subscriptions = [
-    signals.listen(CHANGE_TOPIC, (detail) => add(JSON.parse(detail) as SignalledChange)),
+    signals.listen(CHANGE_TOPIC, (detail, cursor) => add({ ...(JSON.parse(detail) as Notice), cursor })),
     signals.onGap(() => {
       beginAnew()
       for (const listener of gapListeners) listener()

@@ -163,10 +163,7 @@ export function createClaims<W extends Wish, Item>(queue: ClaimQueue<W, Item>): 
   function tellOthers({ ctx }: Desk<W, Item>, pool: Pool<W, Item>) {
     if (!pool.isLeftToUs) return
     pool.isLeftToUs = false
-    // The polls of the others find it when this fails.
-    ctx.signals.publish(ctx.db, queue.topic(pool.id)).catch((error: unknown) => {
-      ctx.log.error({ err: error }, `passing on queued ${queue.items}`)
-    })
+    ctx.signals.publish(ctx.db, queue.topic(pool.id))
   }
 
   /** Makes the loop of a pool look at the queue now, whatever it is doing. */

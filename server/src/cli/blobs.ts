@@ -23,7 +23,7 @@ async function requireNoServer(url: string) {
   const client = await connectDatabase(url, 'groundstate-blobs')
   try {
     const { rows } = await client.query<{ count: number }>(
-      `select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name = 'groundstate-signals'`,
+      `select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name like 'groundstate-signals %'`,
     )
     if (rows[0]?.count === 0) return
     throw new StartError('a server is connected to the database', { advice: 'stop all servers first' })

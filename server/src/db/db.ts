@@ -1,7 +1,7 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type Transaction } from 'kysely'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
-import { type ConnectionPool, createConnectionPool } from './pool.ts'
+import { type ConnectionPool, createConnectionPool, PoolDriver } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
 
@@ -13,7 +13,14 @@ export type Tx = Transaction<Schema>
 /** The database by the connections of a pool, or of one of its own to the address. */
 export function createDb(pool: ConnectionPool | string, options: { max?: number } = {}) {
   const connections = typeof pool === 'string' ? createConnectionPool(pool, { max: options.max ?? 1 }) : pool
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) })
+  return new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new PoolDriver(connections),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  })
 }
 
 export function isTransaction(db: Db): db is Tx {
@@ -30,25 +37,42 @@ export async function transact<C extends { db: Db }, T>(
 ): Promise<T> {
   if (isTransaction(ctx.db)) return work({ ...ctx, db: ctx.db })
   const listeners: (() => void)[] = []
-  const result = await ctx.db.transaction().execute(async (db) => {
-    commitListeners.set(db, listeners)
-    return work({ ...ctx, db })
-  })
-  for (const listener of listeners) setImmediate(listener)
-  return result
+  let isWorkDone = false
+  try {
+    const result = await ctx.db.transaction().execute(async (db) => {
+      commitListeners.set(db, listeners)
+      const done = await work({ ...ctx, db })
+      isWorkDone = true
+      return done
+    })
+    for (const listener of listeners) setImmediate(listener)
+    return result
+  } catch (error) {
+    if (isWorkDone && !isSurelyRefused(error)) callOnDoubt(listeners)
+    throw error
+  }
 }
 
 const commitListeners = new WeakMap<Db, (() => void)[]>()
 
+/** A COMMIT whose answer was lost may still be on its way to the disk for this long, in ms. */
+const DOUBTFUL_COMMIT_MS = 5_000
+
+function callOnDoubt(listeners: readonly (() => void)[]) {
+  for (const listener of listeners) {
+    setImmediate(listener)
+    setTimeout(listener, DOUBTFUL_COMMIT_MS).unref()
+  }
+}
+
 /**
- * Calls `listener` soon after the transaction, one of `transact`, has committed; outside of a transaction, soon. It is not called when
- * the process dies meanwhile, nor when the answer to the COMMIT is lost: only for what is found in another way too.
+ * Calls `listener` soon after the transaction, one of `transact`, has committed; outside of a transaction, soon. It is called twice when
+ * the answer to the COMMIT is lost, whatever has become of the transaction, and not at all when the process dies meanwhile: only for
+ * hints. A transaction that `transact` has not begun calls nothing.
  */
 export function afterCommit(db: Db, listener: () => void) {
-  if (!isTransaction(db)) return void setImmediate(listener)
-  const listeners = commitListeners.get(db)
-  if (!listeners) throw new Error('the transaction was not begun by transact')
-  listeners.push(listener)
+  if (isTransaction(db)) commitListeners.get(db)?.push(listener)
+  else setImmediate(listener)
 }
 
 /** Whether a driver error is the violation of a unique constraint (of the given name, if any). */

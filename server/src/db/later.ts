@@ -1,17 +1,16 @@
 import type { CompiledQuery } from 'kysely'
 import { type Db, isTransaction, type Tx } from './db.ts'
+import type { DeferredQuery } from './pool.ts'
 import type { StatementResult } from './statement.ts'
-import { markWaiting } from './waiting.ts'
 
 /*
  * Statements of a transaction that wait for the next one of it, or for its end, and are sent with that. So a transaction takes as
  * many round trips as it has answers to wait for, and not one for each statement.
  */
 
-async function waitForNext(tx: Tx, query: CompiledQuery, receive: Parameters<typeof markWaiting>[1]) {
-  const parameters = [...query.parameters]
-  markWaiting(parameters, receive)
-  await tx.executeQuery({ ...query, parameters })
+async function defer(tx: Tx, query: CompiledQuery, receive: DeferredQuery['receive'] = () => {}) {
+  const deferred: DeferredQuery = { ...query, receive }
+  await tx.executeQuery(deferred)
 }
 
 type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
@@ -21,7 +20,7 @@ type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
  * fails with its error, and so does the transaction: only for writes whose failure nobody handles and whose result nobody reads.
  */
 export async function writeLater(tx: Tx, query: Query<unknown>) {
-  await waitForNext(tx, query.compile(tx), () => {})
+  await defer(tx, query.compile(tx))
 }
 
 type Queries = readonly Query<unknown>[]
@@ -57,7 +56,7 @@ export async function readWithNext<const List extends Queries>(
 
 async function sendWithNext(tx: Tx, queries: Queries): Promise<() => Promise<unknown[][]>> {
   const waiting: Promise<StatementResult>[] = []
-  for (const query of queries) await waitForNext(tx, query.compile(tx), (result) => waiting.push(result))
+  for (const query of queries) await defer(tx, query.compile(tx), (result) => waiting.push(result))
   return async () => {
     if (waiting.length < queries.length) throw new Error('the statement that these queries wait for was not sent')
     const answers = await Promise.all(waiting)

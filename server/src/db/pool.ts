@@ -1,10 +1,8 @@
-import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
-import { LRUCache } from 'lru-cache'
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import pg from 'pg'
 import { Packet } from './packet.ts'
 import { type Places, PreparedStatements, UNPREPARED } from './prepared.ts'
 import { Statement, type StatementResult } from './statement.ts'
-import { receiverOf } from './waiting.ts'
 
 // Timestamps are read as Date, counts as number: no count here comes near 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -27,9 +25,6 @@ const IDLE_MS = 3_000
 /** A connection is replaced after this time, in s: what PostgreSQL's processes gather they give back only when they end. */
 const LIFETIME_S = 600
 
-/** What was written: signals for those who wait, or else other rows, of which triggers may tell. */
-export type WrittenRows = 'signals' | 'others'
-
 export type PoolOptions = {
   /** How many connections there are at most. */
   max: number
@@ -40,127 +35,165 @@ export type PoolOptions = {
   isPooled?: boolean
   /** Whether repeated statements are prepared under names. */
   prepares?: boolean
-  /** Called soon after something may have been written, and committed. */
-  onWritten?: ((what: WrittenRows) => void) | undefined
+  /** The name of the sessions, by which operators and other servers know whose they are. */
+  applicationName?: string
 }
 
 /** A result of the driver; of several statements in one text, a list of them. */
 type RawResult = { rows: Record<string, unknown>[] }
 
-export type ConnectionPool = PostgresPool & {
+export type ConnectionPool = {
+  connect: () => Promise<PooledConnection>
   /** Runs a text on any connection as the driver does: never prepared, and without values it may be several statements. */
   run: (text: string, values?: unknown[]) => Promise<RawResult>
+  end: () => Promise<void>
 }
 
-/** What a statement is told that is sent with the next one. */
-const BEGUN: StatementResult = { command: 'BEGIN', rowCount: null, rows: [] }
-const SENT_LATER: StatementResult = { command: undefined, rowCount: null, rows: [] }
-const NOTHING_TO_END: StatementResult = { command: 'ROLLBACK', rowCount: null, rows: [] }
-
-/** Statements that may write; what this takes for one in error costs little. */
-const WRITES = /^\s*(?:insert|update|delete|with\b.*\b(?:insert into|delete from|update (?!skip|of)))/is
-
-/** Statements of `publishing`, or with it. */
-const PUBLISHES = /\binsert into signals \(topic\)/i
-
 /**
- * A connection of the pool, as kysely uses it. A `begin`, and the statements that are marked in `waiting.ts`, wait for the next statement and
- * are sent with it, so that they take no round trip of their own.
+ * A statement of a transaction that is sent with the next one, so that it takes no round trip of its own. `receive` gets its result once
+ * it is on its way.
  */
-class PreparingConnection implements PostgresPoolClient {
+export type DeferredQuery = CompiledQuery & { receive: (result: Promise<StatementResult>) => void }
+
+const BEGIN = 'begin'
+const NO_RESULT: QueryResult<never> = { rows: [] }
+
+/** A connection as kysely uses it. The `begin` of a transaction and deferred statements are sent with the statement that follows them. */
+class PooledConnection implements DatabaseConnection {
   #client: pg.PoolClient
   #places: Places
   #isPooled: boolean
-  #waiting: Statement[] = []
-  /** A transaction has begun for the caller, and its `begin` is still waiting. */
+  #deferred: Statement[] = []
+  /** The `begin` of the open transaction is among the deferred statements. */
   #isUnsent = false
-  #onWritten: (what: WrittenRows) => void
-  #isInTransaction = false
-  /** What the transaction has written so far. */
-  #written: WrittenRows | undefined
+  /** A rollback has failed: the transaction may still be open. */
+  #isBroken = false
 
-  constructor(client: pg.PoolClient, { isPooled = false, prepares = true, onWritten = () => {} }: PoolOptions) {
+  constructor(client: pg.PoolClient, { isPooled = false, prepares = true }: PoolOptions) {
     this.#client = client
     this.#places = prepares ? new PreparedStatements() : UNPREPARED
     this.#isPooled = isPooled
-    this.#onWritten = onWritten
   }
 
-  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>
-  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
-  query(text: unknown, values: readonly unknown[] = []): unknown {
-    if (typeof text !== 'string') throw new Error('cursors are not in use')
-    const written = this.#writtenAfter(text)
-    if (text === 'rollback') this.#drop()
-    if (text === 'rollback' && this.#isUnsent) {
-      this.#isUnsent = false
-      return Promise.resolve(NOTHING_TO_END)
+  async executeQuery<R>(query: CompiledQuery | DeferredQuery): Promise<QueryResult<R>> {
+    const statement = new Statement({ text: query.sql, values: query.parameters }, this.#places)
+    if ('receive' in query) {
+      this.#defer(statement)
+      query.receive(statement.result)
+      return NO_RESULT
     }
+    const { command, rowCount, rows } = await this.#send(statement).catch(throwWithCallers)
+    const numAffectedRows = isWrite(command) && rowCount !== null ? BigInt(rowCount) : undefined
+    return { ...(numAffectedRows !== undefined && { numAffectedRows }), rows: rows as R[] }
+  }
 
-    const statement = new Statement({ text, values }, this.#places)
-    const receive = receiverOf(values)
-    if (text === 'begin' || receive) {
-      this.#isUnsent ||= text === 'begin'
-      this.#waiting.push(statement)
-      if (text === 'begin' && this.#isPooled) this.#waiting.push(this.#limit())
-      // Whoever awaits the next statement learns of its failure.
-      statement.result.catch(() => {})
-      receive?.(statement.result)
-      return Promise.resolve(receive ? SENT_LATER : BEGUN)
+  begin() {
+    this.#isUnsent = true
+    this.#defer(this.#bare(BEGIN))
+    // Behind a pooler the limit holds for one transaction.
+    if (this.#isPooled) this.#defer(this.#bare(LIMIT_SILENCE))
+  }
+
+  /** Throws when the database has rolled the transaction back instead, since a statement of it had failed. */
+  async commit() {
+    const { command } = await this.#send(this.#bare('commit'))
+    if (command === 'ROLLBACK') throw new Error('the transaction was rolled back: a statement of it has failed')
+  }
+
+  async rollback() {
+    const isUnsent = this.#isUnsent
+    this.#drop()
+    if (isUnsent) return
+    try {
+      await this.#send(this.#bare('rollback'))
+    } catch (error) {
+      this.#isBroken = true
+      throw error
     }
-    const packet = new Packet([...this.#waiting.splice(0), statement])
+  }
+
+  release() {
+    this.#drop()
+    this.#client.release(this.#isBroken)
+  }
+
+  #bare(text: string) {
+    return new Statement({ text, values: [] }, this.#places)
+  }
+
+  #defer(statement: Statement) {
+    // The caller learns of a failure from the statement that follows.
+    statement.result.catch(() => {})
+    this.#deferred.push(statement)
+  }
+
+  async #send(statement: Statement): Promise<StatementResult> {
+    const packet = new Packet([...this.#deferred.splice(0), statement])
     this.#isUnsent = false
     this.#client.query(packet)
-    if (written) {
-      void statement.result.then(
-        () => this.#onWritten(written),
-        () => {},
-      )
-    }
     return statement.result
-  }
-
-  /** What may be committed once the statement has succeeded. */
-  #writtenAfter(text: string): WrittenRows | undefined {
-    if (text === 'begin' || text === 'commit' || text === 'rollback') {
-      const written = text === 'commit' ? this.#written : undefined
-      this.#isInTransaction = text === 'begin'
-      this.#written = undefined
-      return written
-    }
-    const written = writtenBy(text)
-    if (!this.#isInTransaction) return written
-    this.#written = written === 'signals' ? written : (this.#written ?? written)
-    return undefined
-  }
-
-  /** Behind a pooler the limit holds for one transaction, and travels with its first statement. */
-  #limit() {
-    const statement = new Statement({ text: LIMIT_SILENCE, values: [] }, this.#places)
-    statement.result.catch(() => {})
-    return statement
   }
 
   /** Forgets what was not sent: its transaction is given up. */
   #drop() {
-    for (const statement of this.#waiting.splice(0)) statement.abandon(new Error('its transaction was rolled back'))
+    this.#isUnsent = false
+    for (const statement of this.#deferred.splice(0)) statement.abandon(new Error('its transaction was rolled back'))
   }
 
-  release(destroy?: boolean) {
-    this.#drop()
-    this.#isUnsent = false
-    this.#client.release(destroy)
+  streamQuery(): never {
+    throw new Error('cursors are not in use')
   }
 }
 
-const writing = new LRUCache<string, { written: WrittenRows | undefined }>({ max: 1000 })
+/** Adds the callers to the stack of an error, which was made where the driver reads what the database sends. */
+function throwWithCallers(error: unknown): never {
+  if (error instanceof Error) error.stack = `${error.stack}\n${new Error().stack?.replace(/^.*\n/, '') ?? ''}`
+  throw error
+}
 
-function writtenBy(text: string): WrittenRows | undefined {
-  const known = writing.get(text)
-  if (known) return known.written
-  const written = WRITES.test(text) ? (PUBLISHES.test(text) ? 'signals' : 'others') : undefined
-  writing.set(text, { written })
-  return written
+function isWrite(command: string | undefined) {
+  return command === 'INSERT' || command === 'UPDATE' || command === 'DELETE' || command === 'MERGE'
+}
+
+/** All connections of kysely are those of a pool. */
+function pooled(connection: DatabaseConnection): PooledConnection {
+  if (connection instanceof PooledConnection) return connection
+  throw new Error('the connection is of another driver')
+}
+
+/** Lets kysely use the connections of a pool. */
+export class PoolDriver implements Driver {
+  #pool: ConnectionPool
+
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool
+  }
+
+  async init() {}
+
+  async acquireConnection() {
+    return this.#pool.connect()
+  }
+
+  async beginTransaction(connection: DatabaseConnection) {
+    pooled(connection).begin()
+  }
+
+  async commitTransaction(connection: DatabaseConnection) {
+    await pooled(connection).commit()
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection) {
+    await pooled(connection).rollback()
+  }
+
+  async releaseConnection(connection: DatabaseConnection) {
+    pooled(connection).release()
+  }
+
+  async destroy() {
+    await this.#pool.end()
+  }
 }
 
 /** A pool of connections to the database at `url` that keep repeated statements prepared. */
@@ -170,7 +203,7 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
     max: options.max,
     idleTimeoutMillis: IDLE_MS,
     maxLifetimeSeconds: LIFETIME_S,
-    application_name: 'groundstate',
+    application_name: options.applicationName ?? 'groundstate',
     ...(options.isPooled !== true && { idle_in_transaction_session_timeout: SILENT_TRANSACTION_MS }),
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -180,14 +213,13 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', () => {})
 
-  const connections = new WeakMap<pg.PoolClient, PreparingConnection>()
+  const connections = new WeakMap<pg.PoolClient, PooledConnection>()
   function connectionOf(client: pg.PoolClient) {
-    const connection = connections.get(client) ?? new PreparingConnection(client, options)
+    const connection = connections.get(client) ?? new PooledConnection(client, options)
     connections.set(client, connection)
     return connection
   }
   return {
-    options: {},
     connect: async () => connectionOf(await pool.connect()),
     // After an error the driver closes the connection: several statements may have left a transaction open.
     run: async (text, values) => pool.query(text, values),

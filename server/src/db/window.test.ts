@@ -13,8 +13,8 @@ test('what waits for the end of a window is stored when the server stops, as lon
   const options = { baseUrl: app.baseUrl, databaseUrl: place, log: app.log, runsJobs: false, reactions: [] }
   const stopping = await createApp(app.config, options)
   const stored: (readonly string[])[] = []
-  const note = storeInWindows(async (db, ids) => {
-    await sql`select 1`.execute(db)
+  const note = storeInWindows(async (ctx, ids) => {
+    await sql`select 1`.execute(ctx.db)
     stored.push(ids)
   }, 'what a test has seen')
 

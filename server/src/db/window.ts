@@ -4,7 +4,7 @@ import type { Db } from './db.ts'
 /** What arrives within this time, in ms, is stored by one statement. */
 const WINDOW_MS = 2000
 
-type WindowCtx = { db: Db; now: () => Date; log: Log }
+type WindowCtx = { db: Db; log: Log }
 
 /** What windows that are open have still to store, by the database. */
 const rests = new WeakMap<Db, Set<() => Promise<void>>>()
@@ -18,11 +18,14 @@ export async function storeRest(db: Db) {
  * Makes a function that stores that something was seen, of the row with an id: the first at once, and those of the next seconds
  * together. What a process had not stored when it was killed is lost, so it is for times that are seen again and again.
  */
-export function storeInWindows(store: (db: Db, ids: readonly string[], now: Date) => Promise<void>, what: string) {
+export function storeInWindows<C extends WindowCtx>(
+  store: (ctx: C, ids: readonly string[]) => Promise<void>,
+  what: string,
+) {
   /** The rows that are stored when the window closes, by the database. */
   const windows = new WeakMap<Db, Set<string>>()
 
-  function open(ctx: WindowCtx) {
+  function open(ctx: C) {
     const ids = new Set<string>()
     const ofDatabase = rests.get(ctx.db) ?? new Set()
     const timer = setTimeout(() => {
@@ -39,16 +42,16 @@ export function storeInWindows(store: (db: Db, ids: readonly string[], now: Date
       windows.delete(ctx.db)
       ofDatabase.delete(close)
       if (ids.size === 0) return
-      await store(ctx.db, [...ids], ctx.now()).catch((error: unknown) => {
+      await store(ctx, [...ids]).catch((error: unknown) => {
         ctx.log.error({ err: error }, `storing ${what}`)
       })
     }
   }
 
-  return async (ctx: WindowCtx, id: string): Promise<void> => {
+  return async (ctx: C, id: string): Promise<void> => {
     const window = windows.get(ctx.db)
     if (window) return void window.add(id)
     open(ctx)
-    return store(ctx.db, [id], ctx.now())
+    return store(ctx, [id])
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -18,7 +19,7 @@ test('a backlog is worked off without pauses between its jobs', async () => {
   const db = createDb(pool)
   const log = pino({ level: 'silent' })
   const polls = createPolls(db, log)
-  const signals = await createSignals(database.url, polls)
+  const signals = await createSignals(database.url, { id: randomUUID(), polls })
   const jobs = await createJobs({ pool, signals, polls, log }, { runsJobs: true })
   whenFileEnds(async () => {
     await jobs.stop(1000)

@@ -58,7 +58,7 @@ export function createWaking(
   return {
     open,
     async tell(db, name) {
-      await signals.publishToOne(db, topicOf(name))
+      signals.publishToOne(db, topicOf(name))
     },
     poll() {
       const names = [...queues.keys()]

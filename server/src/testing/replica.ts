@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { inject } from 'vitest'
-import { createApp } from '../app.ts'
+import { type App, createApp } from '../app.ts'
 import { LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
 import { createServer, type Server } from '../http/server.ts'
 import type { TestApp } from './app.ts'
@@ -14,7 +14,10 @@ type ReplicaOptions = {
 }
 
 /** Another server on the database of the app, with its clock, as a process of its own would be. */
-export async function createReplica(app: TestApp, { reach }: ReplicaOptions = {}): Promise<Server> {
+export async function createReplica(
+  app: TestApp,
+  { reach }: ReplicaOptions = {},
+): Promise<Server & { app: App & AsyncDisposable }> {
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
   const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
   const options = {
@@ -32,5 +35,5 @@ export async function createReplica(app: TestApp, { reach }: ReplicaOptions = {}
     await server.fastify.close()
     await replica[Symbol.asyncDispose]()
   })
-  return server
+  return { ...server, app: replica }
 }

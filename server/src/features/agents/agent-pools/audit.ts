@@ -5,5 +5,12 @@ export function agentPoolAudit(
   action: 'create' | 'update' | 'destroy',
   meta: Record<string, unknown>,
 ): AuditEvent {
-  return { organizationId: pool.organizationId, action, resource: { type: 'agent_pool', id: pool.id }, meta }
+  const { id, organizationId } = pool
+  return {
+    organizationId,
+    action,
+    resource: { type: 'agent_pool', id },
+    meta,
+    notices: [{ type: 'agent-pools', id }],
+  }
 }

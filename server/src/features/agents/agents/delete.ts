@@ -19,6 +19,7 @@ export async function deleteAgent(ctx: Ctx, id: string) {
     action: 'destroy',
     resource: { type: 'agent', id },
     meta: { name: agent.name, agent_pool: pool.id },
+    notices: [{ type: 'agents' as const, id, pool: pool.id }],
   }
   await audited(ctx, event, async (ctx) => store.deleteAgent(ctx.db, id))
   // After the commit: the claims that wait are ended once every new claim sees that the agent is gone.

@@ -1,4 +1,5 @@
 import type { TransactionCtx } from '../../../app.ts'
+import { announceAgents } from './announce.ts'
 import * as store from './store.ts'
 import { tokenTopic } from './wait-for-revocation.ts'
 
@@ -7,6 +8,6 @@ import { tokenTopic } from './wait-for-revocation.ts'
  * once. Jobs under way have tokens of their own, and come to their end.
  */
 export async function endAgentSessions(ctx: TransactionCtx, tokenIds: readonly string[]) {
-  await store.markTokensExited(ctx.db, tokenIds, ctx.now())
-  for (const id of tokenIds) await ctx.signals.publish(ctx.db, tokenTopic(id))
+  await announceAgents(ctx, await store.markTokensExited(ctx.db, tokenIds, ctx.now()))
+  for (const id of tokenIds) ctx.signals.publish(ctx.db, tokenTopic(id))
 }

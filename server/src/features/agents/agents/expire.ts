@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
+import { announceDeletedAgents } from './announce.ts'
 import { deleteSilentAgents } from './store.ts'
 
 const BATCH = 200
@@ -12,7 +13,8 @@ export async function expireAgents(ctx: Ctx, signal: AbortSignal) {
     signal,
     batch: async () => {
       const deleted = await deleteSilentAgents(ctx.db, { before, limit: BATCH })
-      return { deleted, next: deleted < BATCH ? undefined : true }
+      announceDeletedAgents(ctx, deleted)
+      return { deleted: deleted.length, next: deleted.length < BATCH ? undefined : true }
     },
   })
 }

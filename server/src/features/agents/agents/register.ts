@@ -5,6 +5,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/plan-limits.ts'
+import { announceAgents } from './announce.ts'
 import { onlineSince } from './status.ts'
 import * as store from './store.ts'
 
@@ -38,6 +39,7 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
     const id = known?.id ?? ctx.newId('agent')
     if (known) await store.reviveAgent(ctx.db, { id, ...agent })
     else await store.insertAgent(ctx.db, { id, ...agent, created_at: ctx.now() })
+    await announceAgents(ctx, [id])
     const poolName = await store.findPoolName(ctx.db, poolId)
     return { agentId: id, poolId, poolName, serverVersion: manifest.version }
   })
@@ -62,7 +64,9 @@ async function checkQuota(ctx: TransactionCtx, organizationId: string, agent: Ne
     name === agent.name && ip_address === agent.ip_address && agent_pool_id === agent.agent_pool_id
   const present = known.filter((other) => other.is_present && !isSame(other))
   // Its next claim is refused, so that it does not come back as one too many.
-  for (const other of known) if (!present.includes(other)) await store.markExited(ctx.db, other.id, ctx.now())
+  const gone = known.filter((other) => !present.includes(other)).map(({ id }) => id)
+  for (const id of gone) await store.markExited(ctx.db, id, ctx.now())
+  await announceAgents(ctx, gone)
   if (present.length < limit) return
   const names = present.map(({ name }) => name).join(', ')
   const these = present.length === 1 ? 'this one is' : 'these are'

@@ -146,12 +146,28 @@ export async function reviveAgent(db: Db, { id, ...changes }: Omit<Insertable<Sc
     .execute()
 }
 
-export async function touchAgents(db: Db, ids: readonly string[], now: Date) {
-  await db
-    .updateTable('agents')
-    .set({ last_ping_at: now })
-    .where(sql<boolean>`id = any(${ids})`)
-    .execute()
+/** Returns the agents whose last heartbeat was before `offlineBefore`. */
+export async function touchAgents(
+  db: Db,
+  ids: readonly string[],
+  { now, offlineBefore }: { now: Date; offlineBefore: Date },
+) {
+  const { rows } = await sql<{ id: string }>`
+    with known as (select id, last_ping_at from agents where id = any(${ids}) order by id for no key update),
+    touched as (update agents a set last_ping_at = ${now} from known where a.id = known.id)
+    select id from known where last_ping_at < ${offlineBefore}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+export type AgentPlace = { id: string; agent_pool_id: string; organization_id: string | null }
+
+/** Where agents belong. */
+export function selectPlaces(db: Db, ids: readonly string[]) {
+  return db
+    .selectFrom('agents as a')
+    .innerJoin('agent_pools as p', 'p.id', 'a.agent_pool_id')
+    .select(['a.id', 'a.agent_pool_id', 'p.organization_id'])
+    .where(sql<boolean>`a.id = any(${ids})`)
 }
 
 export async function markExited(db: Db, id: string, now: Date) {
@@ -162,23 +178,26 @@ export async function deleteAgent(db: Db, id: string) {
   await db.deleteFrom('agents').where('id', '=', id).execute()
 }
 
-/** Deletes up to `limit` agents that have shown no sign of life since a moment and have no job. Returns how many. */
-export async function deleteSilentAgents(db: Db, { before, limit }: { before: Date; limit: number }): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from agents where id in (
+/** Deletes up to `limit` agents that have sent no heartbeat since a moment and have no job. Returns where they belonged. */
+export async function deleteSilentAgents(db: Db, { before, limit }: { before: Date; limit: number }) {
+  const { rows } = await sql<AgentPlace>`
+    delete from agents using agent_pools p where p.id = agent_pool_id and agents.id in (
       select a.id from agents a
        where a.last_ping_at < ${before} and coalesce(a.exited_at < ${before}, true)
          and not exists (select from agent_jobs j where j.agent_id = a.id and j.status = 'running')
-       order by a.id limit ${limit} for update skip locked)`.execute(db)
-  return Number(numAffectedRows ?? 0)
+       order by a.id limit ${limit} for update skip locked)
+    returning agents.id, agent_pool_id, p.organization_id`.execute(db)
+  return rows
 }
 
-/** Marks the agents that have registered with one of these tokens as exited. */
+/** Marks the agents that have registered with one of these tokens as exited; returns their ids. */
 export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now: Date) {
-  await tx
+  const rows = await tx
     .updateTable('agents')
     .set({ exited_at: now })
     .where('token_id', '=', sql<string>`any(${tokenIds})`)
     .where('exited_at', 'is', null)
+    .returning('id')
     .execute()
+  return rows.map(({ id }) => id)
 }

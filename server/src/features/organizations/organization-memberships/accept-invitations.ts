@@ -1,5 +1,8 @@
 import type { TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { announce } from '../../../changes/announce.ts'
+import { teamNotice } from '../teams/audit.ts'
+import { membershipAudit } from './audit.ts'
 import * as store from './store.ts'
 
 /**
@@ -8,12 +11,8 @@ import * as store from './store.ts'
  */
 export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
   const memberships = await store.acceptInvitations(ctx.db, { userId, organizationId: undefined, now: ctx.now() })
-  for (const { id, organization_id: organizationId } of memberships) {
-    await recordAudit(ctx, {
-      organizationId,
-      action: 'update',
-      resource: { type: 'organization_user', id },
-      meta: { status: 'active' },
-    })
+  for (const { teams, ...membership } of memberships) {
+    await recordAudit(ctx, membershipAudit(membership, 'update', { status: 'active' }))
+    announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
   }
 }

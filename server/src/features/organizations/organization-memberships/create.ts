@@ -2,13 +2,16 @@ import type { CreateMembership } from '@groundstate/contract/memberships'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
+import { announce } from '../../../changes/announce.ts'
 import { isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { listReadableTeams } from '../teams/access.ts'
+import { teamNotice } from '../teams/audit.ts'
 import { insertInvitedMembers, insertTeamMembers } from '../teams/members-store.ts'
 import type { Team } from '../teams/team.ts'
 import { requireMembership } from './access.ts'
+import { membershipAudit } from './audit.ts'
 import * as store from './store.ts'
 
 /**
@@ -36,12 +39,9 @@ export async function createMembership(ctx: Ctx, organizationName: string, input
         if (account) await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [account.id], now })
         else await insertInvitedMembers(ctx.db, { teamId: team.id, membershipIds: [id], now })
       }
-      await recordAudit(ctx, {
-        organizationId: organization.id,
-        action: 'create',
-        resource: { type: 'organization_user', id },
-        meta: { email, teams: teams.map((team) => team.name) },
-      })
+      const meta = { email, teams: teams.map((team) => team.name) }
+      await recordAudit(ctx, membershipAudit({ id, organization_id: organization.id }, 'create', meta))
+      if (account) announce(ctx, ...teams.map((team) => ({ organization: organization.id, ...teamNotice(team) })))
       return requireMembership(ctx, id)
     })
   } catch (error) {

@@ -1,12 +1,15 @@
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
+import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden } from '../../../errors.ts'
+import { teamNotice } from '../teams/audit.ts'
 import { checkOwnerRemains } from '../teams/check-owners.ts'
 import { leaveTeams } from '../teams/leave.ts'
 import { listTeamsOfMembership } from '../teams/list-of-memberships.ts'
 import { requireMembership } from './access.ts'
+import { membershipAudit } from './audit.ts'
 import type { Membership } from './membership.ts'
 import * as store from './store.ts'
 
@@ -28,12 +31,8 @@ export async function deleteMembership(ctx: Ctx, id: string) {
     }
     await store.deleteMembership(ctx.db, id)
     if (teams.some((team) => team.isOwners)) await checkOwnerRemains(ctx, membership.organization_id)
-    await recordAudit(ctx, {
-      organizationId: membership.organization_id,
-      action: 'destroy',
-      resource: { type: 'organization_user', id },
-      meta: { email: membership.email },
-    })
+    await recordAudit(ctx, membershipAudit(membership, 'destroy', { email: membership.email }))
+    announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
   })
 }
 

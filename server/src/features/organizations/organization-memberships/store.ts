@@ -135,7 +135,7 @@ export async function acceptInvitations(
   tx: Tx,
   { userId, organizationId, now }: { userId: string; organizationId: string | undefined; now: Date },
 ) {
-  const { rows } = await sql<{ id: string; organization_id: string }>`
+  const { rows } = await sql<AcceptedInvitation>`
     with accepted as (
       update organization_memberships m set status = 'active', user_id = u.id, placeholder_id = null
         from users u
@@ -147,10 +147,20 @@ export async function acceptInvitations(
     joined as (
       insert into team_members (team_id, user_id, created_at)
       select i.team_id, ${userId}, ${now} from invited_team_members i join accepted a on a.id = i.membership_id
-      on conflict do nothing),
+      on conflict do nothing
+      returning team_id),
     spent as (delete from invited_team_members i using accepted a where i.membership_id = a.id)
-    select id, organization_id from accepted`.execute(tx)
+    select id, organization_id, (select coalesce(json_agg(json_build_object('id', t.id, 'visibility', t.visibility)), '[]')
+        from joined join teams t on t.id = joined.team_id where t.organization_id = accepted.organization_id) as teams
+      from accepted`.execute(tx)
   return rows
+}
+
+type AcceptedInvitation = {
+  id: string
+  organization_id: string
+  /** The teams that the account has joined by it. */
+  teams: { id: string; visibility: 'secret' | 'organization' }[]
 }
 
 export async function deleteMembership(tx: Tx, id: string) {

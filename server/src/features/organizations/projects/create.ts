@@ -47,8 +47,8 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
     await recordAudit(
       ctx,
       projectAudit({ id, name: input.attributes.name, organization_id: organization.id }, 'create', {
-        ...input.attributes,
-        tags,
+        teams: [],
+        changes: { ...input.attributes, tags },
       }),
     )
     return requireProject(ctx, id, 'project:read')

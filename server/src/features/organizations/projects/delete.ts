@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
-import { audited } from '../../../audit/record.ts'
-import { isForeignKeyViolation } from '../../../db/db.ts'
+import { recordAudit } from '../../../audit/record.ts'
+import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { conflict, forbidden } from '../../../errors.ts'
 import { requireProject } from './access.ts'
 import { projectAudit } from './audit.ts'
@@ -18,7 +18,11 @@ export async function deleteProject(ctx: Ctx, id: string) {
     throw refuse(project.workspace_count === 1 ? '1 workspace' : `${project.workspace_count} workspaces`)
   }
   try {
-    await audited(ctx, projectAudit(project, 'destroy'), (ctx) => store.deleteProject(ctx.db, id))
+    await transact(ctx, async (ctx) => {
+      const teams = await store.listTeamIds(ctx.db, id)
+      await store.deleteProject(ctx.db, id)
+      await recordAudit(ctx, projectAudit(project, 'destroy', { teams }))
+    })
   } catch (error) {
     if (isForeignKeyViolation(error)) throw refuse('workspaces')
     throw error

@@ -27,7 +27,8 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
     )
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: project.organization_id, projectId: id }, tags)
-    await recordAudit(ctx, projectAudit(project, 'update', { ...attributes, tags }))
+    const teams = await store.listTeamIds(ctx.db, id)
+    await recordAudit(ctx, projectAudit(project, 'update', { teams, changes: { ...attributes, tags } }))
     return requireProject(ctx, id, 'project:read')
   })
 }

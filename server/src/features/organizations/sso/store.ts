@@ -44,7 +44,13 @@ export async function touchIdentity(db: Db, { issuer, subject }: Identity, now: 
     .execute()
 }
 
-export type SsoTeam = { id: string; organization_id: string; name: string; is_owners: boolean }
+export type SsoTeam = {
+  id: string
+  organization_id: string
+  name: string
+  visibility: 'secret' | 'organization'
+  is_owners: boolean
+}
 
 /**
  * The teams that the groups stand for: by the id that a team names, else by its name. Owners are never matched by name:
@@ -55,7 +61,7 @@ export async function listTeamsOfGroups(
   { userId, groups, everywhere }: { userId: string; groups: readonly string[]; everywhere: boolean },
 ) {
   const { rows } = await sql<SsoTeam>`
-    select t.id, t.organization_id, t.name, t.is_owners from teams t join organizations o on o.id = t.organization_id
+    select t.id, t.organization_id, t.name, t.visibility, t.is_owners from teams t join organizations o on o.id = t.organization_id
      where (t.sso_team_id = any(${groups})
             or (t.is_owners and o.owners_team_saml_role_id = any(${groups}))
             or (t.sso_team_id is null and not t.is_owners and lower(t.name) in ${lowered(groups)}))
@@ -70,15 +76,20 @@ export async function listTeamsOfUser(db: Db, userId: string) {
   return db
     .selectFrom('team_members as m')
     .innerJoin('teams as t', 't.id', 'm.team_id')
-    .select(['t.id', 't.organization_id', 't.name', 't.is_owners', 'm.via_sso'])
+    .select(['t.id', 't.organization_id', 't.name', 't.visibility', 't.is_owners', 'm.via_sso'])
     .where('m.user_id', '=', userId)
     .orderBy('t.id')
     .execute()
 }
 
-/** Ends the memberships that sign-on has begun and that no team needs any more. */
+/** Ends the memberships that sign-on has begun and that no team needs any more; returns them. */
 export async function deleteLeftMemberships(tx: Tx, userId: string) {
-  await sql`delete from organization_memberships m where m.user_id = ${userId} and m.via_sso and not exists (
+  const { rows } = await sql<{
+    id: string
+    organization_id: string
+  }>`delete from organization_memberships m where m.user_id = ${userId} and m.via_sso and not exists (
     select from team_members tm join teams t on t.id = tm.team_id
-     where tm.user_id = ${userId} and t.organization_id = m.organization_id)`.execute(tx)
+     where tm.user_id = ${userId} and t.organization_id = m.organization_id)
+    returning m.id, m.organization_id`.execute(tx)
+  return rows
 }

@@ -1,5 +1,6 @@
 import type { TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { announce, announceAccess } from '../../../changes/announce.ts'
 import { insertMembership } from '../organization-memberships/insert.ts'
 import { teamAudit } from '../teams/audit.ts'
 import { isLastOwner } from '../teams/check-owners.ts'
@@ -31,7 +32,10 @@ export async function syncTeams(ctx: TransactionCtx, userId: string, groups: rea
     await leaveTeams(ctx, userId, [team.id])
     await record(ctx, 'remove_member', team, userId)
   }
-  await store.deleteLeftMemberships(ctx.db, userId)
+  for (const { id, organization_id: organization } of await store.deleteLeftMemberships(ctx.db, userId)) {
+    announce(ctx, { organization, type: 'organization-memberships', id })
+    announceAccess(ctx, organization)
+  }
 }
 
 async function record(ctx: TransactionCtx, action: string, team: store.SsoTeam, userId: string) {

@@ -3,6 +3,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
+import { listTeamIds } from '../projects/store.ts'
 import { tagsAudit } from './audit.ts'
 import * as store from './store.ts'
 
@@ -18,16 +19,18 @@ export async function changeTagBindings(
   return transact(ctx, async (ctx) => {
     await writeTagBindings(ctx, target, { change, bindings, pointer: '/data' })
     const action = change === 'merge' ? 'add_tags' : 'replace_tags'
-    await recordAudit(ctx, tagsAudit({ ...subject(target), name }, action, bindings))
+    await recordAudit(ctx, tagsAudit({ ...(await subject(ctx, target)), name }, action, bindings))
     return store.listTagBindings(ctx.db, target)
   })
 }
 
-function subject(target: store.TagTarget) {
+async function subject(ctx: TransactionCtx, target: store.TagTarget) {
   const { organizationId } = target
-  return 'workspaceId' in target
-    ? { organizationId, type: 'workspace' as const, id: target.workspaceId }
-    : { organizationId, type: 'project' as const, id: target.projectId }
+  if ('workspaceId' in target) {
+    return { organizationId, type: 'workspace' as const, id: target.workspaceId }
+  }
+  const id = target.projectId
+  return { organizationId, type: 'project' as const, id, teams: await listTeamIds(ctx.db, id) }
 }
 
 /** Gives the target exactly these tags, as a relation in its own body asks. The caller has authorised the change. */

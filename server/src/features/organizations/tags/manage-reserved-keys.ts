@@ -1,6 +1,6 @@
 import type { CreateReservedTagKey, UpdateReservedTagKey } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
-import { audited } from '../../../audit/record.ts'
+import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
@@ -39,9 +39,13 @@ export async function deleteReservedTagKey(ctx: Ctx, id: string) {
   await audited(ctx, keyAudit('destroy', key), (ctx) => store.deleteReservedTagKey(ctx.db, id))
 }
 
-function keyAudit(action: string, row: { id: string; organization_id: string; key: string }, changes?: object) {
+function keyAudit(
+  action: string,
+  row: { id: string; organization_id: string; key: string },
+  changes?: object,
+): AuditEvent {
   const { id, organization_id: organizationId, key } = row
-  return { organizationId, action, resource: { type: 'reserved_tag_key', id }, meta: { key, changes } }
+  return { organizationId, action, resource: { type: 'reserved_tag_key', id }, meta: { key, changes }, notices: [] }
 }
 
 async function requireReservedTagKey(ctx: Ctx, id: string) {

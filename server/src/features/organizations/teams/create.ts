@@ -29,7 +29,13 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
       )
       await recordAudit(
         ctx,
-        teamAudit({ id, name: input.name, organization_id: organization.id }, 'create', { changes: input }),
+        teamAudit(
+          { id, name: input.name, organization_id: organization.id, visibility: input.visibility ?? 'secret' },
+          'create',
+          {
+            changes: input,
+          },
+        ),
       )
       return showNewTeam(ctx, id, organization.facts)
     }),

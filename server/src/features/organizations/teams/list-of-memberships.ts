@@ -28,6 +28,7 @@ export async function listTeamsOfMembership(ctx: TransactionCtx, membership: { i
   return rows.map((row) => ({
     id: row.id,
     isOwners: row.is_owners,
+    visibility: row.visibility,
     isVisible: teamPermissions(membership.facts, teamFacts(ctx.actor, row)).has('team:read'),
   }))
 }

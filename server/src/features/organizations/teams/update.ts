@@ -31,7 +31,10 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
         name: input.name,
         updated_at: ctx.now(),
       })
-      await recordAudit(ctx, teamAudit(team, 'update', { changes: input }))
+      await recordAudit(
+        ctx,
+        teamAudit({ ...team, visibility: input.visibility ?? team.visibility }, 'update', { changes: input }),
+      )
       const changed = await store.findTeam(ctx.db, ctx.actor, id)
       return { ...team, ...changed, facts: team.facts }
     }),

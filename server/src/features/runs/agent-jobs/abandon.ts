@@ -6,5 +6,5 @@ import { type JobPlace, lockOpenJobs } from './store.ts'
  * gone, and they end the engine at once. Without a signal it would run on for hours, and nobody could see it.
  */
 export async function abandonJobs(ctx: TransactionCtx, place: JobPlace) {
-  for (const { id } of await lockOpenJobs(ctx.db, place)) await ctx.signals.publish(ctx.db, `job:${id}`)
+  for (const { id } of await lockOpenJobs(ctx.db, place)) ctx.signals.publish(ctx.db, `job:${id}`)
 }

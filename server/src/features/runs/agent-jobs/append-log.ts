@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
-import { announceSoon } from '../../../changes/announce.ts'
+import { announce } from '../../../changes/announce.ts'
 import type { Db } from '../../../db/db.ts'
 import { AppError, conflict, unauthorized } from '../../../errors.ts'
 import { LATE_MS } from '../plans/log.ts'
@@ -41,7 +41,7 @@ export function announceLog(
   log: { organization_id: string; phase_id: string; workspace_id: string; run_id: string },
 ) {
   const { organization_id: organization, phase_id: id, workspace_id: workspace, run_id: run } = log
-  announceSoon(ctx, { organization, type: 'logs', id, workspace, run })
+  announce(ctx, { organization, type: 'logs', id, workspace, run })
 }
 
 /** Bytes of a log, at `offset` of what its job has written. */

@@ -1,7 +1,6 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { randomText } from '../../../ids.ts'
-import { publishing } from '../../../signals.ts'
 import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/built-in-pool.ts'
 import { isPresent } from '../../agents/agents/store.ts'
 import { isPoolOpenTo } from '../../organizations/organizations/store.ts'
@@ -69,11 +68,11 @@ export function poolsWithJobs(poolIds: readonly string[]) {
       and ${poolHasRoom('p')})`
 }
 
-/** Publishes all pools in which jobs of the organization may be queued. */
-export async function publishPools(tx: Tx, organizationId: string) {
-  const pools = sql<{ topic: string }>`select ${poolTopicOf(sql.ref('id'))} as topic from agent_pools
-    where organization_id = ${organizationId} or id = ${BUILT_IN_POOL_ID}`
-  await publishing([], pools).execute(tx)
+/** The topics of all pools in which jobs of the organization may be queued. */
+export async function listPoolTopics(tx: Tx, organizationId: string) {
+  const { rows } = await sql<{ topic: string }>`select ${poolTopicOf(sql.ref('id'))} as topic from agent_pools
+    where organization_id = ${organizationId} or id = ${BUILT_IN_POOL_ID}`.execute(tx)
+  return rows.map(({ topic }) => topic)
 }
 
 /** Those of the agents that a queued job of the pool is reserved for. */

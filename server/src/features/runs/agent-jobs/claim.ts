@@ -9,6 +9,7 @@ import { SealError } from '../../../secrets/secrets.ts'
 import { onlineSince } from '../../agents/agents/status.ts'
 import { readRunVariables, type ResolveVariables } from '../../workspaces/variables/resolve.ts'
 import { applyChange } from '../runs/advance.ts'
+import { announceAgentOf } from '../runs/announce.ts'
 import { lockedRunOf, readLockedRun, type RunKey, runLock } from '../runs/locked-run-store.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
@@ -180,6 +181,7 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { wish, job: claimed }
   const { run, workspace, job } = locked
   const { id: jobId, token, engineToken, engine, organizationName, workspaceName } = claimed
   const now = ctx.now()
+  announceAgentOf(ctx, run, wish.agent.id)
   const lifetime = timeLimit(ctx.config, job.kind) + ctx.config.cancelGrace + TOKEN_SLACK_MS
   await applyChange(ctx, locked, {
     job: 'running',

@@ -63,7 +63,7 @@ export async function finishJob(
 async function giveApply(ctx: TransactionCtx, run: RunRow, agentId: string | null): Promise<AgentJob | undefined> {
   const key = { id: run.id, workspaceId: run.workspace_id, organizationId: run.organization_id }
   const job = agentId === null ? undefined : await claimApply(ctx, { ...key, agentId })
-  if (!job) await ctx.signals.publishToOne(ctx.db, poolTopic(run.agent_pool_id))
+  if (!job) ctx.signals.publishToOne(ctx.db, poolTopic(run.agent_pool_id))
   return job
 }
 

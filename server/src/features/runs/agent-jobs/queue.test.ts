@@ -222,7 +222,7 @@ test('a job whose signal is lost reaches an agent that waits within seconds', as
   const setting = await createRunSetting(app)
   const waiting = agent.claim({ waitMs: 20_000 })
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
-    where application_name = 'groundstate-signals' and datname = current_database()`.execute(app.db)
+    where application_name like 'groundstate-signals %' and datname = current_database()`.execute(app.db)
 
   const run = await planOnly(setting)
   const started = performance.now()

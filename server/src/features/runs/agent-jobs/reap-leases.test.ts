@@ -161,7 +161,7 @@ describe('a job whose agent has not said that it received it', () => {
     const waiting = agent.claim({ waitMs: 30_000 }).finally(() => (hasEnded = true))
     await expect
       .poll(async () => {
-        await app.signals.publish(app.db, claimsTopic(agent.id))
+        app.signals.publish(app.db, claimsTopic(agent.id))
         return hasEnded
       })
       .toBe(true)

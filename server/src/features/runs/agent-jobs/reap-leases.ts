@@ -40,7 +40,7 @@ async function endOrRepeat(ctx: Ctx, job: JobKey, now: Date) {
     if (wasUnheard && (await countUnheard(ctx.db, lease.phase_id)) < MOST_UNHEARD) {
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
       // Its other claims may lead nowhere as well, and this job would be the first that they get.
-      if (lease.agent_id) await ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
+      if (lease.agent_id) ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
       await applyChange(ctx, locked, { job: 'retry', isHandedBack: true })
       return
     }

@@ -2,8 +2,9 @@ import type { DocumentsHeader, ResultHeader } from '@groundstate/contract/agent'
 import { openParcel } from '@groundstate/contract/parcel'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
+import { announce, runNotice } from '../../../changes/announce.ts'
 import { badRequest } from '../../../errors.ts'
-import { isDocument } from '../plans/artifact.ts'
+import { documentsTopic, isDocument } from '../plans/artifact.ts'
 import { acceptsLate, jobGone, owesDocuments } from './access.ts'
 import { countColumns } from './counts.ts'
 import { finishJob } from './finish.ts'
@@ -45,6 +46,8 @@ export async function receiveDocuments(ctx: Ctx, job: Job, { header, content }: 
   )
   await putFiles(ctx, job, { files, pieces })
   await updateOwedDocuments(ctx.db, job, problem === undefined ? countColumns(header) : { documents_error: problem })
+  ctx.signals.publish(ctx.db, documentsTopic(job.phase_id))
+  announce(ctx, runNotice({ ...job, id: job.run_id }))
 }
 
 type Files = { files: ResultHeader['files']; pieces: readonly Buffer[] }

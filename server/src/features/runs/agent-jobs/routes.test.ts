@@ -47,7 +47,7 @@ test('a heartbeat goes on waiting after a signal without a new command', async (
   using announced = app.signals.subscribe(`job:${job.id}`)
   const beat = job.heartbeat({ waitMs: 20_000 })
   await job.log('at work')
-  await app.signals.publish(app.db, `job:${job.id}`)
+  app.signals.publish(app.db, `job:${job.id}`)
   await announced.next({ timeoutMs: 5000 })
   await job.log(', still')
 

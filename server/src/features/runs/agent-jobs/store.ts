@@ -11,8 +11,6 @@ import type { Db, Tx } from '../../../db/db.ts'
 import { inOneTrip, writeLater } from '../../../db/later.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { publishing } from '../../../signals.ts'
-import { documentsTopic } from '../plans/artifact.ts'
 import { lockedRunOf, runLock } from '../runs/locked-run-store.ts'
 import type { EngineHolder } from './engine-choice.ts'
 import { firstLease } from './lease.ts'
@@ -229,10 +227,10 @@ export async function updateOwedDocuments(
   job: Pick<Job, 'id' | 'phase_id'>,
   documents: Updateable<Schema['phases']>,
 ) {
-  const update = db
+  await db
     .updateTable('phases')
     .set({ ...documents, documents_owed_at: null })
     .where('id', '=', job.phase_id)
     .where('job_id', '=', job.id)
-  await sql`with updated as (${update}) ${publishing([documentsTopic(job.phase_id)])}`.execute(db)
+    .execute()
 }

@@ -33,6 +33,7 @@ export async function createComment(ctx: Ctx, runId: string, body: string) {
       action: 'create',
       resource: { type: 'comment', id },
       meta: { run: run.id },
+      notices: [{ type: 'runs', id: run.id, workspace: run.workspace_id }],
     })
     return requireComment(ctx, id)
   })

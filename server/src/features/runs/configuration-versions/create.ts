@@ -1,6 +1,6 @@
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
 import type { Ctx } from '../../../app.ts'
-import { auditedStatement, auditRow } from '../../../audit/record.ts'
+import { auditedStatement } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { configurationVersionAudit } from './audit.ts'
@@ -26,11 +26,8 @@ export async function createConfigurationVersion(
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
   })
-  const event = auditRow(
-    ctx,
-    configurationVersionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id }),
-  )
-  const [row] = await auditedStatement(ctx.db, event, insert)
+  const event = configurationVersionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id })
+  const [row] = await auditedStatement(ctx, event, insert)
   if (!row) throw new Error('an insert returned no row')
   return row
 }

@@ -105,6 +105,7 @@ async function accept(
       action: 'upload',
       resource: { type: 'configuration_version', id },
       meta: { workspace: workspaceId, size },
+      notices: [{ type: 'workspaces', id: workspaceId, workspace: workspaceId }],
     })
     if (!version.speculative && !version.provisional) await store.setCurrentConfiguration(ctx.db, { id, workspaceId })
     if (version.auto_queue_runs) await insertUploadedRun(ctx, workspace, id)

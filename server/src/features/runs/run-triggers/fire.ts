@@ -6,6 +6,7 @@ import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
 import type { Workspace } from '../../workspaces/workspaces/workspace.ts'
 import { runEventRow } from '../run-events/run-event.ts'
 import { runEventsInsert } from '../run-events/store.ts'
+import { announceRuns } from '../runs/announce.ts'
 import { insertRun } from '../runs/create.ts'
 import * as store from './firing-store.ts'
 import { MAX_LINKS, REASONS, triggeredMessage } from './firing.ts'
@@ -64,6 +65,7 @@ async function decide(ctx: TransactionCtx, workspace: Workspace, { known, reason
       },
     })
     await store.updateFired(ctx.db, causes, { runId, now: ctx.now() })
+    await announceRuns(ctx, sourceRuns(causes))
   }
   await skip(ctx, skipped, workspace.name)
 }
@@ -122,6 +124,11 @@ async function skip(ctx: TransactionCtx, skipped: readonly Skipped[], name?: str
     skipped.map(({ firing, reason }) => ({ id: firing.id, reason })),
     ctx.now(),
   )
+  await announceRuns(ctx, sourceRuns(skipped.map(({ firing }) => firing)))
+}
+
+function sourceRuns(firings: readonly store.WaitingFiring[]) {
+  return firings.map(({ source_run_id: id }) => id)
 }
 
 /** After this time, in ms, a firing that still waits has lost its job. */

@@ -1,5 +1,6 @@
 import type { RunStatus } from '@groundstate/contract/run-status'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { announce, runNotice, workspaceNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events/reaction.ts'
 import { discardPending, settleStates } from '../../states/state-versions/settle.ts'
@@ -8,6 +9,7 @@ import { runEventsInsert } from '../run-events/store.ts'
 import { cancelStages } from '../task-stages/cancel.ts'
 import { readStageStatuses } from '../task-stages/read-statuses.ts'
 import { startStage } from '../task-stages/start.ts'
+import { announceAgentOf } from './announce.ts'
 import { runApplied } from './events.ts'
 import { lockRun, lockRunWorkspace } from './locked-run-store.ts'
 import type { LockedRun, LockedWorkspace } from './locked-run.ts'
@@ -77,9 +79,22 @@ async function save(ctx: TransactionCtx, { locked, change }: Pending): Promise<S
   const { events = [], writes = [] } = change
   const rows = events.map((event) => runEventRow(ctx, id, event))
   const others = rows.length === 0 ? writes : [...writes, runEventsInsert(ctx.db, rows)]
-  await store.saveTransition(ctx.db, locked, { transition, others, now: ctx.now() })
-  if (transition.jobTopic !== undefined) await ctx.signals.publishToOne(ctx.db, transition.jobTopic)
+  const freed = await store.saveTransition(ctx.db, locked, { transition, others, now: ctx.now() })
+  ctx.signals.publish(ctx.db, transition.topics)
+  if (freed) ctx.signals.publish(ctx.db, freed)
+  if (transition.jobTopic !== undefined) ctx.signals.publishToOne(ctx.db, transition.jobTopic)
+  announceTransition(ctx, locked, transition)
   return { locked, transition }
+}
+
+function announceTransition(
+  ctx: TransactionCtx,
+  { run, workspace, job }: LockedRun,
+  { effects, workspace: change }: Transition,
+) {
+  announce(ctx, runNotice(run))
+  if (change) announce(ctx, workspaceNotice(workspace))
+  if (job?.agent_id && effects.endsJob) announceAgentOf(ctx, run, job.agent_id)
 }
 
 /** Returns the change that can be made next, of this run or of the next one in the queue. */
@@ -112,6 +127,7 @@ async function findNext(ctx: TransactionCtx, workspace: LockedWorkspace): Promis
   if (workspace.locked_by_type === null) return lockRun(ctx.db, { id: first.id, workspaceId: workspace.id })
   if (first.id !== workspace.current_run_id) {
     await store.updateCurrentRun(ctx.db, { id: workspace.id, runId: first.id })
+    announce(ctx, workspaceNotice(workspace))
   }
   return undefined
 }

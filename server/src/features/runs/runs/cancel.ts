@@ -43,7 +43,7 @@ export async function forceCancelRun(ctx: Ctx, run: Run, comment: string | undef
 export async function interruptJob(ctx: TransactionCtx, job: LockedJob | undefined) {
   if (job?.status !== 'running') return
   await updateJobCommand(ctx.db, job.id, 'cancel')
-  await ctx.signals.publish(ctx.db, `job:${job.id}`)
+  ctx.signals.publish(ctx.db, `job:${job.id}`)
 }
 
 /** What a cancel changes in the row of its run. */

@@ -1,6 +1,6 @@
 import type { CreateRun } from '@groundstate/contract/runs'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { auditRow } from '../../../audit/record.ts'
+import { announceEvent, auditRow } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid } from '../../../errors.ts'
@@ -90,9 +90,10 @@ async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, run: RunR
   const stages = Object.fromEntries(run.stages.map((stage) => [stage, 'pending']))
   const transition = transitionOf(ctx, locked, {}, stages)
   const event = runEventRow(ctx, run.id, { action: 'created', actorUserId: run.created_by_user_id })
-  const audit = auditRow(ctx, runCreationAudit(run))
-  await insertNewRun(ctx.db, locked, { transition, event, audit })
-  if (transition.jobTopic !== undefined) await ctx.signals.publishToOne(ctx.db, transition.jobTopic)
+  const audit = runCreationAudit(run)
+  await insertNewRun(ctx.db, locked, { transition, event, audit: auditRow(ctx, audit) })
+  announceEvent(ctx, audit)
+  if (transition.jobTopic !== undefined) ctx.signals.publishToOne(ctx.db, transition.jobTopic)
   if (run.stages.length > 0) await createStages(ctx, run, run.stages as Parameters<typeof createStages>[2])
   await startEffects(ctx, { locked, transition })
   return run.id

@@ -4,7 +4,6 @@ import type { Tx } from '../../../db/db.ts'
 import { inOneTrip } from '../../../db/later.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { writeTogether } from '../../../db/together.ts'
-import { publishing } from '../../../signals.ts'
 import { selectVersionForRun } from '../configuration-versions/store.ts'
 import { runEventsInsert } from '../run-events/store.ts'
 import { runWorkspaceLock } from './locked-run-store.ts'
@@ -51,5 +50,5 @@ export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, even
       .where('id', '=', columns.workspace_id),
     ...(transition.job ? [queuedJobInsert(transition.job)] : []),
   ]
-  await writeTogether(tx, writes, publishing(transition.topics))
+  await writeTogether(tx, writes)
 }

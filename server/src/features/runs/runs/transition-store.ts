@@ -1,13 +1,15 @@
 import { type OperationNodeSource, sql } from 'kysely'
-import type { Tx } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import { writeLater } from '../../../db/later.ts'
 import { writeTogether } from '../../../db/together.ts'
-import { publishing } from '../../../signals.ts'
 import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run.ts'
 import { poolsThatMayGoOn, queuedJobInsert } from './queued-job-store.ts'
 import type { Transition } from './transition.ts'
 
-/** Writes a transition and `others`, which belong to it, along with the next statement of the transaction. */
+/**
+ * Writes a transition and `others`, which belong to it, along with the next statement of the transaction. Where a job ends, returns what
+ * reads the topics of the pools in which that may have made room, once that statement has been executed.
+ */
 export async function saveTransition(
   tx: Tx,
   { run, job, plan, apply }: LockedRun,
@@ -32,8 +34,9 @@ export async function saveTransition(
   const start = transition.job && queuedJobInsert(transition.job)
   if (start && !replaces) writes.push(start)
   const freed = job && effects.endsJob ? poolsThatMayGoOn(run) : undefined
-  await writeTogether(tx, writes, publishing(transition.topics, freed))
+  const readFreed = await writeTogether(tx, writes, freed)
   if (start && replaces) await writeLater(tx, start)
+  return freed && (async () => (await readFreed()).map(({ topic }) => topic))
 }
 
 /** The statements that end a job and the token of its engine, unless the plan's JSON is still to be made with it: it goes with the apply then. */
@@ -94,4 +97,12 @@ export async function listRunsBefore(tx: Tx, run: Pick<LockedRun['run'], 'id' | 
     .orderBy('queue_order')
     .execute()
   return rows.map(({ id }) => id)
+}
+
+/** Where runs belong. */
+export function selectPlaces(db: Db, ids: readonly string[]) {
+  return db
+    .selectFrom('runs')
+    .select(['id', 'workspace_id', 'organization_id'])
+    .where(sql<boolean>`id = any(${ids})`)
 }

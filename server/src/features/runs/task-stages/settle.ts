@@ -1,5 +1,6 @@
 import type { TransactionCtx } from '../../../app.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
+import { announceRuns } from '../runs/announce.ts'
 import type { Change } from '../runs/transition.ts'
 import { DEFERRAL_MS, reportVerdictJob } from './deferred-verdict.ts'
 import * as store from './store.ts'
@@ -24,6 +25,7 @@ export async function settleStage(ctx: TransactionCtx, stageId: string): Promise
     return { run: { error: verdict.message } }
   }
   await store.deferVerdict(ctx.db, stageId, deferredUntil)
+  await announceRuns(ctx, [ended.run_id])
   await ctx.jobs.enqueue(ctx.db, reportVerdictJob, { stageId }, { startAfter: deferredUntil })
   return undefined
 }

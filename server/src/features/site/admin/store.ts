@@ -1,5 +1,6 @@
 import { sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { inOneTrip } from '../../../db/later.ts'
 import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -141,3 +142,16 @@ export async function updateSiteOrganization(db: Db, id: string, changes: Update
 }
 
 export type Plan = SiteOrganizationRow['plan']
+
+/** The organizations and teams that a user is a member of. */
+export async function listMembershipsOf(tx: Tx, userId: string) {
+  const [memberships, teams] = await inOneTrip(tx, [
+    tx.selectFrom('organization_memberships').select(['id', 'organization_id']).where('user_id', '=', userId),
+    tx
+      .selectFrom('team_members as m')
+      .innerJoin('teams as t', 't.id', 'm.team_id')
+      .select(['t.id', 't.organization_id', 't.visibility'])
+      .where('m.user_id', '=', userId),
+  ])
+  return { memberships, teams }
+}

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
-import { audited } from '../../../audit/record.ts'
+import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { invalid } from '../../../errors.ts'
+import { organizationAudit } from '../../organizations/organizations/audit.ts'
 import { wakePools } from '../../runs/agent-jobs/wake-pools.ts'
 import { requireSiteOrganization } from './access.ts'
 import { FEATURE_SETS } from './feature-sets.ts'
@@ -11,7 +12,7 @@ type Changes = { plan?: store.Plan | undefined; 'run-concurrency'?: number | nul
 export async function updateSiteOrganization(ctx: Ctx, name: string, { plan, 'run-concurrency': limit }: Changes) {
   const organization = await requireSiteOrganization(ctx, name)
   const changes = { ...(plan !== undefined && { plan }), ...(limit !== undefined && { 'run-concurrency': limit }) }
-  return Object.keys(changes).length === 0 ? organization : change(ctx, organization.id, changes)
+  return Object.keys(changes).length === 0 ? organization : change(ctx, organization, changes)
 }
 
 /** Gives an organization the plan of a feature set. */
@@ -19,13 +20,13 @@ export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   const organization = await requireSiteOrganization(ctx, name)
   const set = FEATURE_SETS.find((known) => known.id === featureSetId)
   if (!set) throw invalid(`there is no feature set ${featureSetId}`, '/data/relationships/feature-set/data/id')
-  const updated = await change(ctx, organization.id, { plan: set.plan })
+  const updated = await change(ctx, organization, { plan: set.plan })
   return { organization: updated, set }
 }
 
-async function change(ctx: Ctx, id: string, changes: Changes) {
+async function change(ctx: Ctx, { id, name }: { id: string; name: string }, changes: Changes) {
   const { plan, 'run-concurrency': limit } = changes
-  const event = { organizationId: id, action: 'update', resource: { type: 'organization', id }, meta: { changes } }
+  const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta: { changes } }
   return audited(ctx, event, async (ctx) => {
     if (limit !== undefined) await wakePools(ctx, id)
     return store.updateSiteOrganization(ctx.db, id, {

@@ -71,6 +71,7 @@ test('an event and its change are kept together, or not at all', async () => {
     organizationId: organization.id,
     action: 'update',
     resource: { type: 'team', id: 'team-rolled-back' },
+    notices: [],
   }
 
   await expect(

@@ -1,14 +1,25 @@
 import { sql } from 'kysely'
 import { expect, test, vi } from 'vitest'
+import { transact } from '../../../db/db.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
-import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+import {
+  createOrganization,
+  createProject,
+  createUser,
+  createWorkspace,
+  type TestUser,
+} from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { createRun, createRunSetting } from '../../../testing/runs.ts'
 import { allSignals } from '../../../testing/signals.ts'
 import { addMember } from '../../../testing/teams.ts'
+import { endSessions } from '../../identity/sessions/end.ts'
+import { deleteWorkspace } from '../../runs/workspace-deletion/delete.ts'
+import { createWorkspaceVariable } from '../../workspaces/variables/create.ts'
+import { updateWorkspace } from '../../workspaces/workspaces/update.ts'
 import { watch as watchAtOnce, type Watch } from './testing/watch.ts'
 
 const app = await createTestApp()
@@ -29,8 +40,27 @@ async function watch(...stream: Parameters<typeof watchAtOnce>) {
   return watchAtOnce(...stream)
 }
 
-async function describe(workspaceId: string, description: string) {
-  await app.db.updateTable('workspaces').set({ description }).where('id', '=', workspaceId).execute()
+async function describe(id: string, description: string) {
+  await updateWorkspace(
+    app.as(),
+    { id },
+    { input: { type: 'workspaces', attributes: { description }, relationships: {} } },
+  )
+}
+
+async function removeAccess(owner: TestUser, workspaceId: string) {
+  const query = `filter[workspace][id]=${workspaceId}`
+  const { data } = (await app.request({ url: `/api/v2/team-workspaces?${query}`, token: owner.token })).json()
+  await app.request({ method: 'DELETE', url: `/api/v2/team-workspaces/${data[0].id}`, token: owner.token })
+}
+
+async function addAccess(owner: TestUser, { teamId, workspaceId }: { teamId: string; workspaceId: string }) {
+  const relationships = {
+    team: { data: { type: 'teams', id: teamId } },
+    workspace: { data: { type: 'workspaces', id: workspaceId } },
+  }
+  const body = { data: { type: 'team-workspaces', attributes: { access: 'read' }, relationships } }
+  await app.request({ method: 'POST', url: '/api/v2/team-workspaces', token: owner.token, body })
 }
 
 function ids({ changes }: Watch, type: string) {
@@ -149,21 +179,10 @@ test('more changes than a client should ask for one by one begin anew', async ()
   const first = await watch(url, organization.name, { token: owner.token })
   await expect.poll(() => named(first)).toEqual(['ready'])
   await first.leave()
-  await app.db
-    .insertInto('variables')
-    .values(
-      Array.from({ length: 600 }, (_, index) => ({
-        id: app.newId('var'),
-        workspace_id: workspace.id,
-        key: `key_${index}`,
-        value: '',
-        category: 'env' as const,
-        version_id: '1',
-        created_at: app.now(),
-        updated_at: app.now(),
-      })),
-    )
-    .execute()
+  const changes = Array.from({ length: 600 }, (_, index) => ({ key: `key_${index}`, category: 'env' as const }))
+  await transact(app.as(), async (ctx) => {
+    for (const input of changes) await createWorkspaceVariable(ctx, workspace.id, input)
+  })
   const reference = await watch(url, organization.name, { token: owner.token })
   await expect.poll(() => reference.cursor).not.toBe(first.cursor)
 
@@ -178,7 +197,7 @@ test('when signals may have been lost, every stream begins anew', async () => {
   await expect.poll(() => named(stream)).toEqual(['ready'])
 
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
-             where application_name = 'groundstate-signals' and datname = current_database()`.execute(app.db)
+             where application_name like 'groundstate-signals %' and datname = current_database()`.execute(app.db)
   await expect.poll(() => named(stream), { timeout: 5000 }).toEqual(['ready', 'reset'])
   await describe(workspace.id, 'new')
 
@@ -200,8 +219,8 @@ test('a member is told of what it may read, and of nothing else', async () => {
   await describe(hidden.id, 'new')
   await describe(workspace.id, 'new')
   await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id])
-  await app.db.deleteFrom('workspaces').where('id', '=', hidden.id).execute()
-  await app.db.deleteFrom('workspaces').where('id', '=', workspace.id).execute()
+  await deleteWorkspace(app.as(), { id: hidden.id })
+  await deleteWorkspace(app.as(), { id: workspace.id })
 
   await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id, workspace.id])
   expect(stream.events.some(({ data }) => data.includes(hidden.id))).toBe(false)
@@ -218,12 +237,8 @@ test('access that is taken away ends what a member is told, and given access beg
   await describe(workspace.id, 'new')
   await expect.poll(() => ids(stream, 'workspaces')).toEqual([workspace.id])
 
-  const grant = { id: app.newId('tws'), team_id: teamId, workspace_id: other.id, access: 'read' as const }
-  await app.db.deleteFrom('team_workspaces').where('team_id', '=', teamId).execute()
-  await app.db
-    .insertInto('team_workspaces')
-    .values({ ...grant, created_at: app.now() })
-    .execute()
+  await removeAccess(owner, workspace.id)
+  await addAccess(owner, { teamId, workspaceId: other.id })
   await expect.poll(() => named(stream), { timeout: 3000 }).toContain('reset')
   await describe(workspace.id, 'newer')
   await describe(other.id, 'new')
@@ -258,7 +273,7 @@ test('a session that ends ends its stream', async () => {
   const stream = await watch(url, organization.name, { headers: { cookie } })
   await expect.poll(() => named(stream)).toEqual(['ready'])
 
-  await app.db.deleteFrom('sessions').where('user_id', '=', owner.id).execute()
+  await endSessions(app.as(), owner.id)
 
   await expect.poll(() => stream.isOver, { timeout: 3000 }).toBe(true)
   expect(stream.events.at(-1)).toEqual({ event: 'end', id: undefined, data: '{"reason":"signed-out"}' })
@@ -272,9 +287,23 @@ test('a token that is revoked ends its stream, and so does leaving the organizat
     [revoked, leaving].map(async ({ token }) => watch(url, organization.name, { token })),
   )
 
-  await app.db.deleteFrom('tokens').where('user_id', '=', revoked.id).execute()
-  await app.db.deleteFrom('organization_memberships').where('user_id', '=', leaving.id).execute()
+  const token = await app.db
+    .selectFrom('tokens')
+    .select('id')
+    .where('user_id', '=', revoked.id)
+    .executeTakeFirstOrThrow()
+  const membership = await app.db
+    .selectFrom('organization_memberships')
+    .select('id')
+    .where('user_id', '=', leaving.id)
+    .executeTakeFirstOrThrow()
+  const remove = async (url: string, by: string) => app.request({ method: 'DELETE', url: `/api/v2${url}`, token: by })
+  const removed = await Promise.all([
+    remove(`/authentication-tokens/${token.id}`, revoked.token),
+    remove(`/organization-memberships/${membership.id}`, leaving.token),
+  ])
 
+  expect(removed.map(({ status }) => status)).toEqual([204, 204])
   await expect.poll(() => streams.map(({ isOver }) => isOver), { timeout: 3000 }).toEqual([true, true])
   expect(streams.map((stream) => named(stream).at(-1))).toEqual(['end', 'end'])
 })

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { announce, workspaceNotice } from '../../../changes/announce.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
@@ -27,7 +28,7 @@ test('while changes can not be sent, that is said once, and they are sent afterw
   await refuseReads()
   const startedAt = performance.now()
 
-  await app.db.updateTable('workspaces').set({ description: 'new' }).where('id', '=', workspace.id).execute()
+  announce(app, workspaceNotice({ id: workspace.id, organization_id: organization.id }))
   await expect.poll(countAttempts, { timeout: 15_000 }).toBeGreaterThan(3)
   const tookMs = performance.now() - startedAt
   await allowReads()

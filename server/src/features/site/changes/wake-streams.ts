@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
+import { ACCESS_TOPIC } from '../../../changes/announce.ts'
 import { loggedError } from '../../../http/request-log.ts'
 import { deliverChanges, isDue, readRights } from './deliver.ts'
 import { addPending, beginAnew, type ChangeStream, hasNews, sendSign } from './stream.ts'
@@ -71,7 +72,7 @@ function begin(desk: Desk) {
     for (const stream of desk.streams) beginAnew(stream)
     wakeStreams(desk)
   })
-  const access = signals.listen('access', (organizationId) => {
+  const access = signals.listen(ACCESS_TOPIC, (organizationId) => {
     for (const stream of desk.streams) {
       if (organizationId === '' || stream.organizationId === organizationId) stream.isSuspect = true
     }

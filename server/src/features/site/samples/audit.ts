@@ -1,8 +1,9 @@
+import type { AuditEvent } from '../../../audit/record.ts'
 import type { SampleRow } from './store.ts'
 
 export function sampleAudit(
   { id, organization_id: organizationId }: SampleRow,
   action: 'create' | 'update' | 'destroy',
-) {
-  return { organizationId, action, resource: { type: 'sample', id } }
+): AuditEvent {
+  return { organizationId, action, resource: { type: 'sample', id }, notices: [] }
 }

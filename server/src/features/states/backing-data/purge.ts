@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
+import { announceVersions } from '../state-versions/announce.ts'
 import { deleteContent } from '../state-versions/content.ts'
 import { findVersion, listPurgeable, lockWorkspaceOf, purgeStateVersion } from '../state-versions/store.ts'
 
@@ -11,11 +12,12 @@ export async function purgeDeleted(ctx: Ctx, signal: AbortSignal) {
     const due = await listPurgeable(ctx.db, ctx.now(), BATCH)
     for (const { id } of due) {
       const purged = await transact(ctx, async (ctx) => {
-        await lockWorkspaceOf(ctx.db, id)
+        const workspace = await lockWorkspaceOf(ctx.db, id)
         const version = await findVersion(ctx.db, id)
         // It may have been restored meanwhile.
         if (version?.status !== 'backing_data_soft_deleted') return undefined
         await purgeStateVersion(ctx.db, id)
+        if (workspace) announceVersions(ctx, [{ ...version, organization_id: workspace.organization_id }])
         return version
       })
       if (purged) await deleteContent(ctx, purged)

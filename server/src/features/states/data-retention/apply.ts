@@ -3,6 +3,7 @@ import { transact } from '../../../db/db.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/plan-limits.ts'
 import { DAY_MS, GRACE_PERIOD_MS } from '../backing-data/grace-period.ts'
 import { purgeDeleted } from '../backing-data/purge.ts'
+import { announceVersions } from '../state-versions/announce.ts'
 import { deleteContent } from '../state-versions/content.ts'
 import { deleteBeyond, softDeleteBefore } from './expired-version-store.ts'
 import { listDeletingWorkspaces, listFreeOrganizations } from './store.ts'
@@ -37,11 +38,8 @@ export async function applyRetention(ctx: Ctx, signal: AbortSignal) {
 /** Soft-deletes the versions that are older than `before`, except the current state. */
 async function softDeleteOlderThan(ctx: Ctx, workspaceId: string, before: Date) {
   const now = ctx.now()
-  await softDeleteBefore(ctx.db, workspaceId, {
-    before,
-    now,
-    purgeAt: new Date(now.getTime() + GRACE_PERIOD_MS),
-  })
+  const purgeAt = new Date(now.getTime() + GRACE_PERIOD_MS)
+  announceVersions(ctx, await softDeleteBefore(ctx.db, workspaceId, { before, now, purgeAt }))
 }
 
 /**
@@ -57,6 +55,7 @@ async function deleteBeyondFreePlan(ctx: Ctx, organizationId: string) {
         limit: DELETE_BATCH,
       })
     })
+    announceVersions(ctx, deleted)
     for (const version of deleted) await deleteContent(ctx, version)
     if (deleted.length < DELETE_BATCH) return
   }

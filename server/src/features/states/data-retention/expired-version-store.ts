@@ -2,23 +2,28 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { ContentLocations } from '../state-versions/content-store.ts'
 
-/** Soft-deletes the versions of a workspace that were created before a moment, except its current and its latest one. */
+type VersionPlace = { id: string; workspace_id: string; organization_id: string }
+
+/**
+ * Soft-deletes the versions of a workspace that were created before a moment, except its current and its latest one. Returns what was
+ * soft-deleted.
+ */
 export async function softDeleteBefore(
   db: Db,
   workspaceId: string,
   { before, now, purgeAt }: { before: Date; now: Date; purgeAt: Date },
 ) {
   // The lock of the workspace's row keeps what is current from changing meanwhile.
-  await sql`
+  const { rows } = await sql<VersionPlace>`
     with w as (
-      select id, current_state_version_id, latest_state_version_id from workspaces where id = ${workspaceId} for update
+      select id, organization_id, current_state_version_id, latest_state_version_id from workspaces where id = ${workspaceId} for update
     )
     update state_versions sv set status = 'backing_data_soft_deleted', soft_deleted_at = ${now}, purge_at = ${purgeAt}
       from w
      where sv.workspace_id = w.id and sv.status = 'finalized' and sv.created_at < ${before}
-       and sv.id is distinct from w.current_state_version_id and sv.id is distinct from w.latest_state_version_id`.execute(
-    db,
-  )
+       and sv.id is distinct from w.current_state_version_id and sv.id is distinct from w.latest_state_version_id
+    returning sv.id, sv.workspace_id, w.organization_id`.execute(db)
+  return rows
 }
 
 /**
@@ -29,9 +34,9 @@ export async function deleteBeyond(
   tx: Tx,
   organizationId: string,
   { kept, months, now, limit }: { kept: number; months: number; now: Date; limit: number },
-): Promise<ContentLocations[]> {
+): Promise<(ContentLocations & VersionPlace)[]> {
   // If one of them becomes current meanwhile, a foreign key refuses the deletion, and the job runs again.
-  const { rows } = await sql<ContentLocations>`
+  const { rows } = await sql<ContentLocations & VersionPlace>`
     with states as (
       select sv.id, sv.workspace_id, sv.created_at,
              row_number() over (order by sv.created_at desc, sv.id desc) as rank,
@@ -52,6 +57,8 @@ export async function deleteBeyond(
         from (select workspace_id, count(*)::int as count from deleted group by workspace_id) d
        where w.id = d.workspace_id
     )
-    select id, raw_location, json_location from deleted`.execute(tx)
+    select id, workspace_id, ${organizationId}::text as organization_id, raw_location, json_location from deleted`.execute(
+    tx,
+  )
   return rows
 }

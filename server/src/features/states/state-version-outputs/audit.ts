@@ -14,5 +14,6 @@ export function sensitiveOutputAudit(output: {
     action: 'read',
     resource: { type: 'state_version_output', id },
     meta: { workspace, state_version: version, name },
+    notices: [],
   }
 }

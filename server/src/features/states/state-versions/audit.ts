@@ -4,17 +4,20 @@ type AuditedVersion = {
   id: string
   serial: number
   workspace_id: string
-  /** Left out where it is not known: the audit finds it by the workspace. */
-  organization_id?: string
+  organization_id: string
 }
 
 /** What the audit trail records of a change to a state version. */
 export function stateVersionAudit(version: AuditedVersion, action: string, meta?: { rollback_of: string }): AuditEvent {
   const { id, serial, workspace_id: workspace, organization_id: organizationId } = version
   return {
-    organizationId: organizationId ?? { workspace },
+    organizationId,
     action,
     resource: { type: 'state_version', id },
     meta: { workspace, serial, ...meta },
+    notices: [
+      { type: 'state-versions', id, workspace },
+      { type: 'workspaces', id: workspace, workspace },
+    ],
   }
 }

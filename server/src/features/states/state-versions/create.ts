@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { auditRow } from '../../../audit/record.ts'
+import { announced, type AuditEvent, auditRow } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
@@ -12,7 +12,7 @@ import { dropRefused, storeContent } from './content.ts'
 import { examinedColumns, unprocessedColumns } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
 import { type NewState, type NewVersionInput, readNewState } from './new-state.ts'
-import { insertStateVersion, type NewVersion } from './new-version-store.ts'
+import { type CheckedWorkspace, insertStateVersion, type NewVersion } from './new-version-store.ts'
 import { checkSerial, latestState } from './serial.ts'
 import * as store from './store.ts'
 
@@ -59,7 +59,7 @@ export async function createStateVersion(
   ])
   const { id: workspaceId, organization_id: organizationId } = workspace
   const audited = { id, serial, workspace_id: workspaceId, organization_id: organizationId }
-  const version: NewVersion = {
+  const version: AuditedVersion = {
     id,
     serial,
     md5: state.md5,
@@ -76,7 +76,7 @@ export async function createStateVersion(
     rollbackOfId: null,
     createdAt: ctx.now(),
     extracted: raw ? examinedColumns(ctx, raw, state.outputs) : unprocessedColumns(undefined, state.outputs),
-    audit: auditRow(ctx, stateVersionAudit(audited, 'create')),
+    audit: stateVersionAudit(audited, 'create'),
   }
   try {
     return await insertChecked(ctx, workspace, version, (ctx, fresh) => checkNewState(ctx, fresh, state))
@@ -86,6 +86,18 @@ export async function createStateVersion(
   }
 }
 
+type AuditedVersion = Omit<NewVersion, 'audit'> & { audit: AuditEvent }
+
+/** Inserts a version with its audit event, unless the workspace has changed since it was `checked`. */
+export async function addVersion(ctx: Ctx, checked: CheckedWorkspace, { audit, ...version }: AuditedVersion) {
+  const pendingId = checked.pending_state_version_id
+  const superseded =
+    pendingId === null ? [] : [{ type: 'state-versions' as const, id: pendingId, workspace: checked.id }]
+  return announced(ctx, { ...audit, notices: [...audit.notices, ...superseded] }, () =>
+    insertStateVersion(ctx.db, checked, { ...version, audit: auditRow(ctx, audit) }),
+  )
+}
+
 /**
  * Inserts a version if the workspace has not changed since it was read. If it has, the row is locked and `check` decides again;
  * it may return an existing version that makes the new one unnecessary.
@@ -93,22 +105,22 @@ export async function createStateVersion(
 async function insertChecked(
   ctx: Ctx,
   workspace: WritableWorkspace,
-  version: NewVersion,
+  version: AuditedVersion,
   check: (ctx: Ctx, fresh: WritableWorkspace) => Promise<store.PresentedRow | undefined>,
 ): Promise<store.PresentedRow> {
   const needsJob = version.size !== null && !version.extracted.processed
   if (!needsJob) {
-    const row = await insertStateVersion(ctx.db, workspace, version)
+    const row = await addVersion(ctx, workspace, version)
     if (row) return row
   }
   return transact(ctx, async (ctx) => {
-    let row = needsJob ? await insertStateVersion(ctx.db, workspace, version) : undefined
+    let row = needsJob ? await addVersion(ctx, workspace, version) : undefined
     if (!row) {
       const fresh = await lockWorkspaceRow(ctx.db, workspace.id)
       if (!fresh) throw notFound('workspace')
       const known = await check(ctx, fresh)
       if (known) return known
-      row = await insertStateVersion(ctx.db, fresh, version)
+      row = await addVersion(ctx, fresh, version)
       if (!row) throw new Error(`the row of workspace ${fresh.id} changed under its lock`)
     }
     if (needsJob) await ctx.jobs.enqueue(ctx.db, extractionJob, { id: version.id })

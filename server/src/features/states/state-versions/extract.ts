@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { isRefusedValue, transact } from '../../../db/db.ts'
+import { announceVersions } from './announce.ts'
 import { LARGE_BYTES, readBlob, readContent } from './content.ts'
 import { type ExtractionColumns, extractionColumns, unprocessedColumns } from './extraction-columns.ts'
 import { saveExtraction } from './extraction-store.ts'
@@ -18,7 +19,10 @@ export async function extractVersion(ctx: Ctx, id: string) {
   const save = async (found: ExtractionColumns) =>
     transact(ctx, async (ctx) => {
       // An unlock, which makes the version current, copies the count of its resources: the lock keeps it out meanwhile.
-      await store.lockWorkspaceOf(ctx.db, id)
+      const workspace = await store.lockWorkspaceOf(ctx.db, id)
+      if (!workspace) return
+      const { id: workspaceId, organization_id: organizationId } = workspace
+      announceVersions(ctx, [{ id, workspace_id: workspaceId, organization_id: organizationId }])
       await saveExtraction(ctx.db, id, {
         ...found,
         format: found.format ?? version.format,

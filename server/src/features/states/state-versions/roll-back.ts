@@ -1,6 +1,5 @@
 import type { RollbackStateVersion } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
-import { auditRow } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
 import { rewriteSerial } from '../../../terraform-state/rewrite-serial.ts'
@@ -12,10 +11,10 @@ import { stateVersionAudit } from './audit.ts'
 import { checkHoldsLock } from './check-lock.ts'
 import { examineContent } from './content-rules.ts'
 import { dropRefused, readContent, storeContent } from './content.ts'
-import { creatorId } from './create.ts'
+import { addVersion, creatorId } from './create.ts'
 import { examinedColumns } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
-import { insertStateVersion, type NewVersion } from './new-version-store.ts'
+import type { NewVersion } from './new-version-store.ts'
 import * as store from './store.ts'
 
 const POINTER = '/data/relationships/rollback-state-version'
@@ -59,8 +58,8 @@ async function insertCopy(ctx: Ctx, { id, organization_id }: Workspace, copy: Co
     await requireTarget(ctx, copy.rollbackOfId, id)
     if ((await nextSerial(ctx, id)) !== copy.serial) return undefined
     const audited = { ...copy, workspace_id: id, organization_id }
-    const audit = auditRow(ctx, stateVersionAudit(audited, 'rollback', { rollback_of: copy.rollbackOfId }))
-    const row = await insertStateVersion(ctx.db, locked, { ...copy, lockHolderId: locked.locked_by_id, audit })
+    const audit = stateVersionAudit(audited, 'rollback', { rollback_of: copy.rollbackOfId })
+    const row = await addVersion(ctx, locked, { ...copy, lockHolderId: locked.locked_by_id, audit })
     if (!row) throw new Error(`the row of workspace ${id} changed under its lock`)
     if (!copy.extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id: copy.id })
     return row

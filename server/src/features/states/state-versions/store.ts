@@ -99,9 +99,10 @@ export const findUpload = lookup(
       state_revision: number
       pending_state_version_id: string | null
       locked_by_id: string | null
+      organization_id: string
     }
   >`
-    select ${COLUMNS}, w.state_revision, w.pending_state_version_id, w.locked_by_id
+    select ${COLUMNS}, w.organization_id, w.state_revision, w.pending_state_version_id, w.locked_by_id
       from state_versions sv join workspaces w on w.id = sv.workspace_id
      where sv.id = ${id}`,
 )
@@ -169,11 +170,18 @@ export async function discardPendingVersion(tx: Tx, workspaceId: string) {
 
 /** Takes the row lock of a version's workspace. */
 export async function lockWorkspaceOf(tx: Tx, id: string) {
-  const { rows } = await sql<{ current_state_version_id: string | null; latest_state_version_id: string | null }>`
-    select current_state_version_id, latest_state_version_id from workspaces
+  const { rows } = await sql<LockedWorkspaceOfVersion>`
+    select id, organization_id, current_state_version_id, latest_state_version_id from workspaces
      where id = (select workspace_id from state_versions where id = ${id})
        for update`.execute(tx)
   return rows[0]
+}
+
+type LockedWorkspaceOfVersion = {
+  id: string
+  organization_id: string
+  current_state_version_id: string | null
+  latest_state_version_id: string | null
 }
 
 export async function isRunOf(db: Db, runId: string, workspaceId: string) {

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
-import { auditRow } from '../../../audit/record.ts'
+import { announced, auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, notFound, tooLarge } from '../../../errors.ts'
 import { freePiece } from '../../../http/free-memory.ts'
 import { GrowingBuffer } from '../../../http/growing-buffer.ts'
+import { announceVersions } from './announce.ts'
 import { stateVersionAudit } from './audit.ts'
 import {
   checkContent,
@@ -30,7 +31,7 @@ import {
 import { examinedColumns } from './extraction-columns.ts'
 import { extractionJob } from './extraction-job.ts'
 import { inTurn } from './in-turn.ts'
-import { finalizeStateVersion } from './new-version-store.ts'
+import { type CheckedWorkspace, finalizeStateVersion } from './new-version-store.ts'
 import * as store from './store.ts'
 import { takeRoom } from './upload-memory.ts'
 
@@ -80,6 +81,8 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
   const { header } = checked
   try {
     const extracted = examinedColumns(ctx, checked)
+    // The URL authorises the upload; who asked for it is in the event of the version's creation.
+    const audit = stateVersionAudit(version, 'upload')
     const finalized = {
       id,
       serial: version.serial,
@@ -91,19 +94,17 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       rawLocation: stored.location,
       rawSealed: stored.sealed,
       extracted,
-      // The URL authorises the upload; who asked for it is in the event of the version's creation.
-      audit: auditRow(
-        ctx,
-        stateVersionAudit({ id, serial: version.serial, workspace_id: version.workspace_id }, 'upload'),
-      ),
+      audit: auditRow(ctx, audit),
     }
+    const finalize = async (ctx: Ctx, workspace: CheckedWorkspace) =>
+      announced(ctx, audit, async () => (await finalizeStateVersion(ctx.db, workspace, finalized)) || undefined)
     const workspace = { ...version, id: version.workspace_id }
-    if (extracted.processed && (await finalizeStateVersion(ctx.db, workspace, finalized))) return
+    if (extracted.processed && (await finalize(ctx, workspace))) return
     await transact(ctx, async (ctx) => {
       await store.lockWorkspaceOf(ctx.db, id)
       const fresh = await requireAwaiting(ctx, id, 'raw')
       const workspace = { ...fresh, id: fresh.workspace_id }
-      if (!(await finalizeStateVersion(ctx.db, workspace, finalized))) throw new Error(`${id} changed under its lock`)
+      if (!(await finalize(ctx, workspace))) throw new Error(`${id} changed under its lock`)
       if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id })
     })
   } catch (error) {
@@ -113,11 +114,11 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
 }
 
 async function uploadJson(ctx: Ctx, id: string, upload: Upload) {
-  await requireAwaiting(ctx, id, 'json')
+  const version = await requireAwaiting(ctx, id, 'json')
   // An upload that was cut off must not use up the one upload.
   const { stored } = await receive(ctx, { id, kind: 'json' }, upload, (content) => checkJsonState(ctx, content))
   const taken = await addJsonContent(ctx.db, id, stored.location, stored.sealed)
-  if (taken) return
+  if (taken) return announceVersions(ctx, [version])
   if (stored.sealed === undefined) await ctx.blobs.delete(stored.location)
   await requireAwaiting(ctx, id, 'json')
   throw conflict(`the JSON state of ${id} was uploaded already`)

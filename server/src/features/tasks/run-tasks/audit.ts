@@ -12,5 +12,6 @@ export function taskAudit(
     action,
     resource: { type: 'task', id: task.id },
     meta: { name: task.name, changes },
+    notices: [{ type: 'tasks', id: task.id }],
   }
 }

@@ -6,7 +6,10 @@ import { noteClaims } from './store.ts'
 /** Agents that this process has noted before. */
 const known = new LRUCache<string, true>({ max: 10_000 })
 
-const noteAgain = storeInWindows(noteClaims, 'which agents take run tasks')
+const noteAgain = storeInWindows(
+  async (ctx: Ctx, ids) => noteClaims(ctx.db, ids, ctx.now()),
+  'which agents take run tasks',
+)
 
 /** Stores that an agent asks for requests of run tasks: the first time at once, since tasks of its pool may wait for one. */
 export async function noteTaskClaim(ctx: Ctx, agentId: string) {

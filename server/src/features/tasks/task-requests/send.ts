@@ -68,12 +68,16 @@ async function openRequest(ctx: Ctx, { pool, resultId, claimMs }: Way, request: 
   }
   const topic = ctx.signals.toOne(queueTopic(pool.id))
   const forgotten = new Date(now.getTime() - FORGOTTEN_MS)
-  if (await store.insertTaskRequest(ctx.db, row, { forgotten, topic })) return id
+  if (await store.insertTaskRequest(ctx.db, row, forgotten)) {
+    ctx.signals.publish(ctx.db, topic)
+    return id
+  }
   return transact(ctx, async (ctx) => {
     const known = resultId === null ? undefined : await store.lockRequestOf(ctx.db, resultId)
     if (known && known.agent_pool_id === pool.id) return known.id
     if (known) await store.deleteTaskRequest(ctx.db, known.id)
-    await store.insertTaskRequest(ctx.db, row, { forgotten, topic })
+    await store.insertTaskRequest(ctx.db, row, forgotten)
+    ctx.signals.publish(ctx.db, topic)
     return id
   })
 }

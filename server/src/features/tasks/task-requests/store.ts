@@ -2,23 +2,17 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { publishing } from '../../../signals.ts'
 import type { ClaimingAgent } from './claiming-agent.ts'
 import { NOTE_MS } from './online.ts'
-import { answerTopic, queueTopic } from './topics.ts'
 
 type Row = Selectable<Schema['task_requests']>
 export type NewRequest = Insertable<Schema['task_requests']> & { agent_pool_id: string }
 
 /**
- * Inserts a request and publishes `topic` in one statement; undefined when its result has one already. Deletes those from before
- * `forgotten`, which processes left behind when they died.
+ * Inserts a request; undefined when its result has one already. Deletes those from before `forgotten`, which processes left behind
+ * when they died.
  */
-export async function insertTaskRequest(
-  db: Db,
-  row: NewRequest,
-  { forgotten, topic }: { forgotten: Date; topic: string },
-) {
+export async function insertTaskRequest(db: Db, row: NewRequest, forgotten: Date) {
   const { rows } = await sql<{ id: string }>`with dead as (
       delete from task_requests where created_at < ${forgotten}),
     added as (
@@ -26,15 +20,9 @@ export async function insertTaskRequest(
       values (${row.id}, ${row.agent_pool_id}, ${row.task_result_id}, ${row.request}, ${row.timeout_ms}, ${row.claim_until},
               ${row.created_at})
       on conflict (task_result_id) do nothing
-      returning id),
-    told as (${publishing([], topicOf('added', topic))})
+      returning id)
     select id from added`.execute(db)
   return rows[0]
-}
-
-/** The topic, where the statement has changed a row. */
-function topicOf(changed: 'added' | 'freed' | 'answered', topic: string) {
-  return sql<{ topic: string }>`select ${topic}::text as topic from ${sql.table(changed)}`
 }
 
 /** Locks the request of a result. */
@@ -110,14 +98,11 @@ export async function leaseNextRequest(db: Db, { agent, tokenHash, now, slackMs 
   return row?.has_agent === false ? 'exited' : undefined
 }
 
-/** Queues a request again, and publishes that. */
-export async function requeueRequest(db: Db, { id, poolId }: { id: string; poolId: string }) {
-  await sql`with freed as (
-      update task_requests
-         set status = 'queued', agent_name = null, token_hash = null, leased_at = null, lease_expires_at = null
-       where id = ${id} and status = 'leased'
-      returning id)
-    ${publishing([], topicOf('freed', queueTopic(poolId)))}`.execute(db)
+/** Queues a request again. */
+export async function requeueRequest(db: Db, id: string) {
+  await sql`update task_requests
+      set status = 'queued', agent_name = null, token_hash = null, leased_at = null, lease_expires_at = null
+    where id = ${id} and status = 'leased'`.execute(db)
 }
 
 /** A request that an agent has, or has answered, by the hash of its token in hex. */
@@ -129,12 +114,10 @@ export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
     .where('token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 
-/** Keeps the first answer to a request, and publishes that. */
+/** Keeps the first answer to a request. */
 export async function recordAnswer(db: Db, id: string, answer: Buffer) {
-  await sql`with answered as (
-      update task_requests set status = 'answered', answer = ${answer} where id = ${id} and status = 'leased'
-      returning id)
-    ${publishing([], topicOf('answered', answerTopic(id)))}`.execute(db)
+  await sql`update task_requests set status = 'answered', answer = ${answer}
+    where id = ${id} and status = 'leased'`.execute(db)
 }
 
 /** Notes that the agents ask for requests of run tasks. */

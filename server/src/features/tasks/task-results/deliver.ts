@@ -1,10 +1,12 @@
 import type { Ctx } from '../../../app.ts'
+import { announce } from '../../../changes/announce.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
 import { taskHeaders, taskPayload, taskSignature } from '../run-tasks/request.ts'
 import { type Sent, sendThroughPool } from '../task-requests/send.ts'
 import { tokenContext } from './access-token.ts'
+import { resultNotice } from './announce.ts'
 import { backoff } from './backoff.ts'
 import * as store from './deliveries-store.ts'
 import { endResults } from './end.ts'
@@ -69,6 +71,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     // The workspace was deleted while the request was on its way, and the result with it: there is nothing to record.
     if (!isForeignKeyViolation(error)) throw error
   })
+  announce(ctx, resultNotice(claim))
   return next !== null
 }
 
@@ -77,6 +80,7 @@ async function giveUp(ctx: Ctx, claim: store.ClaimedRequest) {
   await transact(ctx, async (ctx) => {
     await lockWorkspaceOfRun(ctx.db, claim.run_id)
     const withdrawn = await store.withdrawDelivery(ctx.db, claim)
+    if (withdrawn) announce(ctx, resultNotice(claim))
     if (!withdrawn || withdrawn.is_asked) return
     const message = `the task ${claim.task_name} was deleted before its request was delivered`
     await endResults(ctx, claim.run_id, [{ id: claim.id, message }])

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events/reaction.ts'
+import { announceResults } from './announce.ts'
 import { longestWait, overdueMessage } from './deadline.ts'
 import { listLastDeliveries } from './deliveries-store.ts'
 import { resultsEnded } from './events.ts'
@@ -15,6 +16,7 @@ export async function endResults(ctx: Ctx, runId: string, ends: readonly { id: s
   await transact(ctx, async (ctx) => {
     await store.lockWorkspaceOfRun(ctx.db, runId)
     const stageIds = await store.endErrored(ctx.db, ends, ctx.now())
+    await announceResults(ctx, { ids: ends.map(({ id }) => id) })
     if (stageIds.length > 0) await raise(ctx, resultsEnded, { runId, stageIds })
   })
 }

@@ -5,6 +5,7 @@ import { transact } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
 import { raise } from '../../../events/reaction.ts'
 import { requireReceiver } from './access.ts'
+import { announceResults } from './announce.ts'
 import { longestWait } from './deadline.ts'
 import { resultsEnded } from './events.ts'
 import { newOutcomes } from './outcome.ts'
@@ -27,6 +28,7 @@ export async function recordCallback(ctx: Ctx, id: string, { attributes, relatio
   const audit = callbackAudit(id, runId, status)
 
   await transact(ctx, async (ctx) => {
+    await announceResults(ctx, { ids: [id] })
     if (status === 'running') {
       const limits = { timeoutMs: ctx.config.runTaskTimeout, longestMs: longestWait(ctx) }
       if (!(await store.recordProgress(ctx.db, id, { ...report, ...limits }))) throw await refusal(ctx, id)
@@ -50,6 +52,8 @@ function callbackAudit(id: string, run: string, status: string): AuditEvent {
     action: 'callback',
     resource: { type: 'task_result', id },
     meta: { run, status },
+    // The organization is not known here.
+    notices: [],
   }
 }
 

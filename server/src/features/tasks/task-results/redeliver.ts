@@ -15,12 +15,13 @@ export async function redeliver(ctx: Ctx, resultId: string) {
   const result = await requireTaskResult(ctx, resultId, 'runs:apply')
   await transact(ctx, async (ctx) => {
     if (!(await requeueDelivery(ctx.db, result.id, ctx.now()))) throw conflict(await refusal(ctx.db, result))
-    await ctx.signals.publish(ctx.db, TOPIC)
+    ctx.signals.publish(ctx.db, TOPIC)
     await recordAudit(ctx, {
       organizationId: result.organization_id,
       action: 'redeliver',
       resource: { type: 'task_result', id: result.id },
       meta: { run: result.run_id },
+      notices: [{ type: 'task-results', id: result.id, workspace: result.workspace_id, run: result.run_id }],
     })
   })
   return requireTaskResult(ctx, resultId, 'runs:read')

@@ -1,6 +1,7 @@
 import type { TransactionCtx } from '../../../app.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { tokenContext } from './access-token.ts'
+import { announceResults } from './announce.ts'
 import * as store from './store.ts'
 import { TOPIC } from './topic.ts'
 
@@ -28,9 +29,11 @@ export async function startResults(ctx: TransactionCtx, stageId: string) {
     })
   }
   if (skips.length > 0) await store.skipResults(ctx.db, skips, now)
+  await announceResults(ctx, { ids: [...starts, ...skips].map(({ id }) => id) })
   if (starts.length === 0) return false
   const deadline = new Date(now.getTime() + ctx.config.runTaskTimeout)
-  await store.startResults(ctx.db, starts, { now, deadline, topic: TOPIC })
+  await store.startResults(ctx.db, starts, { now, deadline })
+  ctx.signals.publish(ctx.db, TOPIC)
   return true
 }
 

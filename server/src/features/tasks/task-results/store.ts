@@ -4,7 +4,6 @@ import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql
 import { shareFacts } from '../../../auth/facts.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { publishing } from '../../../signals.ts'
 
 export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
 export type TaskResultStatus = TaskResultRow['status']
@@ -114,12 +113,8 @@ export async function listResultsToStart(tx: Tx, stageId: string) {
 
 export type Start = { id: string; tokenId: string; hash: Buffer; sealed: Buffer }
 
-/** Gives each result its token, makes its request due for delivery, and publishes that. */
-export async function startResults(
-  tx: Tx,
-  starts: readonly Start[],
-  { now, deadline, topic }: { now: Date; deadline: Date; topic: string },
-) {
+/** Gives each result its token, and makes its request due for delivery. */
+export async function startResults(tx: Tx, starts: readonly Start[], { now, deadline }: { now: Date; deadline: Date }) {
   const column = <K extends keyof Start>(name: K) => starts.map((start) => start[name])
   await sql`with started as (
       update task_results r
@@ -129,11 +124,9 @@ export async function startResults(
         from unnest(${column('id')}::text[], ${column('tokenId')}::text[], ${column('hash')}::bytea[],
                     ${column('sealed')}::bytea[]) as x(id, token_id, hash, sealed)
        where r.id = x.id
-      returning r.id, r.run_id, x.token_id, x.hash),
-    given as (
-      insert into tokens (id, kind, hash, run_id, task_result_id, created_at)
-      select token_id, 'task', hash, run_id, id, ${now} from started)
-    ${publishing([topic])}`.execute(tx)
+      returning r.id, r.run_id, x.token_id, x.hash)
+    insert into tokens (id, kind, hash, run_id, task_result_id, created_at)
+    select token_id, 'task', hash, run_id, id, ${now} from started`.execute(tx)
 }
 
 /** Cancels the results of tasks that are no longer to be asked, as advisory ones: they decide nothing. */
@@ -280,4 +273,13 @@ export async function findNextDelivery(db: Db, now: Date) {
 /** A JSON object with one status and its time, as SQL. */
 function stamp(status: TaskResultStatus, now: Date) {
   return sql`${JSON.stringify({ [status]: now.toISOString() })}::jsonb`
+}
+
+/** Where results belong: some, or all of a run. */
+export function selectPlaces(db: Db, which: { ids: readonly string[] } | { runId: string }) {
+  return db
+    .selectFrom('task_results as r')
+    .innerJoin('runs', 'runs.id', 'r.run_id')
+    .select(['r.id', 'r.run_id', 'runs.workspace_id', 'runs.organization_id'])
+    .where('ids' in which ? sql<boolean>`r.id = any(${which.ids})` : sql<boolean>`r.run_id = ${which.runId}`)
 }

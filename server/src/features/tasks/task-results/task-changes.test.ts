@@ -97,7 +97,7 @@ describe('changes while a request is out', () => {
     const { setting, payload, run, id } = await deliveredAndDeleted()
 
     await app.db.updateTable('task_results').set({ delivery_due_at: app.now() }).where('id', '=', id).execute()
-    await app.signals.publish(app.db, TOPIC)
+    app.signals.publish(app.db, TOPIC)
     const { attributes } = await eventually(async () => {
       const result = await readResult(app, setting, id)
       return result.attributes['next-delivery-at'] === null && result

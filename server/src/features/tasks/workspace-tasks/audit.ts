@@ -12,5 +12,6 @@ export function workspaceTaskAudit(
     action,
     resource: { type: 'workspace_task', id },
     meta: { workspace: workspace.id, task, changes },
+    notices: [{ type: 'workspace-tasks', id, workspace: workspace.id }],
   }
 }

@@ -19,7 +19,11 @@ export async function createTeamProject(ctx: Ctx, input: CreateTeamProject): Pro
   try {
     const row = await audited(
       ctx,
-      projectAccessAudit(project, 'add_team', { team: team.name, permissions: attributes.access }),
+      await projectAccessAudit(ctx, project, {
+        teamId: team.id,
+        action: 'add_team',
+        meta: { team: team.name, permissions: attributes.access },
+      }),
       (ctx) =>
         store.insertTeamProject(ctx.db, {
           ...columns,

@@ -6,5 +6,6 @@ import * as store from './store.ts'
 
 export async function deleteTeamProject(ctx: Ctx, id: string) {
   const { project, team_id: team } = await requireTeamProject(ctx, id, 'team-access:manage')
-  await audited(ctx, projectAccessAudit(project, 'remove_team', { team }), (ctx) => store.deleteTeamProject(ctx.db, id))
+  const event = await projectAccessAudit(ctx, project, { teamId: team, action: 'remove_team', meta: { team } })
+  await audited(ctx, event, (ctx) => store.deleteTeamProject(ctx.db, id))
 }

@@ -18,7 +18,11 @@ export async function updateTeamProject(ctx: Ctx, id: string, input: UpdateTeamP
     if (!row) throw notFound('team access')
     await recordAudit(
       ctx,
-      projectAccessAudit(current.project, 'update_team_permissions', { team: row.team_id, permissions: access }),
+      await projectAccessAudit(ctx, current.project, {
+        teamId: row.team_id,
+        action: 'update_team_permissions',
+        meta: { team: row.team_id, permissions: access },
+      }),
     )
     return { ...row, project: current.project }
   })

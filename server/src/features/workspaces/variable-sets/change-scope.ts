@@ -13,29 +13,28 @@ import type { VariableSet } from './variable-set.ts'
 export async function addSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
   const workspaces = await requireSetWorkspaces(ctx, set, { identifiers, pointer: '/data' })
-  const event = variableSetAudit(set, 'add_workspaces', { workspaces })
+  const event = await variableSetAudit(ctx, set, 'add_workspaces', { workspaces })
   await audited(ctx, event, (ctx) => store.insertWorkspaces(ctx.db, id, workspaces))
 }
 
 export async function removeSetWorkspaces(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
   const workspaces = await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
-  const event = variableSetAudit(set, 'remove_workspaces', { workspaces })
+  const event = await variableSetAudit(ctx, set, 'remove_workspaces', { workspaces })
   await audited(ctx, event, (ctx) => store.deleteWorkspaces(ctx.db, id, workspaces))
 }
 
 export async function addSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
   const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
-  await audited(ctx, variableSetAudit(set, 'add_projects', { projects }), (ctx) =>
-    store.insertProjects(ctx.db, id, projects),
-  )
+  const event = await variableSetAudit(ctx, set, 'add_projects', { projects })
+  await audited(ctx, event, (ctx) => store.insertProjects(ctx.db, id, projects))
 }
 
 export async function removeSetProjects(ctx: Ctx, id: string, identifiers: readonly Identifier[]) {
   const set = await requireVariableSet(ctx, id, 'manage')
   const projects = await requireSetProjects(ctx, set, { identifiers, pointer: '/data' })
-  const event = variableSetAudit(set, 'remove_projects', { projects })
+  const event = await variableSetAudit(ctx, set, 'remove_projects', { projects })
   await audited(ctx, event, (ctx) => store.deleteProjects(ctx.db, id, projects))
 }
 

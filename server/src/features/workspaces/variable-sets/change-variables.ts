@@ -9,11 +9,12 @@ import { destroyVariable } from '../variables/delete.ts'
 import { lockVariables } from '../variables/store.ts'
 import { changeVariable } from '../variables/update.ts'
 import { requireVariableSet } from './access.ts'
+import { noticedSet } from './audit.ts'
 import type { VariableSet } from './variable-set.ts'
 
 export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  const event = variableAudit(set.organization_id, 'create')
+  const event = variableAudit(set.organization_id, 'create', { set: await noticedSet(ctx, set) })
   return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
 }
 
@@ -23,13 +24,21 @@ export async function updateSetVariable(
   input: UpdateVariable,
 ) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  const event = variableAudit(set.organization_id, 'update', input)
+  const event = variableAudit(set.organization_id, 'update', { changes: input, set: await noticedSet(ctx, set) })
   return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
 }
 
 export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: { variableSetId: string; id: string }) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  await destroyVariable(ctx, { variableSetId }, { id, organizationId: set.organization_id })
+  await destroyVariable(
+    ctx,
+    { variableSetId },
+    {
+      id,
+      organizationId: set.organization_id,
+      set: await noticedSet(ctx, set),
+    },
+  )
 }
 
 type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
@@ -56,7 +65,7 @@ export async function changeVariables(
       throw invalid(`the set has no variable ${change.id}`, `${place}/id`)
     } else if (change.attributes) {
       const { id, attributes: input } = change
-      const event = variableAudit(set.organization_id, 'update', input)
+      const event = variableAudit(set.organization_id, 'update', { changes: input })
       await audited(ctx, event, (ctx) => changeVariable(ctx, owner, { id, input, pointer }))
     }
   }

@@ -43,7 +43,7 @@ export async function createVariableSet(
       // The variables have events of their own.
       const { vars: _, ...applied } = relationships
       const meta = { changes: { ...attributes, ...applied } }
-      await recordAudit(ctx, variableSetAudit({ ...scope, name: attributes.name }, 'create', meta))
+      await recordAudit(ctx, await variableSetAudit(ctx, { ...scope, name: attributes.name }, 'create', meta))
       return requireVariableSet(ctx, id, 'read')
     }),
   )

@@ -6,5 +6,5 @@ import * as store from './store.ts'
 
 export async function deleteVariableSet(ctx: Ctx, id: string) {
   const set = await requireVariableSet(ctx, id, 'manage')
-  await audited(ctx, variableSetAudit(set, 'destroy'), (ctx) => store.deleteVariableSet(ctx.db, id))
+  await audited(ctx, await variableSetAudit(ctx, set, 'destroy'), (ctx) => store.deleteVariableSet(ctx.db, id))
 }

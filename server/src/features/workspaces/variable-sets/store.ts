@@ -175,3 +175,10 @@ export async function deleteVisibleProjects(tx: Tx, actor: Actor, id: string) {
   await sql`delete from variable_set_projects x using projects p
     where x.variable_set_id = ${id} and p.id = x.project_id and ${visibleProject(actor)}`.execute(tx)
 }
+
+/** The teams that see the sets of a project. */
+export async function listTeamIds(db: Db, projectId: string) {
+  const { rows } = await sql<{ team_id: string }>`select team_id from team_projects
+    where project_id = ${projectId} and (access <> 'custom' or project_variable_sets <> 'none')`.execute(db)
+  return rows.map(({ team_id: id }) => id)
+}

@@ -31,7 +31,7 @@ export async function updateVariableSet(
       await replaceSetScope(ctx, set, relationships)
       const { vars, ...scope } = relationships
       await changeVariables(ctx, set, vars?.data ?? [])
-      await recordAudit(ctx, variableSetAudit(set, 'update', { changes: { ...attributes, ...scope } }))
+      await recordAudit(ctx, await variableSetAudit(ctx, set, 'update', { changes: { ...attributes, ...scope } }))
       return requireVariableSet(ctx, id, 'read')
     }),
   )

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { notFound } from '../../../errors.ts'
 import { requireVariableWorkspace, type WorkspaceVariableKey } from './access.ts'
-import { variableAudit } from './audit.ts'
+import { type NoticedSet, variableAudit } from './audit.ts'
 import * as store from './store.ts'
 
 export async function deleteWorkspaceVariable(ctx: Ctx, key: WorkspaceVariableKey) {
@@ -14,9 +14,9 @@ export async function deleteWorkspaceVariable(ctx: Ctx, key: WorkspaceVariableKe
 export async function destroyVariable(
   ctx: Ctx,
   owner: store.VariableOwner,
-  { id, organizationId }: { id: string; organizationId: string },
+  { id, organizationId, set }: { id: string; organizationId: string; set?: NoticedSet },
 ) {
-  await audited(ctx, variableAudit(organizationId, 'destroy'), async (ctx) => {
+  await audited(ctx, variableAudit(organizationId, 'destroy', { ...(set && { set }) }), async (ctx) => {
     const row = await store.deleteVariable(ctx.db, owner, id)
     if (!row) throw notFound('variable')
     return row

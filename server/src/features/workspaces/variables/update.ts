@@ -11,7 +11,7 @@ import { newVersionId, valueColumns } from './value.ts'
 
 export async function updateWorkspaceVariable(ctx: Ctx, key: WorkspaceVariableKey, input: UpdateVariable) {
   const workspace = await requireVariableWorkspace(ctx, key)
-  const event = variableAudit(workspace.organization_id, 'update', input)
+  const event = variableAudit(workspace.organization_id, 'update', { changes: input })
   return audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId: workspace.id }, { id: key.id, input }))
 }
 
@@ -31,7 +31,7 @@ export async function updateWorkspaceVariables(ctx: Ctx, workspaceId: string, ch
     for (const [index, { id, attributes = {} }] of changes.entries()) {
       if (!known.has(id)) throw invalid(`the workspace has no variable ${id}`, `/data/${index}/id`)
       const change = { id, input: attributes, pointer: `/data/${index}/attributes` }
-      const event = variableAudit(workspace.organization_id, 'update', attributes)
+      const event = variableAudit(workspace.organization_id, 'update', { changes: attributes })
       await audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId }, change))
     }
   })

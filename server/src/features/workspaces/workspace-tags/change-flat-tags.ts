@@ -2,6 +2,7 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { TagLinkage } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
+import { announce, workspaceNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
@@ -32,7 +33,10 @@ export async function deleteTags(ctx: Ctx, organizationName: string, tags: reado
   const keys = await readTagKeys(ctx, id, { tags: linkages, pointer: '/data' })
   const tagIds = tags.map((tag) => tag.id)
   const event = tagsAudit({ type: 'organization', id, name, organizationId: id }, 'remove_tags', keys)
-  await audited(ctx, event, (ctx) => store.deleteTags(ctx.db, id, tagIds))
+  await audited(ctx, event, async (ctx) => {
+    const workspaces = await store.deleteTags(ctx.db, id, tagIds)
+    announce(ctx, ...workspaces.map((workspace) => workspaceNotice({ id: workspace, organization_id: id })))
+  })
 }
 
 /** Adds a flat tag to more workspaces: to all of them or to none. */

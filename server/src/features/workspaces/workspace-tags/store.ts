@@ -100,13 +100,15 @@ export async function listWorkspaceTags(
   return { rows, total: rows[0]?.total ?? 0 }
 }
 
-/** Removes flat tags from every workspace of the organization. */
+/** Removes flat tags from every workspace of the organization; returns the workspaces that had one. */
 export async function deleteTags(db: Db, organizationId: string, tagIds: readonly string[]) {
-  await db
+  const rows = await db
     .deleteFrom('tag_bindings')
     .where('organization_id', '=', organizationId)
     .where('workspace_id', 'is not', null)
     .where('value', '=', '')
     .where(sql<boolean>`tag_id = any(${tagIds})`)
+    .returning('workspace_id')
     .execute()
+  return [...new Set(rows.flatMap(({ workspace_id: id }) => id ?? []))]
 }

@@ -2,6 +2,7 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import { requireWorkspace, requireVisibleWorkspaces } from './access.ts'
+import { workspaceAudit } from './audit.ts'
 import * as store from './consumer-store.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -27,10 +28,5 @@ export async function removeRemoteStateConsumers(ctx: Ctx, id: string, consumers
 }
 
 function consumersAudit(workspace: Workspace, verb: string, consumers: readonly string[]) {
-  return {
-    organizationId: workspace.organization_id,
-    action: `${verb}_remote_state_consumers`,
-    resource: { type: 'workspace', id: workspace.id },
-    meta: { name: workspace.name, consumers },
-  }
+  return workspaceAudit(workspace, `${verb}_remote_state_consumers`, { name: workspace.name, consumers })
 }

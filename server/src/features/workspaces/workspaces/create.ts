@@ -8,6 +8,7 @@ import { namedPool } from '../../organizations/organizations/named-pool.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireDefaultProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireWorkspace } from './access.ts'
+import { workspaceAudit } from './audit.ts'
 import { changedTags, changeTags } from './change-tags.ts'
 import { workspaceCreating } from './events.ts'
 import { changeExecution, defaultsOf } from './execution.ts'
@@ -61,16 +62,9 @@ export async function createWorkspace(
       }),
     )
     await changeTags(ctx, { organizationId: organization.id, workspaceId: id }, input)
-    await recordAudit(ctx, {
-      organizationId: organization.id,
-      action: 'create',
-      resource: { type: 'workspace', id },
-      meta: {
-        name: input.attributes.name,
-        project: project.id,
-        changes: { ...input.attributes, ...changedTags(input) },
-      },
-    })
+    const changes = { ...input.attributes, ...changedTags(input) }
+    const meta = { name: input.attributes.name, project: project.id, changes }
+    await recordAudit(ctx, workspaceAudit({ id, organization_id: organization.id }, 'create', meta))
     return requireWorkspace(ctx, id, 'workspace:read')
   })
 }

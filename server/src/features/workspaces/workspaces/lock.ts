@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { auditedStatement, auditRow, recordAudit } from '../../../audit/record.ts'
+import { auditedStatement, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
 import { raise } from '../../../events/reaction.ts'
@@ -22,8 +22,8 @@ export async function lockWorkspace(ctx: Ctx, id: string, reason: string | null)
     locked_reason: reason,
     locked_at: ctx.now(),
   }
-  const event = auditRow(ctx, lockAudit(workspace, 'lock'))
-  const [locked] = await auditedStatement(ctx.db, event, store.insertIdleLock(ctx.db, id, lock))
+  const event = lockAudit(workspace, 'lock')
+  const [locked] = await auditedStatement(ctx, event, store.insertIdleLock(ctx.db, id, lock))
   if (!locked) await takeLock(ctx, { workspace, lock })
   return { ...workspace, ...lock }
 }
@@ -48,8 +48,8 @@ async function takeLock(ctx: Ctx, { workspace, lock }: { workspace: Workspace; l
 export async function unlockWorkspace(ctx: Ctx, id: string): Promise<Workspace> {
   const workspace = await requireWorkspace(ctx, id, 'lock')
   const holder = await requireHolder(ctx, workspace)
-  const event = auditRow(ctx, lockAudit(workspace, 'unlock'))
-  const [unlocked] = await auditedStatement(ctx.db, event, store.deleteIdleLock(ctx.db, id, holder))
+  const event = lockAudit(workspace, 'unlock')
+  const [unlocked] = await auditedStatement(ctx, event, store.deleteIdleLock(ctx.db, id, holder))
   if (unlocked) return { ...workspace, ...UNLOCKED }
   return releaseLock(ctx, { workspace, action: 'unlock' }, async (ctx, locked) => {
     if (locked.locked_by_type !== holder.type || locked.locked_by_id !== holder.id) {

@@ -1,10 +1,12 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { Ctx } from '../../../app.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireProject } from '../../organizations/projects/access.ts'
+import { listTeamIds } from '../../organizations/projects/store.ts'
 import { readableWorkspace } from './access.ts'
+import { workspaceAudit } from './audit.ts'
 import * as store from './store.ts'
 
 /**
@@ -28,12 +30,19 @@ export async function moveWorkspaces(ctx: Ctx, projectId: string, workspaces: re
   await transact(ctx, async (ctx) => {
     await store.moveWorkspaces(ctx.db, ids, { projectId, now: ctx.now() })
     for (const id of ids) {
-      await recordAudit(ctx, {
-        organizationId,
-        action: 'update',
-        resource: { type: 'workspace', id },
-        meta: { name: found.get(id)?.name, changes: { project: projectId } },
-      })
+      const workspace = found.get(id)
+      const meta = { name: workspace?.name, changes: { project: projectId } }
+      const event = workspaceAudit({ id, organization_id: organizationId }, 'update', meta)
+      const notices = workspace ? await moveNotices(ctx, workspace) : []
+      await recordAudit(ctx, { ...event, notices: [...event.notices, ...notices], changesAccess: true })
     }
   })
+}
+
+/** The notices for those who may no longer see a workspace that has left its project. */
+export async function moveNotices(
+  ctx: Ctx,
+  { id, project_id: projectId }: { id: string; project_id: string },
+): Promise<AuditEvent['notices']> {
+  return [{ type: 'workspaces', id, workspace: id, teams: await listTeamIds(ctx.db, projectId) }]
 }

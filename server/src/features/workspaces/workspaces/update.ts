@@ -7,8 +7,10 @@ import { namedPool } from '../../organizations/organizations/named-pool.ts'
 import { requirePoolFor } from '../../organizations/organizations/pool-access.ts'
 import { requireProjectIn } from '../../organizations/projects/access.ts'
 import { requireWorkspace, requireWorkspaceBy } from './access.ts'
+import { workspaceAudit } from './audit.ts'
 import { changedTags, changeTags } from './change-tags.ts'
 import { changeExecution, defaultsOf } from './execution.ts'
+import { moveNotices } from './move.ts'
 import { refuseTakenWorkspaceName } from './name.ts'
 import { workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
@@ -56,12 +58,10 @@ export async function updateWorkspace(
       }),
     )
     await changeTags(ctx, { organizationId: workspace.organization_id, workspaceId: workspace.id }, input)
-    await recordAudit(ctx, {
-      organizationId: workspace.organization_id,
-      action: 'update',
-      resource: { type: 'workspace', id: workspace.id },
-      meta: { name: workspace.name, changes: { ...input.attributes, project: project?.id, ...changedTags(input) } },
-    })
+    const changes = { ...input.attributes, project: project?.id, ...changedTags(input) }
+    const event = workspaceAudit(workspace, 'update', { name: workspace.name, changes })
+    const notices = moves ? await moveNotices(ctx, workspace) : []
+    await recordAudit(ctx, { ...event, notices: [...event.notices, ...notices], changesAccess: moves })
     return requireWorkspace(ctx, workspace.id, 'workspace:read')
   })
 }
