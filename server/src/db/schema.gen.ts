@@ -376,10 +376,6 @@ export type Schema = {
     place: string
     user_id: string
   }
-  signals: {
-    id: Generated<number>
-    topic: string
-  }
   sso_identities: {
     created_at: Timestamp
     issuer: string
