@@ -4,15 +4,18 @@ import type { SignalledChange } from '../../../changes/feed.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { createFakeAgent, type FakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
+import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
 import { allSignals } from '../../../testing/signals.ts'
 import { addMember } from '../../../testing/teams.ts'
+import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
 import { type AuditedChange, requestOf, World } from '../audit-trail/testing/audit-world.ts'
 import { ACCOUNTS } from '../audit-trail/testing/audited-accounts.ts'
 import { SETTING_CHANGES } from '../audit-trail/testing/audited-settings.ts'
 import { WORK } from '../audit-trail/testing/audited-work.ts'
 import { watch } from './testing/watch.ts'
 
-/** What the stream calls the things of the audit trail. It does not tell of the others. */
+/** What the stream calls the resources of the audit trail. */
 const TYPES: Partial<Record<string, ChangeType[]>> = {
   agent: ['agents'],
   agent_pool: ['agent-pools'],
@@ -33,6 +36,15 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   workspace: ['workspaces'],
   workspace_task: ['workspace-tasks'],
 }
+/** Resources of the audit trail that no page of an organization shows to others than their owners, or that only come with others. */
+const ON_NO_PAGE = new Set([
+  'authentication_token',
+  'configuration_version',
+  'reserved_tag_key',
+  'sample',
+  'state_version_output',
+  'user',
+])
 /** Their organization is gone, or nobody can have had a page of it. */
 const UNTOLD = [/^(POST|DELETE) (\/admin)?\/organizations(\/:\w+)?$/]
 
@@ -66,6 +78,86 @@ test.each(CHANGES)('$route is told of', async ({ route, make, told }) => {
   expect(done.status < 400 || done.text).toBe(true)
   const types = new Set(signalled.map(({ type }) => type))
   expect(told.filter((names) => !names.some((name) => types.has(name)))).toEqual([])
+})
+
+/** The routes of agents, which leave no audit events, in the order in which an agent calls them. */
+const AGENT_CHANGES: Record<string, ChangeType | 'nothing'> = {
+  'POST /api/agent/v1/register': 'agents',
+  'POST /api/agent/v1/agents/:agentId/claim': 'runs',
+  'POST /api/agent/v1/jobs/:jobId/heartbeat': 'nothing',
+  'PUT /api/agent/v1/jobs/:jobId/log': 'logs',
+  'PUT /api/agent/v1/jobs/:jobId/artifacts/:kind': 'nothing',
+  'POST /api/agent/v1/jobs/:jobId/release': 'runs',
+  'POST /api/agent/v1/jobs/:jobId/result': 'runs',
+  'POST /api/agent/v1/jobs/:jobId/documents': 'runs',
+  'POST /api/agent/v1/jobs/:jobId/finish': 'runs',
+  'POST /api/agent/v1/agents/:agentId/deregister': 'agents',
+  // What comes back is announced when its delivery is recorded.
+  'POST /api/agent/v1/agents/:agentId/claim-task': 'nothing',
+  'POST /api/agent/v1/task-requests/:requestId/answer': 'nothing',
+}
+
+test('every route that writes notifies open pages, or changes nothing that they show', () => {
+  const writing = app.server.routes
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, url }) => `${method} ${url.replace(/^\/api\/v2/, '')}`)
+  const announced = new Set([...CHANGES.map(({ route }) => route), ...Object.keys(AGENT_CHANGES)])
+  const isSilent = (route: string) => {
+    const entry = TABLE[route]
+    if (entry === undefined) return false
+    if (typeof entry === 'string' || UNTOLD.some((pattern) => pattern.test(route))) return true
+    return entry.events.split(', ').every((event) => ON_NO_PAGE.has(event.split(' ', 1)[0] ?? ''))
+  }
+
+  expect(writing.filter((route) => !announced.has(route) && !isSilent(route))).toEqual([])
+})
+
+test('what agents report is announced', async () => {
+  const setting = await createRunSetting(app)
+  const pool = await createPool(app, setting)
+  const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes
+  const inPool = await addWorkspace(app, {
+    ...setting,
+    attributes: { 'execution-mode': 'agent', 'agent-pool-id': pool.id, 'auto-apply': true },
+  })
+  await createRun(app, inPool)
+  let agent: FakeAgent | undefined
+  let job: FakeJob | undefined
+  const given = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error('an earlier step has failed')
+    return value
+  }
+  const steps: [keyof typeof AGENT_CHANGES, () => Promise<unknown>][] = [
+    ['POST /api/agent/v1/register', async () => (agent = await createFakeAgent(app, { token }))],
+    ['POST /api/agent/v1/agents/:agentId/claim', async () => (job = await given(agent).take())],
+    ['POST /api/agent/v1/jobs/:jobId/heartbeat', async () => given(job).heartbeat()],
+    ['PUT /api/agent/v1/jobs/:jobId/log', async () => given(job).log('a line\n')],
+    ['PUT /api/agent/v1/jobs/:jobId/artifacts/:kind', async () => given(job).put('plan-file', 'a plan')],
+    ['POST /api/agent/v1/jobs/:jobId/release', async () => given(job).release()],
+    ['POST /api/agent/v1/agents/:agentId/claim', async () => (job = await given(agent).take())],
+    ['POST /api/agent/v1/jobs/:jobId/result', async () => given(job).result({ owesDocuments: true })],
+    ['POST /api/agent/v1/jobs/:jobId/documents', async () => given(job).documents({}, { problem: 'none' })],
+    ['POST /api/agent/v1/agents/:agentId/claim', async () => (job = await given(agent).take())],
+    ['POST /api/agent/v1/jobs/:jobId/finish', async () => given(job).finish()],
+    [
+      'POST /api/agent/v1/agents/:agentId/deregister',
+      async () => app.request({ method: 'POST', url: `/api/agent/v1/agents/${given(agent).id}/deregister`, token }),
+    ],
+  ]
+
+  const missed: string[] = []
+  for (const [route, step] of steps) {
+    await allSignals(app)
+    signalled = []
+    await step()
+    await allSignals(app)
+    const wanted = AGENT_CHANGES[route]
+    const types = signalled.map(({ type }) => type)
+    if (wanted === 'nothing' ? types.length > 0 : !types.some((type) => type === wanted))
+      missed.push(`${route}: ${types.join() || 'nothing'}`)
+  }
+
+  expect(missed).toEqual([])
 })
 
 test('a run trigger that goes with its source is told on the side that stays', async () => {
