@@ -8,18 +8,22 @@ beforeAll(async () => {
 })
 
 describe.runIf(hasBrowser)('the content security policy', () => {
-  test('lets all components draw as they should, the editor too', async () => {
+  test('lets the editor draw as it should', async () => {
+    await server.api('POST', '/organizations/main/workspaces', {
+      data: { type: 'workspaces', attributes: { name: 'shop' } },
+    })
     const page = await openPage()
     const complaints: string[] = []
     page.on('console', (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
     })
 
-    await page.goto(`${server.url}/app/settings/kit`)
+    await page.goto(`${server.url}/app/main/workspaces/shop/variables`)
     await page.getByLabel('Username or email').fill('admin')
     await page.getByLabel('Password').fill(server.adminPassword())
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL('**/app/settings/kit')
+    await page.getByRole('button', { name: 'Add a variable' }).click()
+    await page.getByRole('form', { name: 'New variable' }).getByLabel('HCL').check()
     await page.locator('.cm-content').first().waitFor()
     const gutters = await page.evaluate<string>("getComputedStyle(document.querySelector('.cm-gutters')).display")
 

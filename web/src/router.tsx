@@ -56,14 +56,6 @@ const account = createRoute({
   staticData: { crumbs: () => [{ text: 'Account' }] },
   component: lazyRouteComponent(async () => import('./features/account/account-page.tsx'), 'AccountPage'),
 })
-/** All components of the kit, for whoever develops a page. */
-const kit = createRoute({
-  getParentRoute: () => frame,
-  path: '/app/settings/kit',
-  staticData: { crumbs: () => [{ text: 'Kit' }] },
-  component: lazyRouteComponent(async () => import('./components/kit-page.tsx'), 'KitPage'),
-})
-
 const organization = createRoute({
   getParentRoute: () => frame,
   path: '/app/$organization',
@@ -237,7 +229,6 @@ export const router = createRouter({
       organizations,
       account,
       tokens,
-      kit,
       organization.addChildren([
         overview,
         workspaces,

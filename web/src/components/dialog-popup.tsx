@@ -32,14 +32,14 @@ export function DialogPopup({ title, about, isOpen, onClose, width = 'max-w-xl',
 }
 
 /** See `dialog.tsx`. */
-export function DrawerPopup({ label, side, isOpen, onClose, children }: DrawerProps) {
+export function DrawerPopup({ label, isOpen, onClose, children }: DrawerProps) {
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
         <Primitive.Backdrop className="fixed inset-0 z-40 bg-black/40" />
         <Primitive.Popup
           aria-label={label}
-          className={`fixed inset-y-0 z-40 w-80 max-w-[85vw] overflow-y-auto border-line bg-raised shadow-xl ${side === 'left' ? 'left-0 border-r' : 'right-0 border-l'}`}
+          className="fixed inset-y-0 left-0 z-40 w-80 max-w-[85vw] overflow-y-auto border-r border-line bg-raised shadow-xl"
         >
           {children}
         </Primitive.Popup>

@@ -17,7 +17,7 @@ export function Dialog(props: DialogProps) {
   ) : null
 }
 
-/** A panel that slides in from a side: the navigation on a phone, the details of a row. */
+/** A panel at the left edge: the navigation on a phone. */
 export function Drawer(props: DrawerProps) {
   const wasOpen = useWasOpen(props.isOpen)
   return wasOpen ? (
@@ -48,7 +48,6 @@ export type DialogProps = {
 export type DrawerProps = {
   /** What it is, for screen readers. */
   label: string
-  side: 'left' | 'right'
   isOpen: boolean
   onClose: () => void
   children: ReactNode

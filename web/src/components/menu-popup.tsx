@@ -4,7 +4,7 @@ import type { MenuItem } from './menu.tsx'
 import { TargetLink } from './target.tsx'
 
 const ITEM =
-  'flex w-full cursor-pointer items-center gap-2 rounded px-2 py-1.5 text-ink no-underline outline-none data-highlighted:bg-hover data-disabled:cursor-not-allowed data-disabled:opacity-60'
+  'flex w-full cursor-pointer items-center gap-2 rounded px-2 py-1.5 text-ink no-underline outline-none data-highlighted:bg-hover'
 
 /** The popup of a menu; see `menu.tsx`. */
 export default function MenuPopup({ anchor, isOpen, onOpenChange, header, items, align }: MenuPopupProps) {
@@ -58,12 +58,7 @@ function Item({ item }: { item: MenuItem }) {
     return <Primitive.Item render={<TargetLink leadsTo={item.link} className={ITEM} />}>{text}</Primitive.Item>
   if ('href' in item) return <Primitive.Item render={<a href={item.href} className={ITEM} />}>{text}</Primitive.Item>
   return (
-    <Primitive.Item
-      className={`${ITEM} ${item.isDanger ? 'text-bad' : ''}`}
-      disabled={item.reason !== undefined}
-      title={item.reason}
-      onClick={item.onSelect}
-    >
+    <Primitive.Item className={ITEM} onClick={item.onSelect}>
       {text}
       {item.isChecked && <span aria-label="chosen">✓</span>}
     </Primitive.Item>

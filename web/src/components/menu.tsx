@@ -9,9 +9,6 @@ export type MenuItem =
       text: string
       icon?: LucideIcon
       onSelect: () => void
-      isDanger?: boolean
-      /** Why it does not apply now. */
-      reason?: string | undefined
       isChecked?: boolean
     }
   | 'separator'

@@ -1,12 +1,12 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 
-export type ToastOptions = { text: string; tone?: 'good' | 'bad'; undo?: () => void }
+export type ToastOptions = { text: string; tone?: 'good' | 'bad' }
 
 const load = async () => import('./toast-host.tsx')
 const ToastHost = lazy(load)
 const TooltipHost = lazy(async () => import('./tooltip-host.tsx'))
 
-/** Tells that something is done, for a moment and to screen readers; `undo` offers the way back. */
+/** Tells that something is done, for a moment and to screen readers. */
 export function toast(options: ToastOptions) {
   void load().then(({ addToast }) => addToast(options))
 }

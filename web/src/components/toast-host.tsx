@@ -5,14 +5,13 @@ import type { ToastOptions } from './overlay-hosts.tsx'
 
 const manager = Toast.createToastManager()
 
-export function addToast({ text, tone = 'good', undo }: ToastOptions) {
+export function addToast({ text, tone = 'good' }: ToastOptions) {
   manager.add({
     // A message is one sentence: its title is for screen readers, which want a name.
     title: tone === 'bad' ? 'Error' : 'Done',
     description: text,
     priority: tone === 'bad' ? 'high' : 'low',
-    timeout: undo || tone === 'bad' ? 12_000 : 4000,
-    ...(undo && { actionProps: { children: 'Undo', onClick: undo } }),
+    timeout: tone === 'bad' ? 12_000 : 4000,
   })
 }
 
@@ -34,7 +33,6 @@ function List() {
       <Toast.Content className="flex items-center gap-2 px-3 py-2">
         <Toast.Title className="sr-only" />
         <Toast.Description className="min-w-0 flex-1" />
-        <Toast.Action className="cursor-pointer font-medium text-accent empty:hidden" />
         <Toast.Close render={<IconButton label="Close" icon={X} size="small" />} />
       </Toast.Content>
     </Toast.Root>

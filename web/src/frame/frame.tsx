@@ -83,7 +83,7 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
         >
           <Sidebar organization={organization ?? lastOrganization} />
         </aside>
-        <Drawer label="Navigation" side="left" isOpen={open === 'menu'} onClose={close}>
+        <Drawer label="Navigation" isOpen={open === 'menu'} onClose={close}>
           <Sidebar organization={organization ?? lastOrganization} onNavigate={close} />
         </Drawer>
         <TopBar
