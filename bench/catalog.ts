@@ -1,11 +1,12 @@
 import pg from 'pg'
 import { findPostgres } from '../server/src/postgres/find.ts'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
+import { insertKeys } from './seed-sql.ts'
 import { api, type Target } from './target.ts'
 
 const TEAMS = 100
 
-type Organization = { name: string; workspaceId: (number: number) => string }
+export type Organization = { name: string; workspaceId: (number: number) => string }
 
 /** Organizations of several sizes, and the token of somebody who sees what a hundred teams grant and nothing else. */
 export type Catalog = { thousand: Organization; large: Organization; small: Organization; member: string }
@@ -95,6 +96,8 @@ async function seedOrganization({ target, client, model, member }: Seed, name: s
        from phases f, generate_series(0, $3::int - 1) n where f.run_id = $1`,
     [model.runId, name, runs],
   )
+  const { rows } = await client.query<{ id: string }>('select id from organizations where name = $1', [name])
+  await insertKeys(client, rows[0]?.id ?? '')
   await grant(client, name, { member, workspaces })
   return { name, workspaceId: (number: number) => `ws-${name}${number}` }
 }

@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { memoryBenches } from './memory.ts'
 import { millionBenches } from './million.ts'
 import { queryBenches } from './queries.ts'
@@ -8,18 +10,24 @@ import { readBenches } from './reads.ts'
 import { runBenches } from './runs.ts'
 import { startupBenches } from './startup.ts'
 import { stateBenches } from './states.ts'
+import { PAIRED_HEADING, pairedRow, row } from './table.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
+import { alternate, type Turn } from './turns.ts'
 import { warmBenches } from './warm.ts'
 import { webBenches } from './web.ts'
+import { writeBenches } from './writes.ts'
 
 /**
- * `npm run bench [-- name …]` measures and prints a table beside the last committed one; `-- --save` writes it to
- * `bench/results.json`. Timings are noisy: compare ratios within one run.
+ * `npm run bench [-- suite …]` measures this tree and prints a table with the last committed one; `-- --save` writes it to
+ * `bench/results.json`. `-- --beside DIR` measures the tree in DIR too, alternately and with the same code. Figures of one run can be
+ * compared with each other; figures of two runs differ by the noise of the machine.
  */
+const ROOT = join(import.meta.dirname, '..')
 const RESULTS = join(import.meta.dirname, 'results.json')
 const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
-  startup: async () => startupBenches(),
+  startup: startupBenches,
+  writes: writeBenches,
   reads: readBenches,
   queries: queryBenches,
   runs: runBenches,
@@ -28,36 +36,64 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   states: stateBenches,
   memory: memoryBenches,
   tasks: taskBenches,
-  web: async () => webBenches(),
+  web: webBenches,
   million: millionBenches,
 }
 /** Only run by their names: they take long. */
 const LONG = new Set(['million'])
 
-const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-const before = JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '{}')) as Record<string, number>
-const after: Record<string, number> = { ...before }
+const { values: options, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: { save: { type: 'boolean' }, beside: { type: 'string' } },
+})
+const unknown = names.filter((name) => !(name in SUITES))
+if (unknown.length > 0) throw new Error(`no suite ${unknown.join(', ')}; there are ${Object.keys(SUITES).join(', ')}`)
+const suites = Object.entries(SUITES).filter(([name]) => (names.length > 0 ? names.includes(name) : !LONG.has(name)))
+if (options.beside === undefined) await measure()
+else await compare(resolve(options.beside))
 
-for (const [name, suite] of Object.entries(SUITES)) {
-  if (names.length > 0 ? !names.includes(name) : LONG.has(name)) continue
-  const target = await startTarget()
-  try {
-    const rows = await suite(target)
-    process.stdout.write(`\n${name}\n`)
-    for (const row of rows) {
-      process.stdout.write(`  ${line(row)}\n`)
-      after[row.name] = Math.round(row.value * 100) / 100
+async function measure() {
+  const last = JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '{}')) as Record<string, number>
+  const figures = { ...last }
+  for (const [name, suite] of suites) {
+    const rows = await measureTree(suite, ROOT)
+    print(`\n${name}`)
+    for (const measured of rows) {
+      print(`  ${row(measured, last[measured.name])}`)
+      figures[measured.name] = Math.round(measured.value * 100) / 100
     }
+  }
+  if (options.save) await writeFile(RESULTS, `${JSON.stringify(figures, null, 2)}\n`)
+}
+
+async function compare(other: string) {
+  const prepared = spawnSync(process.execPath, [join(other, 'scripts/prepare.mjs'), 'server', 'web'], {
+    stdio: 'inherit',
+  })
+  if (prepared.status !== 0) throw new Error(`${other} could not be prepared`)
+  print(`  ${PAIRED_HEADING}`)
+  for (const [name, suite] of suites) {
+    const [ours, theirs] = await alternate([
+      (turn) => measureTree(suite, ROOT, turn),
+      (turn) => measureTree(suite, other, turn),
+    ])
+    print(`\n${name}`)
+    for (const measured of ours) {
+      const same = theirs.find((found) => found.name === measured.name)
+      print(`  ${pairedRow(measured, same)}`)
+    }
+  }
+}
+
+async function measureTree(suite: (target: Target) => Promise<BenchRow[]>, root: string, turn?: Turn) {
+  const target = await startTarget({ root, turn })
+  try {
+    return await suite(target)
   } finally {
     await target.stop()
   }
 }
-if (process.argv.includes('--save')) await writeFile(RESULTS, `${JSON.stringify(after, null, 2)}\n`)
 
-function line({ name, value, unit, better, budget }: BenchRow) {
-  const met = budget === undefined ? '' : (better === 'less' ? value <= budget : value >= budget) ? '✓' : '✗'
-  const wanted = budget === undefined ? '' : `${better === 'less' ? '≤' : '≥'} ${budget} ${unit} ${met}`
-  const last = before[name]
-  const change = last === undefined ? '' : `was ${last} (×${(value / last).toFixed(2)})`
-  return `${name.padEnd(58)} ${`${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`.padStart(14)}   ${wanted.padEnd(22)} ${change}`
+function print(text: string) {
+  process.stdout.write(`${text}\n`)
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { type Body, bodyOf, stateOf } from './states.ts'
+import { type Body, bodyOf, stateOf } from './state-bodies.ts'
 import { api, type BenchRow, memoryMb, type Target } from './target.ts'
 
 const WORKSPACES = 1000

@@ -1,6 +1,8 @@
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import pg from 'pg'
 import { findPostgres } from '../server/src/postgres/find.ts'
 import { configurationArchive, prepareWorkspace, timeRun } from './runs.ts'
+import { assignmentsOf, columnsOf, insertFrom, insertKeys } from './seed-sql.ts'
 import { api, type Target } from './target.ts'
 
 /** The first organization has most of it, and its first workspace a fifth of all runs. */
@@ -20,7 +22,7 @@ export type Million = { organization: string; workspaceId: string; runId: string
 
 /**
  * Fills the target's database with a million runs. The server makes one of each thing by itself, with a real run of the engine, and SQL
- * copies them. What triggers would keep of a row is written by hand, since they would signal each row to open pages.
+ * copies them. Triggers are off, since some would signal each row to open pages: what they maintain is written by hand.
  */
 export async function seedMillion(target: Target): Promise<Million> {
   const model = await createModel(target)
@@ -69,7 +71,7 @@ async function createOrganization(target: Target, name: string) {
 async function dropIndexes(client: pg.Client) {
   const { rows } = await client.query<{ name: string; made: string }>(
     `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as made
-       from pg_index i where i.indrelid = any($1::regclass[]) and not exists (
+       from pg_index i where i.indrelid = any(select to_regclass(name) from unnest($1::text[]) name) and not exists (
          select from pg_constraint c where c.conindid = i.indexrelid)`,
     [TABLES],
   )
@@ -153,29 +155,24 @@ async function seedRuns(client: pg.Client, { name, id, workspaces, runs, busiest
     run_id: `'run-${name}' || n`,
     seq: `nextval(pg_get_serial_sequence('run_events', 'seq'))`,
   })
+  const current = await assignmentsOf(client, 'workspaces', {
+    current_run_id: 'r.id',
+    run_count: 'r.number',
+    current_run_created_at: 'r.created_at',
+    run_group: RUN_GROUP,
+  })
   await client.query(
-    `insert into run_keys (run_id, organization_id, seq, source, operations, message, created_at)
-     select r.id, r.organization_id, r.seq, r.source,
-            run_operations(r.plan_only, r.save_plan, r.refresh_only, r.is_destroy, r.allow_empty_apply), r.message, r.created_at
-       from runs r where r.organization_id = $1`,
-    [id],
-  )
-  await client.query(
-    `update workspaces w set current_run_id = r.id, run_count = r.number, current_run_created_at = r.created_at,
-            run_group = run_group(r.status)
+    `update workspaces w set ${current}
        from (select workspace_id, max(number) as number from runs where organization_id = $1 group by 1) last
        join runs r on r.workspace_id = last.workspace_id and r.number = last.number and r.organization_id = $1
       where w.id = r.workspace_id`,
     [id],
   )
-  await client.query(
-    `insert into workspace_keys
-     select w.id, w.organization_id, w.project_id, w.name, w.engine_version, w.locked_by_type is not null, coalesce(w.has_drift, false),
-            w.latest_change_at, r.id, r.created_at, r.status
-       from workspaces w left join runs r on r.id = w.current_run_id where w.organization_id = $1`,
-    [id],
-  )
+  await insertKeys(client, id)
 }
+
+const GROUPS = Object.entries(RUN_STATUS_TABLE).map(([status, { group }]) => `when '${status}' then '${group}'`)
+const RUN_GROUP = `case r.status ${GROUPS.join(' ')} end`
 
 async function seedAudit(client: pg.Client) {
   await copy(client, `audit_events where action = 'create' and organization_id is not null`, AUDIT_EVENTS, {
@@ -184,7 +181,15 @@ async function seedAudit(client: pg.Client) {
     resource_id: `'run-vast' || n`,
     created_at: `now() - n * interval '20 seconds'`,
   })
-  await client.query(`select count_audit_days('-infinity', date_trunc('day', now() - interval '1 hour', 'UTC'))`)
+  await insertFrom(
+    client,
+    'audit_days',
+    { organization_id: `coalesce(organization_id, '')`, starts_at: 'day', events: 'count(*)' },
+    `(select organization_id, date_trunc('day', created_at, 'UTC') as day from audit_events
+       where created_at < date_trunc('day', now() - interval '1 hour', 'UTC')) counted
+      group by grouping sets ((organization_id, day), (day))
+     having grouping(organization_id) = 1 or organization_id is not null`,
+  )
 }
 
 /**
@@ -193,11 +198,7 @@ async function seedAudit(client: pg.Client) {
  */
 async function copy(client: pg.Client, models: string, times: number, values: Record<string, string>) {
   const [table = ''] = models.split(' ')
-  const { rows } = await client.query<{ name: string }>(
-    `select attname as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
-    [table],
-  )
-  const names = rows.map(({ name }) => name)
+  const names = await columnsOf(client, table)
   const isOne = !['phases', 'run_events'].includes(table)
   await client.query(`create temp table models as select * from ${models} ${isOne ? 'limit 1' : ''}`)
   await client.query(

@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
+import { durations, percentile, sampledRow } from './load.ts'
 import { type Million, seedMillion } from './million-seed.ts'
-import { type BenchRow, percentile, type Target } from './target.ts'
+import type { BenchRow, Target } from './target.ts'
 
 const BUDGET_MS = 10
 const TIMES = Number(process.env['BENCH_TIMES'] ?? 30)
@@ -16,18 +17,16 @@ export async function askMillion(target: Target, million: Million): Promise<Benc
   await using _ = { [Symbol.asyncDispose]: () => pool.close() }
   const rows: BenchRow[] = []
   for (const [name, path, token = target.token] of questions(million)) {
-    const times: number[] = []
-    for (let index = 0; index < TIMES; index += 1) times.push(await timed(pool, path, token))
+    const times = await durations(target, TIMES, async () => ask(pool, path, token))
     // The first ones prepare statements and read what is not in memory yet.
     const warm = times.slice(TIMES / 5)
-    rows.push({ name, value: percentile(warm, 0.5), unit: 'ms', better: 'less', budget: BUDGET_MS })
+    rows.push(sampledRow({ name, unit: 'ms', better: 'less', budget: BUDGET_MS }, warm))
     rows.push({ name: `${name}: p95`, value: percentile(warm, 0.95), unit: 'ms', better: 'less' })
   }
   return rows
 }
 
-async function timed(pool: Pool, path: string, token: string) {
-  const started = performance.now()
+async function ask(pool: Pool, path: string, token: string) {
   const { statusCode, body } = await pool.request({
     method: 'GET',
     path: `/api/v2${path.replaceAll('[', '%5B').replaceAll(']', '%5D').replaceAll(' ', '%20')}`,
@@ -35,7 +34,6 @@ async function timed(pool: Pool, path: string, token: string) {
   })
   const text = await body.text()
   if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`)
-  return performance.now() - started
 }
 
 type Question = [name: string, path: string, token?: string]

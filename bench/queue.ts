@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { findPostgres } from '../server/src/postgres/find.ts'
+import { median, percentile } from './load.ts'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
-import { api, type BenchRow, cpuMs, memoryMb, percentile, startTarget, type Target } from './target.ts'
+import { api, type BenchRow, cpuMs, memoryMb, type Target } from './target.ts'
 
 const AGENTS = 8
 const WORKSPACES = 20
@@ -47,8 +48,8 @@ export async function queueBenches(target: Target): Promise<BenchRow[]> {
   }
 }
 
-async function startReplica({ dataDir }: Target, databaseUrl: string) {
-  const target = await startTarget({ GROUNDSTATE_DATABASE_URL: databaseUrl, GROUNDSTATE_AGENTS: '0' }, dataDir)
+async function startReplica({ start, dataDir }: Target, databaseUrl: string) {
+  const target = await start({ GROUNDSTATE_DATABASE_URL: databaseUrl, GROUNDSTATE_AGENTS: '0' }, dataDir)
   let stopped: Promise<void> | undefined
   const stop = async () => (stopped ??= target.stop())
   return { target, stop, [Symbol.asyncDispose]: stop }
@@ -133,6 +134,7 @@ async function throughput(servers: readonly [Target, ...Target[]], name: string)
   for (let done = 0; done < THROUGHPUT_RUNS; done += WORKSPACES)
     await Promise.all(workspaces.map(async (workspace) => startPlan(servers[0], workspace)))
   let finished = 0
+  await servers[0].turn?.()
   const started = performance.now()
   await Promise.all(
     agents.map(async (agent, index) => {
@@ -155,6 +157,7 @@ async function assignment(target: Target): Promise<BenchRow[]> {
   const agent = await register(target, pool, 'assignment')
   const times: number[] = []
   for (let index = 0; index < LATENCY_RUNS + 10; index += 1) {
+    if (index % 10 === 0) await target.turn?.()
     const waiting = claim(target, agent, CLAIM_MS)
     await delay(20)
     const started = performance.now()
@@ -171,7 +174,7 @@ async function assignment(target: Target): Promise<BenchRow[]> {
   return [
     {
       name: 'run requested to job at an idle agent, median',
-      value: percentile(warm, 0.5),
+      value: median(warm),
       unit: 'ms',
       better: 'less',
       budget: 20,
@@ -189,13 +192,14 @@ async function deepQueue(target: Target, database: pg.Client): Promise<BenchRow[
   const measure = async () => {
     const times: number[] = []
     const before = await queueBlocks(database)
+    await target.turn?.()
     for (let index = 0; index < CLAIMS; index += 1) {
       const started = performance.now()
       const job = await claim(target, agent, 1000)
       times.push(performance.now() - started)
       if (job) await finish(target, job)
     }
-    return { ms: percentile(times, 0.5), blocks: ((await queueBlocks(database)) - before) / CLAIMS }
+    return { ms: median(times), blocks: ((await queueBlocks(database)) - before) / CLAIMS }
   }
   const fill = async (from: number, to: number) => {
     await copyRun(database, model, { from, to, poolId: pool.id, workspaceId: workspace ?? '' })
@@ -256,7 +260,7 @@ async function timed(work: () => Promise<unknown>) {
     await work()
     times.push(performance.now() - started)
   }
-  return percentile(times, 0.5)
+  return median(times)
 }
 
 /** A run whose job stays queued, since its pool has no agent. */

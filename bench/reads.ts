@@ -1,88 +1,49 @@
 import { Pool } from 'undici'
-import { type Catalog, seedCatalog } from './catalog.ts'
-import { type BenchRow, cpuMs, percentile, rate, type Target } from './target.ts'
+import { type Organization, seedCatalog } from './catalog.ts'
+import { CLIENTS, durations, load, median, sampledRow } from './load.ts'
+import type { BenchRow, Target } from './target.ts'
 
-const CLIENTS = 16
-const WINDOW_MS = 4000
 const ALONE = 150
 
-type Client = { get: (path: string, token?: string) => Promise<unknown>; post: (path: string) => Promise<unknown> }
-
-/**
- * Reads and locks, beside the cheapest request there is. On a machine that does other work only two things can be
- * compared: the time that the processors spent on a request, and rows of one run with each other.
- */
+/** Reads, next to the cheapest request there is, and first pages of large lists against those of small ones. */
 export async function readBenches(target: Target): Promise<BenchRow[]> {
   const pool = new Pool(target.baseUrl, { connections: CLIENTS })
   await using _ = { [Symbol.asyncDispose]: () => pool.close() }
-  const client = clientOf(pool, target.token)
-  const catalog = await seedCatalog(target)
-  const rows: BenchRow[] = []
+  const get = getOf(pool, target.token)
+  const { thousand, large, small, member } = await seedCatalog(target)
+  const workspaces = `/organizations/${thousand.name}/workspaces`
+  const rows = [
+    ...(await load(target, 'ping', { work: () => get('/ping') })),
+    ...(await load(target, 'workspace by name', { work: () => get(`${workspaces}/bench-1`), budget: 3000 })),
+    ...(await load(target, 'page of 20 of 1,000 workspaces', { work: () => get(workspaces), budget: 800 })),
+  ]
 
-  async function load(name: string, work: (client: number) => Promise<unknown>, budget?: number) {
-    await rate(CLIENTS, WINDOW_MS / 4, work)
-    const before = await cpuMs(target.pid)
-    const started = performance.now()
-    const value = await rate(CLIENTS, WINDOW_MS, work)
-    const calls = (value * (performance.now() - started)) / 1000
-    const cpu = ((await cpuMs(target.pid)) - before) / calls
-    rows.push({ name, value, unit: '/s', better: 'more', ...(budget !== undefined && { budget }) })
-    rows.push({ name: `${name}: processor time`, value: cpu, unit: 'ms', better: 'less' })
-  }
-
-  /** The large list against the small one, in turns, so that both meet the same machine. */
-  async function pair(name: string, large: () => Promise<unknown>, small: () => Promise<unknown>) {
+  /** The same list of both organizations, alternately, so that noise of the machine affects both. */
+  async function pair(name: string, path: (organization: Organization) => string, token?: string) {
     const times = { large: [] as number[], small: [] as number[] }
-    for (let index = 0; index < ALONE; index += 1) {
-      times.large.push(await timed(large))
-      times.small.push(await timed(small))
-    }
-    const value = percentile(times.large, 0.5)
-    rows.push({ name, value, unit: 'ms', better: 'less', budget: 5 })
-    const ratio = value / percentile(times.small, 0.5)
-    rows.push({ name: `${name}: against a table of 20`, value: ratio, unit: '×', better: 'less', budget: 1.2 })
+    await durations(target, ALONE, async () => {
+      times.large.push(await timed(() => get(path(large), token)))
+      times.small.push(await timed(() => get(path(small), token)))
+    })
+    const ratio = median(times.large) / median(times.small)
+    rows.push(sampledRow({ name: `page of 20: ${name}`, unit: 'ms', better: 'less', budget: 5 }, times.large))
+    rows.push({
+      name: `page of 20: ${name}: against a table of 20`,
+      value: ratio,
+      unit: '×',
+      better: 'less',
+      budget: 1.2,
+    })
   }
 
-  await load('ping', () => client.get('/ping'))
-  const { thousand, large, small } = catalog
-  await load('workspace by name', () => client.get(`/organizations/${thousand.name}/workspaces/bench-1`), 3000)
-  await load('page of 20 of 1,000 workspaces', () => client.get(`/organizations/${thousand.name}/workspaces`), 800)
-  await load(
-    'lock and unlock, pairs',
-    async (number) => {
-      const workspace = `/workspaces/${thousand.workspaceId(number + 1)}`
-      await client.post(`${workspace}/actions/lock`)
-      await client.post(`${workspace}/actions/unlock`)
-    },
-    800,
-  )
-  await pairs(catalog)
+  const runsOf = ({ name }: Organization) => `/organizations/${name}/runs`
+  const workspacesOf = ({ name }: Organization) => `/organizations/${name}/workspaces`
+  await pair('runs of an organization with 100,000 in 10,000 workspaces', runsOf)
+  await pair('runs of one of its workspaces', ({ workspaceId }) => `/workspaces/${workspaceId(1)}/runs`)
+  await pair('10,000 workspaces', workspacesOf)
+  await pair('10,000 workspaces to a member of a hundred teams', workspacesOf, member)
+  await pair('100,000 runs to a member of a hundred teams', runsOf, member)
   return rows
-
-  async function pairs({ member }: Catalog) {
-    const organizations = (path: string, token?: string) =>
-      [large, small].map(
-        ({ name }) =>
-          () =>
-            client.get(`/organizations/${name}/${path}`, token),
-      )
-    const workspaces = (path: string) =>
-      [large, small].map(
-        ({ workspaceId }) =>
-          () =>
-            client.get(`/workspaces/${workspaceId(1)}/${path}`),
-      )
-    for (const [name, works] of [
-      ['runs of an organization with 100,000 in 10,000 workspaces', organizations('runs')],
-      ['runs of one of its workspaces', workspaces('runs')],
-      ['10,000 workspaces', organizations('workspaces')],
-      ['10,000 workspaces to a member of a hundred teams', organizations('workspaces', member)],
-      ['100,000 runs to a member of a hundred teams', organizations('runs', member)],
-    ] as const) {
-      const [many, few] = works
-      if (many && few) await pair(`page of 20: ${name}`, many, few)
-    }
-  }
 }
 
 async function timed(work: () => Promise<unknown>) {
@@ -91,16 +52,14 @@ async function timed(work: () => Promise<unknown>) {
   return performance.now() - started
 }
 
-function clientOf(pool: Pool, admin: string): Client {
-  async function send(method: 'GET' | 'POST', path: string, token = admin) {
+function getOf(pool: Pool, admin: string) {
+  return async (path: string, token = admin) => {
     const { statusCode, body } = await pool.request({
-      method,
+      method: 'GET',
       path: `/api/v2${path}`,
       headers: { authorization: `Bearer ${token}` },
     })
     const bytes = await body.bytes()
-    if (statusCode < 400) return bytes
-    throw new Error(`${method} ${path} answered ${statusCode}: ${Buffer.from(bytes).toString()}`)
+    if (statusCode >= 400) throw new Error(`GET ${path} answered ${statusCode}: ${Buffer.from(bytes).toString()}`)
   }
-  return { get: (path, token) => send('GET', path, token), post: (path) => send('POST', path) }
 }

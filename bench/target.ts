@@ -2,11 +2,20 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Turn } from './turns.ts'
 
-export const ROOT = join(import.meta.dirname, '..')
-
-/** One measured figure; `budget` says what it should be, `better` in which direction it improves. */
-export type BenchRow = { name: string; value: number; unit: string; better: 'less' | 'more'; budget?: number }
+/**
+ * One measured figure; `budget` says what it should be, `better` in which direction it improves. `samples` are in the order in which they
+ * were taken, and the value is their median.
+ */
+export type BenchRow = {
+  name: string
+  value: number
+  unit: string
+  better: 'less' | 'more'
+  budget?: number
+  samples?: readonly number[]
+}
 
 /** A server under measurement, in a process of its own. */
 export type Target = {
@@ -16,14 +25,26 @@ export type Target = {
   pid: number
   /** How long it took from the start of the process to ready, in ms. */
   readyMs: number
+  /** Defined when two trees are compared: suites call it before each slice of their work. */
+  turn: Turn | undefined
+  /** Starts another server of the same tree. */
+  start: (settings?: Record<string, string>, dataDir?: string) => Promise<Target>
   stop: () => Promise<void>
 }
 
-export async function startTarget(settings: Record<string, string> = {}, dataDir?: string): Promise<Target> {
+/** A checkout under measurement, with its dependencies installed. */
+type Tree = { root: string; turn: Turn | undefined }
+
+/** Starts a server of a tree on a data folder, by default a new one that is removed at the end. */
+export async function startTarget(
+  tree: Tree,
+  settings: Record<string, string> = {},
+  dataDir?: string,
+): Promise<Target> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-bench-')))
   const token = 'bench-admin-token-0123456789'
   const started = performance.now()
-  const child: ChildProcess = spawn(join(ROOT, 'server/bin/groundstate'), ['serve'], {
+  const child: ChildProcess = spawn(join(tree.root, 'server/bin/groundstate'), ['serve'], {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
@@ -58,6 +79,8 @@ export async function startTarget(settings: Record<string, string> = {}, dataDir
     dataDir: folder,
     pid: child.pid ?? 0,
     readyMs,
+    turn: tree.turn,
+    start: (settings, dataDir) => startTarget(tree, settings, dataDir),
     async stop() {
       isStopping = true
       child.kill('SIGTERM')
@@ -97,27 +120,6 @@ export async function api(target: Target, method: string, path: string, body?: u
   const text = await response.text()
   if (response.status >= 400) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
   return (text === '' ? {} : JSON.parse(text)) as Answer
-}
-
-/** Calls `work` again and again from `clients` at once for `ms`; returns calls a second. */
-export async function rate(clients: number, ms: number, work: (client: number) => Promise<unknown>): Promise<number> {
-  const end = performance.now() + ms
-  const started = performance.now()
-  let calls = 0
-  await Promise.all(
-    Array.from({ length: clients }, async (_, client) => {
-      while (performance.now() < end) {
-        await work(client)
-        calls += 1
-      }
-    }),
-  )
-  return calls / ((performance.now() - started) / 1000)
-}
-
-export function percentile(values: readonly number[], part: number) {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
 /** Proportional memory of a process, in MB: shared pages are counted once. With everything below it unless `alone`. */

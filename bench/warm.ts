@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { median } from './load.ts'
 import { CONFIGURATION, configurationArchive, prepareWorkspace, timeRun, type Workspace } from './runs.ts'
-import { api, type BenchRow, cpuMs, percentile, startTarget, type Target } from './target.ts'
+import { api, type BenchRow, cpuMs, type Target } from './target.ts'
 
 const PROVIDERS = ['first', 'second', 'third']
 const PROVIDER_BYTES = 100 * 1024 * 1024
@@ -16,7 +17,7 @@ const RUNS = 7
  * server are of its processes alone, engines included.
  */
 export async function warmBenches(warm: Target): Promise<BenchRow[]> {
-  const cold = await startTarget({ GROUNDSTATE_WARM_FOLDERS: 'off' })
+  const cold = await warm.start({ GROUNDSTATE_WARM_FOLDERS: 'off' })
   const folder = mkdtempSync(join(tmpdir(), 'groundstate-mirror-'))
   try {
     execFileSync('chmod', ['755', folder])
@@ -42,6 +43,7 @@ async function compare(targets: { warm: Target; cold: Target }, { name, archive,
   }
   const sides = { cold: await prepare(targets.cold), warm: await prepare(targets.warm) }
   for (let run = 0; run < RUNS; run += 1) {
+    await targets.warm.turn?.()
     for (const side of Object.values(sides)) {
       const before = await cpuMs(side.target.pid)
       side.times.push(await timeRun(side.target, side.workspace))
@@ -49,8 +51,8 @@ async function compare(targets: { warm: Target; cold: Target }, { name, archive,
     }
   }
   return Object.entries(sides).flatMap(([kind, { times, cpu }]): BenchRow[] => [
-    { name: `${kind} run, ${name}`, value: percentile(times, 0.5), unit: 'ms', better: 'less' },
-    { name: `${kind} run, ${name}: processor`, value: percentile(cpu, 0.5), unit: 'ms', better: 'less' },
+    { name: `${kind} run, ${name}`, value: median(times), unit: 'ms', better: 'less' },
+    { name: `${kind} run, ${name}: processor`, value: median(cpu), unit: 'ms', better: 'less' },
   ])
 }
 

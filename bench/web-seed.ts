@@ -2,7 +2,7 @@ import { AGENT_API, type AgentJob, agentJob, type ArtifactKind, registeredAgent 
 import { planCounts } from '@groundstate/contract/plan-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
-import { bodyOf, stateOf } from './states.ts'
+import { bodyOf, stateOf } from './state-bodies.ts'
 import { api, type Target } from './target.ts'
 
 const LOG_LINES = 20_000

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { request } from 'undici'
-import { type BenchRow, percentile, startTarget } from './target.ts'
+import { median } from './load.ts'
+import type { BenchRow, Target } from './target.ts'
 import { type Seeded, seedWeb } from './web-seed.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -77,8 +78,8 @@ const SCENES: readonly Scene[] = [
 ]
 
 /** What a browser loads first, and how long it takes to draw pages with much on them, on a server without any other work. */
-export async function webBenches(): Promise<BenchRow[]> {
-  const target = await startTarget({ GROUNDSTATE_AGENTS: '0' })
+export async function webBenches({ start, turn }: Target): Promise<BenchRow[]> {
+  const target = await start({ GROUNDSTATE_AGENTS: '0' })
   try {
     const rows = await firstLoad(target.baseUrl)
     if (CHROMIUM === undefined) {
@@ -87,7 +88,10 @@ export async function webBenches(): Promise<BenchRow[]> {
     }
     const seeded = await seedWeb(target)
     await using browser = await openBrowser(target.baseUrl, seeded)
-    for (const scene of SCENES) rows.push(...(await measure(browser.context, target.baseUrl, scene, seeded)))
+    for (const scene of SCENES) {
+      await turn?.()
+      rows.push(...(await measure(browser.context, target.baseUrl, scene, seeded)))
+    }
     return rows
   } finally {
     await target.stop()
@@ -153,7 +157,7 @@ async function measure(context: BrowserContext, baseUrl: string, scene: Scene, s
     if (time === undefined) return [{ ...rowOf(scene), value: Number.POSITIVE_INFINITY }]
     if (index > 0) times.push(time)
   }
-  const rows = [{ ...rowOf(scene), value: percentile(times, 0.5) }]
+  const rows = [{ ...rowOf(scene), value: median(times) }]
   if (scene.scrolls === undefined) return rows
   const name = `${scene.name}: frames dropped while it scrolls`
   return [...rows, { name, value: await droppedFrames(page, scene.scrolls), unit: '%', better: 'less', budget: 5 }]

@@ -1,0 +1,125 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { CLIENTS } from './load.ts'
+import type { Body } from './state-bodies.ts'
+import type { Answer, Target } from './target.ts'
+
+export type Workspace = { id: string; name: string }
+
+/** A client of the API with kept-alive connections, and an organization for what it writes. */
+export class Fleet implements AsyncDisposable {
+  organization: string
+  #made = 0
+  #pool: Pool
+  #headers: Record<string, string>
+
+  private constructor(target: Target, organization: string) {
+    this.organization = organization
+    this.#pool = new Pool(target.baseUrl, { connections: CLIENTS })
+    this.#headers = { authorization: `Bearer ${target.token}`, 'content-type': 'application/vnd.api+json' }
+  }
+
+  static async create(target: Target, organization: string) {
+    const fleet = new Fleet(target, organization)
+    await fleet.send('POST', '/organizations', {
+      data: { type: 'organizations', attributes: { name: organization, email: 'bench@example.com' } },
+    })
+    return fleet
+  }
+
+  async createWorkspace(): Promise<Workspace> {
+    this.#made += 1
+    const name = `fleet-${this.#made}`
+    const { data } = await this.send('POST', `/organizations/${this.organization}/workspaces`, {
+      data: { type: 'workspaces', attributes: { name } },
+    })
+    return { id: data.id, name }
+  }
+
+  async lock({ id }: Workspace) {
+    await this.send('POST', `/workspaces/${id}/actions/lock`, {})
+  }
+
+  async unlock({ id }: Workspace) {
+    await this.send('POST', `/workspaces/${id}/actions/unlock`, {})
+  }
+
+  async createLocked(): Promise<Workspace> {
+    const workspace = await this.createWorkspace()
+    await this.lock(workspace)
+    return workspace
+  }
+
+  /** Stores the states of a series one after the other in a workspace of each client, which gets a new one after the last. */
+  async turns(series: readonly Body[], clients: number) {
+    const turns = await Promise.all(
+      Array.from({ length: clients }, async () => ({ at: 0, workspace: await this.createLocked() })),
+    )
+    return async (client: number) => {
+      const turn = turns[client]
+      if (!turn) throw new Error('there is no such client')
+      if (turn.at === series.length) Object.assign(turn, { at: 0, workspace: await this.createLocked() })
+      const body = series[turn.at]
+      if (!body) throw new Error('a series has no bodies')
+      turn.at += 1
+      return { workspace: turn.workspace, body }
+    }
+  }
+
+  /** Creates a state version and returns it. */
+  async post({ id }: Workspace, body: Buffer) {
+    return (await this.send('POST', `/workspaces/${id}/state-versions`, body)).data
+  }
+
+  async upload(url: string, content: Buffer) {
+    const answer = await this.#pool.request({
+      method: 'PUT',
+      path: new URL(url).pathname,
+      headers: { 'content-type': 'application/octet-stream' },
+      body: content,
+    })
+    await answer.body.dump()
+    if (answer.statusCode >= 400) throw new Error(`an upload answered ${answer.statusCode}`)
+  }
+
+  async download(url: string) {
+    const answer = await this.#pool.request({ method: 'GET', path: new URL(url).pathname })
+    let size = 0
+    for await (const piece of answer.body) size += piece.length
+    if (answer.statusCode >= 400 || size === 0) throw new Error(`a download answered ${answer.statusCode}`)
+  }
+
+  /** Does not parse the answer: for a large state that would take the client longer than the server. */
+  async read(path: string) {
+    const answer = await this.#pool.request({ method: 'GET', path: `/api/v2${path}`, headers: this.#headers })
+    const size = Buffer.byteLength(await answer.body.bytes())
+    if (answer.statusCode >= 400 || size === 0) throw new Error(`GET ${path} answered ${answer.statusCode}`)
+  }
+
+  /** Waits until the server has extracted resources and outputs of these versions in the background. */
+  async untilProcessed(versionIds: Iterable<string>) {
+    for (const id of versionIds) {
+      for (;;) {
+        const { data } = await this.send('GET', `/state-versions/${id}`)
+        if (data.attributes['resources-processed']) break
+        await pause(50)
+      }
+    }
+  }
+
+  async send(method: 'GET' | 'POST', path: string, body?: object | Buffer): Promise<Answer> {
+    const answer = await this.#pool.request({
+      method,
+      path: `/api/v2${path}`,
+      headers: this.#headers,
+      ...(body !== undefined && { body: Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.body.text()
+    if (answer.statusCode >= 400) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`)
+    return JSON.parse(text) as Answer
+  }
+
+  async [Symbol.asyncDispose]() {
+    await this.#pool.close()
+  }
+}
