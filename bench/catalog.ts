@@ -20,6 +20,8 @@ export async function seedCatalog(target: Target): Promise<Catalog> {
   const client = new pg.Client(postgres.url)
   await client.connect()
   try {
+    // Triggers would signal each row to open pages, for minutes.
+    await client.query('set session_replication_role = replica')
     const member = await createMember(target)
     const model = await createModel(target)
     const seed = (name: string, size: Size) =>
