@@ -14,7 +14,6 @@ import { PAIRED_HEADING, pairedRow, row } from './table.ts'
 import { type BenchRow, startTarget, type Target } from './target.ts'
 import { taskBenches } from './tasks.ts'
 import { alternate, type Turn } from './turns.ts'
-import { warmBenches } from './warm.ts'
 import { webBenches } from './web.ts'
 import { writeBenches } from './writes.ts'
 
@@ -31,7 +30,6 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   reads: readBenches,
   queries: queryBenches,
   runs: runBenches,
-  warm: warmBenches,
   queue: queueBenches,
   states: stateBenches,
   memory: memoryBenches,

@@ -7,7 +7,7 @@ import { isEnded, type RunStatus } from '@groundstate/contract/run-status'
 import { median, sampledRow } from './load.ts'
 import { api, type BenchRow, cpuParts, type Target } from './target.ts'
 
-export const CONFIGURATION =
+const CONFIGURATION =
   'resource "terraform_data" "x" {\n  input = timestamp()\n}\noutput "x" {\n  value = terraform_data.x.output\n}\n'
 const RUNS = 30
 const WARM_RUNS = 5
@@ -155,7 +155,7 @@ export function configurationArchive() {
   return archive
 }
 
-export type Workspace = { id: string; configurationId: string }
+type Workspace = { id: string; configurationId: string }
 
 export async function prepareWorkspace(target: Target, name: string, archive: Buffer): Promise<Workspace> {
   const { data } = await api(target, 'POST', '/organizations/main/workspaces', {

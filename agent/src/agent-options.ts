@@ -2,7 +2,6 @@ import type { WorkKind } from '@groundstate/contract/agent'
 import type { ConfinementOptions } from './confinement.ts'
 import type { DownloadSettings } from './engine-download.ts'
 import type { AgentLog } from './log.ts'
-import type { WarmLimits } from './warm-folders.ts'
 
 /** What an agent is started with. */
 export type AgentOptions = ConfinementOptions & {
@@ -40,8 +39,6 @@ export type AgentOptions = ConfinementOptions & {
   /** How long and how many folders wait for their apply. */
   keepFoldersMs?: number
   keepFolders?: number
-  /** How much is kept of what runs have unpacked and initialized, for later ones; false keeps nothing. */
-  warmFolders?: WarmLimits | false
   log: AgentLog
   /** A PEM file with the authority that has signed the server's certificate, beside those that are known anyway. */
   caFile?: string

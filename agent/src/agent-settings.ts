@@ -154,13 +154,6 @@ export const AGENT_SETTINGS = {
     doc: 'PGP public keys that may have signed downloads, beside those of HashiCorp and OpenTofu',
     schema: path.optional(),
   },
-  'warm-folders': {
-    value: 'on|off',
-    own: ['GROUNDSTATE_WARM_FOLDERS'],
-    doc: 'keep what runs have unpacked and initialized, for later runs of the same configuration',
-    shown: 'on',
-    schema: onOff.default(true),
-  },
   isolation: {
     value: 'auto|user|off',
     own: ['GROUNDSTATE_ISOLATION'],

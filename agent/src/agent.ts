@@ -80,8 +80,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     forceful,
     journals,
   })
-  const { folders, warmFolders } = settings.agent
-  const sweeping = setInterval(() => void Promise.all([folders.sweep(), warmFolders?.sweep()]), SWEEP_MS)
+  const sweeping = setInterval(() => void settings.agent.folders.sweep(), SWEEP_MS)
   stack.defer(() => clearInterval(sweeping))
   const accepts = options.accepts ?? WORK_KINDS
   const takesRuns = accepts.includes('plan') || accepts.includes('apply')

@@ -11,16 +11,13 @@ export class ArchiveRefused extends Error {
   override name = 'ArchiveRefused'
 }
 
-/** What a tree holds: its entries and the bytes of its files. */
-export type TreeSize = { entries: number; bytes: number }
-
 type Owner = { uid: number; gid: number }
 
 /**
- * Unpacks a tar, compressed or not, into a folder, for `owner` if it is another user, and answers how much it holds. Throws `ArchiveRefused` for what the archive is
- * to blame for; errors of the stream that brings it pass through.
+ * Unpacks a tar, compressed or not, into a folder, for `owner` if it is another user. Throws `ArchiveRefused` for what the archive is to blame for;
+ * errors of the stream that brings it pass through.
  */
-export async function unpackArchive(archive: Readable, folder: string, owner?: Owner): Promise<TreeSize> {
+export async function unpackArchive(archive: Readable, folder: string, owner?: Owner): Promise<void> {
   const seen = newSeenEntries()
   let problem: string | undefined
   let damage: string | undefined
@@ -57,7 +54,6 @@ export async function unpackArchive(archive: Readable, folder: string, owner?: O
   // The archive of an empty folder holds nothing but its end mark; destroying needs no configuration.
   const empty = entries === 0 && damage?.endsWith('Unrecognized archive format') === true
   if (damage !== undefined && !empty) throw new ArchiveRefused(`the configuration's archive can't be read: ${damage}`)
-  return { entries, bytes: size }
 }
 
 function isArchiveError(error: unknown): error is Error {

@@ -102,7 +102,6 @@ async function run(settings: AgentSettings, notes: readonly string[]): Promise<n
             keyFile: settings['engine-key-file'],
           }
         : undefined,
-      ...(!settings['warm-folders'] && { warmFolders: false as const }),
       isolation: settings.isolation,
       firstRunUser: settings['first-run-user'],
       sandbox: settings.sandbox,

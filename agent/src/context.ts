@@ -9,8 +9,10 @@ import type { Launcher } from './launcher.ts'
 import type { LogStream } from './log-stream.ts'
 import type { StopSignals } from './process.ts'
 import type { RunFolders, Workplace } from './run-folder.ts'
-import type { WarmFolders } from './warm-folders.ts'
 import type { Watchdog } from './watchdog.ts'
+
+/** What an `init` has left in `.terraform`, by paths in there; folders come before their content, and links have a target. */
+export type InitResult = { workspaceId: string; entries: { path: string; text?: string; target?: string }[] }
 
 /** What all jobs of an agent share. */
 export type AgentContext = {
@@ -25,8 +27,8 @@ export type AgentContext = {
   /** A folder of programs that the operator has run around plans and applies. */
   hooks: string | undefined
   schemaCache: string
-  /** What earlier runs have left for later ones; none when that is turned off. */
-  warmFolders: WarmFolders | undefined
+  /** By a digest of all that decides them, in the order of last use. */
+  initResults: Map<string, InitResult>
   /** A PEM file of the authorities that engines trust, when those of the system are not enough. */
   certificates: string | undefined
 }
@@ -62,6 +64,6 @@ export type EngineSite = Workplace &
 export type EngineContext = JobContext &
   Workplace & {
     environment: EngineEnvironment
-    /** What names the configuration that was put into the folder; undefined where it is not known. */
-    configurationFacts?: readonly string[] | undefined
+    /** The SHA-256 of the configuration's archive; undefined in the folder of a plan, which needs no init. */
+    archiveDigest?: string
   }

@@ -6,6 +6,7 @@ import type { JobContext, EngineContext, Outbox } from './context.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 import { deliverDocuments } from './documents.ts'
 import { findEngine, type Engine } from './engine.ts'
+import { forgetInits } from './init-cache.ts'
 import { jobClient, LeaseLost } from './job-client.ts'
 import { jobHeader, warnOfRefused } from './job-header.ts'
 import type { JobEnd, JobSettings, Next } from './job-settings.ts'
@@ -19,7 +20,6 @@ import type { PlanSchemas } from './provider-schemas.ts'
 import { EngineFailed } from './run-engine.ts'
 import type { RunFolder } from './run-folder.ts'
 import { createStop } from './stop.ts'
-import { forgetWarmth } from './warm-init.ts'
 import { enterFolder, prepareFolder } from './working-folder.ts'
 
 /**
@@ -119,7 +119,7 @@ export async function runJob(
     }
   }
 
-  if (outcome.status === 'errored') await forgetWarmth(settings.agent.warmFolders, job)
+  if (outcome.status === 'errored') forgetInits(settings.agent, job.workspaceId)
 
   let isRefused = false
   try {

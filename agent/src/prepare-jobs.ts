@@ -8,7 +8,6 @@ import type { Gateway } from './gateway.ts'
 import type { JobSettings } from './job-settings.ts'
 import type { Journal } from './journal.ts'
 import { openRunFolders } from './run-folder.ts'
-import { openWarmFolders } from './warm-folders.ts'
 import type { Watchdog } from './watchdog.ts'
 
 type Parts = {
@@ -38,7 +37,6 @@ export async function prepareJobs(
     strict: options.strictEngineVersion ?? false,
     downloads: await openDownloads(workDir, options.engineDownloads),
   }
-  const warmFolders = await openWarmFolders(workDir, options.log, options.single === true ? false : options.warmFolders)
   return {
     agent: {
       apiUrl,
@@ -49,7 +47,7 @@ export async function prepareJobs(
       confinement,
       hooks: options.hooks,
       schemaCache,
-      warmFolders,
+      initResults: new Map(),
       certificates,
     },
     workDir,

@@ -151,8 +151,6 @@ export const agentJob = z.object({
   workspaceName: z.string(),
   projectName: z.string().optional(),
   configurationVersionId: z.string(),
-  /** The SHA-256 of the configuration's archive in hex, if the server knows it. */
-  configurationDigest: z.string().optional(),
   /** The size of the state before the run, in bytes. */
   stateBytes: z.int().optional(),
   /**

@@ -148,11 +148,6 @@ export const SETTINGS = {
     doc: 'folder of programs that the built-in agent runs around plans and applies: pre-plan, post-plan, pre-apply, post-apply',
     shown: 'none',
   },
-  WARM_FOLDERS: {
-    schema: flag.default(true),
-    doc: 'whether the built-in agent keeps what runs have unpacked and initialized, for later runs of the same configuration',
-    shown: 'on',
-  },
   ENGINE_DOWNLOADS: {
     schema: flag.default(false),
     doc: 'whether the built-in agent downloads engines that are not here, their signatures checked',

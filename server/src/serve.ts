@@ -90,7 +90,6 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           logLimitBytes: config.logLimit,
           workDir: await openAgentFolder(config),
           enginePath: config.enginePath,
-          ...(!config.warmFolders && { warmFolders: false as const }),
           engineDownloads: config.engineDownloads
             ? {
                 mirrors: { terraform: config.terraformMirror, tofu: config.opentofuMirror },

@@ -41,7 +41,6 @@ export function agentJobDocument(
     workspaceId: run.workspace_id,
     workspaceName: names.workspace,
     configurationVersionId: run.configuration_version_id,
-    ...(queued.configuration_digest !== null && { configurationDigest: queued.configuration_digest }),
     stateBytes: queued.state_bytes ?? 0,
     ...stateProviders(locked.workspace, queued),
     workingDirectory: workingFolder(run.working_directory),

@@ -253,14 +253,6 @@ function selectFreeJob(tx: Tx) {
         .select(sql<string[]>`array(select jsonb_object_keys(s.providers))`.as('providers'))
         .as('state_providers'),
     )
-    .select((eb) =>
-      eb
-        .selectFrom('runs as r')
-        .innerJoin('configuration_versions as cv', 'cv.id', 'r.configuration_version_id')
-        .whereRef('r.id', '=', 'j.run_id')
-        .select('cv.sha256')
-        .as('configuration_digest'),
-    )
     .where(sql<boolean>`j.id = candidate.id`)
     .where('j.status', '=', sql.lit('queued' as const))
     .where(organizationHasRoom('o'))

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -83,25 +82,6 @@ describe('a claim', () => {
     ])
     expect((await job.configuration()).bytes).toEqual(EMPTY_ARCHIVE)
     await job.finish({ hasChanges: false })
-  })
-
-  test('names its configuration by the digest of the archive, unless that is not known', async () => {
-    const setting = await createRunSetting(app)
-    await createRun(app, setting)
-    const job = await agent.take()
-    await job.finish({ hasChanges: false })
-    await app.db
-      .updateTable('configuration_versions')
-      .set({ sha256: null })
-      .where('id', '=', setting.configurationVersionId)
-      .execute()
-    await createRun(app, setting)
-
-    const later = await agent.take()
-
-    expect(job.configurationDigest).toBe(createHash('sha256').update(EMPTY_ARCHIVE).digest('hex'))
-    expect(later.configurationDigest).toBeUndefined()
-    await later.finish({ hasChanges: false })
   })
 
   test('names the providers of the state, as far as they are known', async () => {

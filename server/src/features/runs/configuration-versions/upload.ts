@@ -31,10 +31,8 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
   // Each attempt has its own key: an attempt that was killed may have left a blob.
   const key = `${ARCHIVE_PREFIX}${version.id}/${ctx.newId('upload')}`
   const stored = await ctx.blobs.put(key, archive, { maxBytes: MAX_ARCHIVE_BYTES, compress: false }).catch(translate)
-  let sha256: string | null = null
-  const onDigest = (digest: string) => (sha256 = digest)
   try {
-    await checkArchive(hashed(await ctx.blobs.open(key), onDigest))
+    await checkArchive(await ctx.blobs.open(key))
   } catch (error) {
     await ctx.blobs.delete(key)
     if (!(error instanceof ArchiveError)) throw error
@@ -42,7 +40,7 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
     throw invalid(error.message)
   }
   try {
-    if (!(await accept(ctx, version, { ...stored, key, sha256 }))) await ctx.blobs.delete(key)
+    if (!(await accept(ctx, version, { ...stored, key }))) await ctx.blobs.delete(key)
   } catch (error) {
     if (isSurelyRefused(error)) await ctx.blobs.delete(key)
     else if (isUnavailable(error)) throw outcomeUnknown(error)
@@ -66,16 +64,6 @@ async function md5Of(archive: Readable) {
   return hash.digest('hex')
 }
 
-/** Passes an archive on and tells its SHA-256 at its end, which is not reached where the reader has seen enough. */
-async function* hashed(archive: Readable, onDigest: (digest: string) => void) {
-  const hash = createHash('sha256')
-  for await (const piece of archive as AsyncIterable<Buffer>) {
-    hash.update(piece)
-    yield piece
-  }
-  onDigest(hash.digest('hex'))
-}
-
 /** False when the same archive was accepted meanwhile. */
 async function accept(
   ctx: Ctx,
@@ -86,13 +74,13 @@ async function accept(
     await lockWorkspaceRow(ctx.db, workspaceId)
     // An upload may take an hour.
     const workspace = await requireUploadWorkspace(ctx, workspaceId)
-    const { key, size, md5, sha256 } = stored
+    const { key, size, md5 } = stored
     const version = await store.updateStatus(ctx.db, id, {
       from: 'pending',
       to: 'uploaded',
       stamp: 'uploaded',
       now: ctx.now(),
-      changes: { blob_key: key, size, md5, sha256 },
+      changes: { blob_key: key, size, md5 },
     })
     if (!version) {
       const other = await store.findConfigurationVersionRow(ctx.db, id)
@@ -113,7 +101,7 @@ async function accept(
   })
 }
 
-type StoredArchive = { key: string; size: number; md5: string; sha256: string | null }
+type StoredArchive = { key: string; size: number; md5: string }
 
 function outcomeUnknown(cause: unknown) {
   const detail = 'the database has not said whether the upload is kept: send the same archive to the same URL again'
