@@ -4,6 +4,10 @@ import { MIGRATIONS } from '../../migrations/list.ts'
 import { createTestDatabase, execute } from '../testing/database.ts'
 import { migrate, MigrationError } from './migrate.ts'
 
+const LAST = '9998-of-today'
+/** The database of a test lacks the last migration, which locks the table of tokens. */
+const ONE_MORE = [...MIGRATIONS, { name: LAST, up: 'alter table tokens add column color text' }]
+
 test('a database that is up to date stays as it is', async () => {
   await using database = await createTestDatabase()
 
@@ -21,21 +25,16 @@ test('servers that start at once migrate one after the other, each migration onc
 
 test('a server that is older than the database names what it does not know, and writes nothing', async () => {
   await using database = await createTestDatabase()
-  await execute(database.url, `update schema_migrations set name = '9999-of-tomorrow' where name = '0061-audit-trail'`)
+  await execute(database.url, `insert into schema_migrations (name) values ('9999-of-tomorrow')`)
 
-  const start = migrate(database.url)
+  const start = migrate(database.url, { migrations: ONE_MORE })
 
   await expect(start).rejects.toThrow(MigrationError)
   await expect(start).rejects.toThrow(/newer version of Groundstate \(it has 9999-of-tomorrow\)/)
-  const { rows } = await execute(database.url, `select from schema_migrations where name = '0061-audit-trail'`)
+  const { rows } = await execute(database.url, `select from schema_migrations where name = '${LAST}'`)
   expect(rows).toEqual([])
 })
 
-/** A database that lacks one migration, which locks the table of tokens. */
-async function behindByOne(url: string) {
-  await execute(url, `delete from schema_migrations where name = '${LAST}'`)
-}
-const LAST = '0069-run-tokens'
 const BRIEF = { lockTimeoutMs: 20, pauseMs: 5, attempts: 3 }
 
 /** Another connection with a lock that the migration waits for, as a running replica may have. */
@@ -48,7 +47,6 @@ async function holdTokens(url: string) {
 
 test('a migration that finds a lock taken says so, and is tried again', async () => {
   await using database = await createTestDatabase()
-  await behindByOne(database.url)
   await using lock = await holdTokens(database.url)
   const lines: string[] = []
   const warn = (line: string) => {
@@ -56,23 +54,22 @@ test('a migration that finds a lock taken says so, and is tried again', async ()
     void lock.release()
   }
 
-  const { applied } = await migrate(database.url, { warn, ...BRIEF, attempts: 1000 })
+  const { applied } = await migrate(database.url, { migrations: ONE_MORE, warn, ...BRIEF, attempts: 1000 })
 
   expect(applied).toEqual([LAST])
-  expect(lines[0]).toMatch(/^migration 0069-run-tokens waits for others at work in the database: .*lock timeout/)
+  expect(lines[0]).toMatch(/^migration 9998-of-today waits for others at work in the database: .*lock timeout/)
 })
 
 test('a migration that never gets its lock ends the start, and leaves nothing', async () => {
   await using database = await createTestDatabase()
-  await behindByOne(database.url)
   await using stack = new AsyncDisposableStack()
   stack.use(await holdTokens(database.url))
   const lines: string[] = []
 
-  const start = migrate(database.url, { warn: (line) => lines.push(line), ...BRIEF })
+  const start = migrate(database.url, { migrations: ONE_MORE, warn: (line) => lines.push(line), ...BRIEF })
 
   await expect(start).rejects.toThrow(MigrationError)
-  await expect(start).rejects.toThrow(/migration 0069-run-tokens failed 3 times: .*lock timeout/)
+  await expect(start).rejects.toThrow(/migration 9998-of-today failed 3 times: .*lock timeout/)
   expect(lines).toHaveLength(2)
   const { rows } = await execute(database.url, `select from schema_migrations where name = '${LAST}'`)
   expect(rows).toEqual([])
@@ -80,7 +77,6 @@ test('a migration that never gets its lock ends the start, and leaves nothing', 
 
 test('a migration that loses a deadlock is tried again', async () => {
   await using database = await createTestDatabase()
-  await behindByOne(database.url)
   // A rollback does not reset a sequence, so the second attempt succeeds.
   await execute(
     database.url,
@@ -93,8 +89,22 @@ test('a migration that loses a deadlock is tried again', async () => {
   )
   const lines: string[] = []
 
-  const { applied } = await migrate(database.url, { warn: (line) => lines.push(line), ...BRIEF })
+  const { applied } = await migrate(database.url, { migrations: ONE_MORE, warn: (line) => lines.push(line), ...BRIEF })
 
   expect(applied).toEqual([LAST])
   expect(lines).toHaveLength(1)
+})
+
+test('a batched migration is repeated until it changes no row', async () => {
+  await using database = await createTestDatabase()
+  await execute(
+    database.url,
+    'create table notes (id int, is_done bool); insert into notes select generate_series(1, 5)',
+  )
+  const up = 'update notes set is_done = true where id in (select id from notes where is_done is null limit 2)'
+
+  await migrate(database.url, { migrations: [...MIGRATIONS, { name: LAST, up, isBatched: true }] })
+
+  const { rows } = await execute(database.url, 'select from notes where is_done')
+  expect(rows).toHaveLength(5)
 })

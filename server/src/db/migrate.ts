@@ -19,6 +19,7 @@ const ATTEMPTS = 10
 export class MigrationError extends StartError {}
 
 type Options = {
+  migrations?: readonly Migration[]
   /** Runs at the end, under the same lock. */
   afterwards?: (client: pg.Client) => Promise<void>
   /** Called with a line for each attempt of a migration that failed because of other servers and is repeated. */
@@ -34,6 +35,7 @@ type Options = {
  * has migrations that this server does not know: the server is older, and must not write to it.
  */
 export async function migrate(url: string, options: Options = {}): Promise<{ applied: string[] }> {
+  const { migrations = MIGRATIONS } = options
   const client = await connectDatabase(url, 'groundstate-migrate')
   try {
     await client.query(`select pg_advisory_lock(${MIGRATION_LOCK})`)
@@ -47,7 +49,7 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
       })
     const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
     const done = new Set(rows.map((row) => row.name))
-    const known = new Set<string>(MIGRATIONS.map((migration) => migration.name))
+    const known = new Set<string>(migrations.map((migration) => migration.name))
     const unknown = [...done].filter((name) => !known.has(name)).toSorted()
     if (unknown.length > 0) {
       throw new MigrationError(
@@ -56,7 +58,7 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
       )
     }
     const applied: string[] = []
-    for (const migration of MIGRATIONS) {
+    for (const migration of migrations) {
       if (done.has(migration.name)) continue
       await apply(client, migration, options)
       applied.push(migration.name)

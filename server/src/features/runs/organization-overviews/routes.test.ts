@@ -1,10 +1,8 @@
 import { RUN_GROUP_NAMES, RUN_GROUPS, RUN_STATUS } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
-import { expect, inject, test } from 'vitest'
-import { migrate } from '../../../db/migrate.ts'
+import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { databaseUrl } from '../../../testing/database.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { startReceiver } from '../../../testing/receiver.ts'
@@ -50,28 +48,6 @@ test('a workspace is counted in the group of its current run, and listed by it',
   groups.push(await groupOf(setting))
 
   expect(groups).toEqual(['without-runs', 'waiting', 'running', 'needs-approval', 'waiting', 'running', 'finished'])
-})
-
-test('the groups of runs from earlier versions are worked out', async () => {
-  const setting = await createRunSetting(app)
-  await createRun(app, setting)
-  const read = () =>
-    app.db
-      .selectFrom('workspaces')
-      .select(['run_group', 'current_run_created_at'])
-      .where('id', '=', setting.workspaceId)
-      .executeTakeFirstOrThrow()
-  const before = await read()
-  await app.db.updateTable('workspaces').set({ run_group: null, current_run_created_at: null }).execute()
-  await sql`delete from schema_migrations where name = '0090-current-run-groups'`.execute(app.db)
-  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
-
-  const { applied } = await migrate(databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? ''))
-
-  expect(applied).toEqual(['0090-current-run-groups'])
-  expect(before.run_group).toBe('waiting')
-  expect(await read()).toEqual(before)
-  await (await agent.take()).finish({ hasChanges: false })
 })
 
 test('the database groups the statuses as the contract does', async () => {

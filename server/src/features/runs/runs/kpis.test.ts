@@ -1,8 +1,5 @@
-import { sql } from 'kysely'
-import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { migrate } from '../../../db/migrate.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { databaseUrl } from '../../../testing/database.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, type RunSetting } from '../../../testing/runs.ts'
 
@@ -94,24 +91,6 @@ describe('the KPIs of a workspace', () => {
 
     expect(end.status).toBe(204)
     expect(await kpis(setting)).toMatchObject({ runs: 1, failures: 1, planMs: 2_147_483_647 })
-  })
-
-  test('are worked out for the runs of earlier versions', async () => {
-    const settings = [await createRunSetting(app), await createRunSetting(app)]
-    for (const setting of settings) await applied(setting, { planMs: 1000, applyMs: 2000 })
-    const before = await Promise.all(settings.map(kpis))
-    await sql`update workspaces set kpi_run_count = null, kpi_failure_count = null, kpi_plan_duration = null, kpi_apply_duration = null`.execute(
-      app.db,
-    )
-    await sql`delete from schema_migrations where name in ('0084-latest-changes', '0085-workspace-kpis')`.execute(
-      app.db,
-    )
-    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
-
-    const { applied: migrations } = await migrate(databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? ''))
-
-    expect(migrations).toEqual(['0084-latest-changes', '0085-workspace-kpis'])
-    expect(await Promise.all(settings.map(kpis))).toEqual(before)
   })
 
   test('are of the last 30 runs', async () => {

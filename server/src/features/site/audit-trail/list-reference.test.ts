@@ -156,3 +156,14 @@ test('a count that is wrong goes with the events', async () => {
   expect(left.filter(({ starts_at }) => starts_at.getTime() <= before.getTime() - DAY)).toEqual([])
   await checkTrails()
 })
+
+test.each(['9999-12-31T23:59:59Z', '0001-01-01T00:00:00Z', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00'])(
+  'the total since %s is counted too',
+  async (since) => {
+    const url = `/api/v2/admin/audit-trail?page[size]=1&since=${since}`
+
+    const { pagination } = (await app.request({ url, token: admin.token })).json()
+
+    expect(pagination.total_count).toBe(since.startsWith('9') ? 0 : events.length)
+  },
+)

@@ -1,8 +1,6 @@
-/**
- * The sample of an organization: what it consists of, so that its removal finds that under any name. A part that a person has deleted
- * is null.
- */
+/** Samples of organizations. */
 export const up = `
+-- The parts of a sample, so that its removal finds them under any name. A part that a person has deleted is null.
 create table samples (
   id text primary key,
   organization_id text not null unique references organizations on delete cascade,

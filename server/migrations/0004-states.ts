@@ -1,22 +1,5 @@
-/** State versions, their content, outputs and resources, and how long all that is kept. */
+/** State versions with their content, outputs and resources, and retention. */
 export const up = `
--- What every write of state reads and compares, beside the lock that it must hold: one row tells whether a version may be
--- added, and one update of it makes the version current.
-alter table workspaces
-  -- goes up with every change to the workspace's states; also the order of its history
-  add column state_revision bigint not null default 0,
-  add column state_version_count integer not null default 0,
-  -- the newest version while its content is awaited
-  add column pending_state_version_id text,
-  -- the newest finalized version: the current one, or a snapshot that becomes current when the workspace is unlocked
-  add column latest_state_version_id text,
-  add column latest_state_serial bigint,
-  add column latest_state_md5 text,
-  add column latest_state_lineage text;
-
--- Locks, runs and states change a workspace's row often: room on its page spares them the indexes.
-alter table workspaces set (fillfactor = 75);
-
 create table state_versions (
   id text primary key,
   workspace_id text not null references workspaces on delete cascade,
@@ -29,7 +12,7 @@ create table state_versions (
   -- bytes of the raw state; null until it is there
   size bigint,
   intermediate boolean not null default false,
-  -- where the raw content is: 'row' in state_contents, else the key of a blob
+  -- the place of the raw content: 'row' in state_contents, else the key of a blob
   raw_location text,
   json_location text,
   -- whether the JSON state may still be uploaded: once, for a version that was created without content
@@ -44,12 +27,14 @@ create table state_versions (
   modules jsonb,
   providers jsonb,
   resources jsonb,
+  -- in place of resources when the list is long: the server compresses it faster than the database stores its JSON
+  resource_list bytea,
   -- JSON of every instance, compressed; for the workspace's list of resources
   instances bytea,
   created_by_user_id text references users on delete set null,
-  -- who held the workspace's lock when the version was created
+  -- the holder of the workspace's lock when the version was created
   lock_holder_id text,
-  run_id text references runs on delete set null,
+  run_id text,
   rollback_of_id text references state_versions on delete set null,
   created_at timestamptz not null,
   soft_deleted_at timestamptz,
@@ -59,6 +44,8 @@ create table state_versions (
   check (status <> 'pending' or raw_location is null),
   unique (workspace_id, revision)
 );
+-- These are compressed already.
+alter table state_versions alter column resource_list set storage external, alter column instances set storage external;
 create index state_versions_status_idx on state_versions (workspace_id, status, revision);
 create index state_versions_run_idx on state_versions (run_id) where run_id is not null;
 create index state_versions_rollback_idx on state_versions (rollback_of_id) where rollback_of_id is not null;
@@ -68,13 +55,14 @@ create index state_versions_purge_idx on state_versions (purge_at) where status 
 alter table workspaces add foreign key (current_state_version_id) references state_versions;
 alter table workspaces add foreign key (latest_state_version_id) references state_versions;
 
--- Small content, sealed as blobs are: in the same commit as its version, without a file of its own.
+-- Small content, sealed as blobs are: in the same commit as its version, without a file of its own. It stays in its row:
+-- with a second table and its index, storing a state of 2 KB takes longer.
 create table state_contents (
   state_version_id text not null references state_versions on delete cascade,
   kind text not null check (kind in ('raw', 'json')),
   sealed bytea not null,
   primary key (state_version_id, kind)
-);
+) with (toast_tuple_target = 8160);
 alter table state_contents alter column sealed set storage external;
 
 create table state_version_outputs (
@@ -98,8 +86,8 @@ create table state_diffs (
   created_at timestamptz not null,
   unique nulls not distinct (to_id, from_id)
 );
-create index state_diffs_from_idx on state_diffs (from_id);
 alter table state_diffs alter column sealed set storage external;
+create index state_diffs_from_idx on state_diffs (from_id);
 
 -- What the daily look at stored content found: [{id, reason}].
 create table content_checks (
@@ -107,10 +95,6 @@ create table content_checks (
   checked integer not null,
   damaged jsonb not null
 );
-
--- As whom the engine writes state while it works for a run.
-insert into users (id, username, auth_method, is_service_account, created_at, updated_at)
-values ('user-GroundstateRuns1', 'groundstate-runs', 'token', true, now(), now());
 
 create table data_retention_policies (
   id text primary key,

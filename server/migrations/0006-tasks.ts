@@ -12,7 +12,8 @@ create table tasks (
   -- PEM of authorities to trust beside the public ones
   ca_certificates text,
   enabled boolean not null default true,
-  agent_pool_id text references agent_pools on delete set null,
+  -- no action on delete: without its pool the task would be asked from the server's network
+  agent_pool_id text references agent_pools,
   -- applies to every workspace of the organization
   global_enabled boolean not null default false,
   global_stages text[] not null default '{}',
@@ -28,7 +29,7 @@ create index tasks_agent_pool_idx on tasks (agent_pool_id) where agent_pool_id i
 create table workspace_tasks (
   id text primary key,
   workspace_id text not null references workspaces on delete cascade,
-  -- no cascade: a task that is attached somewhere stays
+  -- no action on delete: a task that is attached somewhere stays
   task_id text not null references tasks,
   enforcement_level text not null check (enforcement_level in ('advisory', 'mandatory')),
   stages text[] not null,
@@ -39,25 +40,9 @@ create unique index workspace_tasks_key on workspace_tasks (workspace_id, task_i
 create index workspace_tasks_list_idx on workspace_tasks (workspace_id, created_at, id);
 create index workspace_tasks_task_idx on workspace_tasks (task_id, created_at, id);
 
-create table task_stages (
-  id text primary key,
-  run_id text not null references runs on delete cascade,
-  stage text not null check (stage in ('pre_plan', 'post_plan', 'pre_apply', 'post_apply')),
-  -- in the order of the run
-  position smallint not null,
-  status text not null default 'pending' check (status in ('pending', 'running', 'passed', 'failed', 'awaiting_override',
-    'errored', 'canceled', 'unreachable')),
-  status_timestamps jsonb not null default '{}',
-  -- for people: which task decided, and why
-  message text,
-  created_at timestamptz not null,
-  updated_at timestamptz not null
-);
-create unique index task_stages_run_key on task_stages (run_id, position);
-
 create table task_results (
   id text primary key,
-  task_stage_id text not null references task_stages on delete cascade,
+  task_stage_id text not null,
   run_id text not null,
   stage text not null check (stage in ('pre_plan', 'post_plan', 'pre_apply', 'post_apply')),
   -- The task as it was at the run's creation; it may be gone by now.
@@ -73,7 +58,7 @@ create table task_results (
   message text,
   url text,
   outcomes_count integer not null default 0,
-  -- the receiver's token, sealed, as long as it is alive
+  -- the receiver's token, sealed, as long as it is valid
   access_token bytea,
   started_at timestamptz,
   -- without a final callback by then it is errored
@@ -81,9 +66,9 @@ create table task_results (
   called_back_at timestamptz,
   delivered_at timestamptz,
   attempts integer not null default 0,
-  -- when the request has to go out, again if need be; null when it has not
+  -- when the request has to be sent, again if need be; null when it has not
   delivery_due_at timestamptz,
-  -- the request is on its way, sent by a process that renews this
+  -- the request is being sent, by a process that renews this
   lease_expires_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -93,7 +78,10 @@ create table task_results (
 create index task_results_stage_idx on task_results (task_stage_id, task_name, id);
 create index task_results_run_idx on task_results (run_id);
 create index task_results_due_idx on task_results (delivery_due_at) where delivery_due_at is not null;
+-- A claim of deliveries takes the first ones of each task.
+create index task_results_task_due_idx on task_results (task_id, delivery_due_at) where delivery_due_at is not null;
 create index task_results_deadline_idx on task_results (deadline_at) where status = 'running';
+alter table tokens add foreign key (task_result_id) references task_results on delete cascade;
 
 create table task_deliveries (
   id text primary key,
@@ -101,7 +89,11 @@ create table task_deliveries (
   attempt integer not null,
   sent_at timestamptz not null,
   duration_ms integer not null,
+  -- the agent that sent the request; null for the server
+  agent_name text,
   url text not null,
+  -- sent to a private address, whose answer is not shown to everybody
+  is_private boolean not null default true,
   request_headers jsonb not null,
   request_body text not null,
   response_status integer,
@@ -114,6 +106,7 @@ create table task_deliveries (
   next_attempt_at timestamptz
 );
 create unique index task_deliveries_key on task_deliveries (task_result_id, attempt);
+create index task_deliveries_kept_idx on task_deliveries (sent_at, id);
 
 create table task_outcomes (
   id text primary key,
@@ -130,9 +123,47 @@ create table task_outcomes (
 create unique index task_outcomes_key on task_outcomes (task_result_id, outcome_id);
 create index task_outcomes_list_idx on task_outcomes (task_result_id, seq);
 
--- Bodies reach 5 MB: they stand apart from what lists read.
+-- Bodies reach 5 MB: lists do not read them.
 create table task_outcome_bodies (
   task_outcome_id text primary key references task_outcomes on delete cascade,
   body text not null
 );
+
+-- Requests of run tasks that an agent sends from its own network.
+create table task_requests (
+  id text primary key,
+  agent_pool_id text not null references agent_pools on delete cascade,
+  -- null for a request that verifies a receiver
+  task_result_id text references task_results on delete cascade,
+  seq bigint not null generated always as identity,
+  status text not null default 'queued' check (status in ('queued', 'leased', 'answered')),
+  -- sealed: the URL, the headers and the body
+  request bytea not null,
+  timeout_ms integer not null,
+  -- without an agent by then the attempt has failed
+  claim_until timestamptz not null,
+  agent_name text,
+  -- SHA-256 of the token with which the agent reports the answer
+  token_hash bytea,
+  leased_at timestamptz,
+  -- without an answer by then the attempt has failed
+  lease_expires_at timestamptz,
+  -- sealed: what came back, or why nothing did
+  answer bytea,
+  created_at timestamptz not null,
+  check (status = 'queued' or (agent_name is not null and token_hash is not null and leased_at is not null
+    and lease_expires_at is not null)),
+  check ((status = 'answered') = (answer is not null))
+);
+create unique index task_requests_result_key on task_requests (task_result_id);
+create index task_requests_queue_idx on task_requests (agent_pool_id, seq) where status = 'queued';
+create index task_requests_created_idx on task_requests (created_at);
+
+-- When an agent last asked for requests of run tasks: not every agent does.
+create table task_claims (
+  agent_id text primary key references agents on delete cascade,
+  agent_pool_id text not null,
+  claimed_at timestamptz not null
+);
+create index task_claims_pool_idx on task_claims (agent_pool_id, claimed_at);
 `

@@ -1,0 +1,218 @@
+/** Workspaces with their settings and lock, variables, tags, and the access of teams. */
+export const up = `
+-- The columns that lists of workspaces filter and sort by come first: reading a row ends at the last column that is asked for.
+-- Locks, runs and states change a row often: room on its page spares them the indexes.
+create table workspaces (
+  id text primary key,
+  organization_id text not null references organizations on delete cascade,
+  project_id text not null references projects,
+  name text not null,
+  -- the holder of the lock: a user, a team's token or a run
+  locked_by_type text check (locked_by_type in ('user', 'team', 'run')),
+  -- when the current state was created; without a state, when the workspace was
+  latest_change_at timestamptz not null,
+  current_run_id text,
+  -- null without a current run, as is the group of its status
+  current_run_created_at timestamptz,
+  run_group text check (run_group in ('needs_approval', 'errored', 'running', 'waiting', 'finished', 'stopped')),
+  -- null until a plan that only refreshes has ended
+  has_drift boolean,
+  engine_version text not null,
+  -- The command line writes its own version into each workspace that it creates, which nobody chose: any engine will do.
+  engine_version_required boolean not null default false,
+
+  locked_by_id text,
+  locked_reason text,
+  locked_at timestamptz,
+
+  -- Whoever changes a run holds the row of its workspace, so that one look at it tells whether a run may start.
+  latest_run_id text,
+  -- the one run that occupies the workspace
+  active_run_id text,
+  -- runs in line behind it
+  waiting_runs integer not null default 0 check (waiting_runs >= 0),
+  -- runs ever created
+  run_count integer not null default 0,
+  current_configuration_version_id text,
+
+  -- Every write of state reads and compares these, beside the lock that it must hold: one row tells whether a version may be
+  -- added, and one update of it makes the version current.
+  current_state_version_id text,
+  -- goes up with every change to the workspace's states; also the order of its history
+  state_revision bigint not null default 0,
+  state_version_count integer not null default 0,
+  -- the newest version while its content is awaited
+  pending_state_version_id text,
+  -- the newest finalized version: the current one, or a snapshot that becomes current when the workspace is unlocked
+  latest_state_version_id text,
+  latest_state_serial bigint,
+  latest_state_md5 text,
+  latest_state_lineage text,
+  resource_count integer not null default 0,
+
+  -- Of the last 30 runs that were applied or have failed; durations in ms. Null while there is none.
+  kpi_run_count integer,
+  kpi_failure_count integer,
+  kpi_plan_duration integer,
+  kpi_apply_duration integer,
+
+  description text,
+  -- null follows the project's or the organization's default
+  execution_mode text check (execution_mode in ('remote', 'local', 'agent')),
+  agent_pool_id text,
+  working_directory text not null default '',
+  auto_apply boolean not null default false,
+  auto_apply_run_trigger boolean not null default false,
+  trigger_only_on_output_change boolean not null default false,
+  allow_destroy_plan boolean not null default true,
+  assessments_enabled boolean not null default false,
+  file_triggers_enabled boolean not null default true,
+  trigger_prefixes text[] not null default '{}',
+  trigger_patterns text[] not null default '{}',
+  queue_all_runs boolean not null default false,
+  speculative_enabled boolean not null default true,
+  structured_run_output_enabled boolean not null default true,
+  global_remote_state boolean not null default false,
+  project_remote_state boolean not null default false,
+  auto_destroy_at timestamptz,
+  auto_destroy_activity_duration text,
+  inherits_project_auto_destroy boolean not null default true,
+  migration_environment text,
+  source text not null default 'tfe-api',
+  source_name text,
+  source_url text,
+  vcs_repo jsonb,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  check ((locked_by_type is null) = (locked_by_id is null)),
+  check ((locked_by_type is null) = (locked_at is null))
+) with (fillfactor = 75);
+create unique index workspaces_name_key on workspaces (organization_id, lower(name));
+create index workspaces_list_idx on workspaces (organization_id, name, id);
+create index workspaces_project_idx on workspaces (project_id, name, id);
+create index workspaces_agent_pool_idx on workspaces (agent_pool_id) where agent_pool_id is not null;
+
+create table team_projects (
+  id text primary key,
+  team_id text not null references teams on delete cascade,
+  project_id text not null references projects on delete cascade,
+  access text not null check (access in ('read', 'write', 'maintain', 'admin', 'custom')),
+  -- the rest counts for custom access only
+  project_settings text not null default 'read' check (project_settings in ('read', 'update', 'delete')),
+  project_teams text not null default 'none' check (project_teams in ('none', 'read', 'manage')),
+  project_variable_sets text not null default 'none' check (project_variable_sets in ('none', 'read', 'write')),
+  workspace_create boolean not null default false,
+  workspace_move boolean not null default false,
+  workspace_delete boolean not null default false,
+  workspace_locking boolean not null default false,
+  runs text not null default 'read' check (runs in ('read', 'plan', 'apply')),
+  variables text not null default 'none' check (variables in ('none', 'read', 'write')),
+  state_versions text not null default 'none' check (state_versions in ('none', 'read-outputs', 'read', 'write')),
+  sentinel_mocks text not null default 'none' check (sentinel_mocks in ('none', 'read')),
+  run_tasks boolean not null default false,
+  policy_overrides boolean not null default false,
+  created_at timestamptz not null,
+  unique (team_id, project_id)
+);
+create index team_projects_project_idx on team_projects (project_id, created_at);
+
+create table team_workspaces (
+  id text primary key,
+  team_id text not null references teams on delete cascade,
+  workspace_id text not null references workspaces on delete cascade,
+  access text not null check (access in ('read', 'plan', 'write', 'admin', 'custom')),
+  -- the rest counts for custom access only
+  runs text not null default 'read' check (runs in ('read', 'plan', 'apply')),
+  variables text not null default 'none' check (variables in ('none', 'read', 'write')),
+  state_versions text not null default 'none' check (state_versions in ('none', 'read-outputs', 'read', 'write')),
+  sentinel_mocks text not null default 'none' check (sentinel_mocks in ('none', 'read')),
+  workspace_locking boolean not null default false,
+  run_tasks boolean not null default false,
+  policy_overrides boolean not null default false,
+  created_at timestamptz not null,
+  unique (team_id, workspace_id)
+);
+create index team_workspaces_workspace_idx on team_workspaces (workspace_id, created_at);
+
+-- Workspaces whose runs may read a workspace's state, beside the two flags on the workspace.
+create table remote_state_consumers (
+  workspace_id text not null references workspaces on delete cascade,
+  consumer_id text not null references workspaces on delete cascade,
+  primary key (workspace_id, consumer_id)
+);
+create index remote_state_consumers_consumer_idx on remote_state_consumers (consumer_id);
+
+-- Tags of workspaces and projects. A binding without a value is a flat tag: both interfaces read this one table.
+create table tag_bindings (
+  id text primary key,
+  organization_id text not null references organizations on delete cascade,
+  workspace_id text references workspaces on delete cascade,
+  project_id text references projects on delete cascade,
+  key text not null,
+  value text not null default '',
+  -- written as a binding: one without a value is in force too, and a flat tag is not
+  is_binding boolean not null default false,
+  -- The older interface knows a tag of an organization by an id that all workspaces with the tag share.
+  tag_id text not null generated always as ('tag-' || substr(md5(organization_id || '/' || key), 1, 16)) stored,
+  created_at timestamptz not null,
+  check ((workspace_id is null) <> (project_id is null))
+);
+create unique index tag_bindings_workspace_key on tag_bindings (workspace_id, key) where workspace_id is not null;
+create unique index tag_bindings_project_key on tag_bindings (project_id, key) where project_id is not null;
+create index tag_bindings_key_idx on tag_bindings (organization_id, key, value);
+create index tag_bindings_tag_idx on tag_bindings (tag_id);
+
+create table variable_sets (
+  id text primary key,
+  organization_id text not null references organizations on delete cascade,
+  -- the project that owns the set; null for the organization's own
+  project_id text references projects on delete cascade,
+  name text not null,
+  description text not null default '',
+  is_global boolean not null default false,
+  priority boolean not null default false,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create unique index variable_sets_name_key on variable_sets (organization_id, lower(name));
+create index variable_sets_list_idx on variable_sets (organization_id, name, id);
+create index variable_sets_project_idx on variable_sets (project_id) where project_id is not null;
+
+create table variable_set_workspaces (
+  variable_set_id text not null references variable_sets on delete cascade,
+  workspace_id text not null references workspaces on delete cascade,
+  primary key (variable_set_id, workspace_id)
+);
+create index variable_set_workspaces_workspace_idx on variable_set_workspaces (workspace_id);
+
+create table variable_set_projects (
+  variable_set_id text not null references variable_sets on delete cascade,
+  project_id text not null references projects on delete cascade,
+  primary key (variable_set_id, project_id)
+);
+create index variable_set_projects_project_idx on variable_set_projects (project_id);
+
+create table variables (
+  id text primary key,
+  workspace_id text references workspaces on delete cascade,
+  variable_set_id text references variable_sets on delete cascade,
+  key text not null,
+  category text not null check (category in ('terraform', 'env')),
+  -- a sensitive value is sealed with the server's secret under the variable's id, any other is plain text
+  value text,
+  sealed_value bytea,
+  description text not null default '',
+  hcl boolean not null default false,
+  sensitive boolean not null default false,
+  -- changes with every change of the variable
+  version_id text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  check ((workspace_id is null) <> (variable_set_id is null)),
+  check (sensitive = (sealed_value is not null)),
+  check (sensitive = (value is null))
+);
+create unique index variables_workspace_key on variables (workspace_id, category, key) where workspace_id is not null;
+create unique index variables_variable_set_key on variables (variable_set_id, category, key)
+  where variable_set_id is not null;
+`

@@ -1,0 +1,407 @@
+/** In SQL, the words of `whole` in lower case, each behind a space. Written into two functions: an index calls none that needs a search path. */
+const SPACED = `' ' || translate(lower(whole), e'\\t\\r\\n-_/.:,;=|()[]{}<>"''', repeat(' ', 22))`
+
+/** Configuration versions, runs with what they consist of, jobs of agents, and what runs start elsewhere. */
+export const up = `
+create table configuration_versions (
+  id text primary key,
+  workspace_id text not null references workspaces on delete cascade,
+  -- in the order of creation
+  seq bigint not null generated always as identity,
+  status text not null check (status in ('pending', 'fetching', 'uploaded', 'archived', 'errored',
+    'backing_data_soft_deleted', 'backing_data_permanently_deleted')),
+  status_timestamps jsonb not null default '{}',
+  source text not null check (source in ('tfe-api', 'terraform', 'terraform+cloud')),
+  auto_queue_runs boolean not null,
+  speculative boolean not null,
+  provisional boolean not null,
+  error text,
+  error_message text,
+  -- the archive; null until it is there, and once it is gone for good
+  blob_key text,
+  size bigint,
+  -- of the archive, to recognise a repeated upload; null before the upload
+  md5 text,
+  -- of what the archive holds: agents know by it one that they have unpacked before
+  sha256 text,
+  created_by_user_id text references users on delete set null,
+  created_at timestamptz not null
+);
+create unique index configuration_versions_list_key on configuration_versions (workspace_id, seq desc);
+create index configuration_versions_pending_idx on configuration_versions (created_at) where status = 'pending';
+create index configuration_versions_kept_idx on configuration_versions (created_at, id) where status = 'uploaded';
+
+-- Filled on request: a path of null says that there is no README in the folder and in the root.
+create table configuration_readmes (
+  configuration_version_id text not null references configuration_versions on delete cascade,
+  working_directory text not null,
+  path text,
+  markdown text,
+  is_cut boolean not null default false,
+  primary key (configuration_version_id, working_directory)
+);
+
+create sequence run_order;
+
+create table runs (
+  id text primary key,
+  workspace_id text not null references workspaces on delete cascade,
+  -- the workspace's, for the lists of an organization
+  organization_id text not null,
+  configuration_version_id text not null references configuration_versions,
+  -- in the order of creation, over all workspaces
+  seq bigint not null default nextval('run_order'),
+  -- counts the runs of the workspace from 1
+  number integer not null,
+  status text not null check (status in ('pending', 'fetching', 'fetching_completed', 'pre_plan_running',
+    'pre_plan_completed', 'queuing', 'plan_queued', 'planning', 'planned', 'post_plan_running',
+    'post_plan_awaiting_decision', 'post_plan_completed', 'planned_and_finished', 'planned_and_saved', 'confirmed',
+    'pre_apply_running', 'pre_apply_completed', 'queuing_apply', 'apply_queued', 'applying', 'post_apply_running',
+    'post_apply_completed', 'applied', 'discarded', 'canceled', 'force_canceled', 'errored')),
+  -- status → when it was reached
+  status_timestamps jsonb not null default '{}',
+  message text not null,
+  source text not null check (source in ('tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger', 'terraform', 'terraform+cloud')),
+  trigger_reason text not null default 'manual',
+  is_destroy boolean not null,
+  refresh boolean not null,
+  refresh_only boolean not null,
+  plan_only boolean not null,
+  save_plan boolean not null,
+  auto_apply boolean not null,
+  allow_empty_apply boolean not null,
+  allow_config_generation boolean not null,
+  debugging_mode boolean not null,
+  target_addrs text[] not null default '{}',
+  replace_addrs text[] not null default '{}',
+  -- [{key, value}], each value an HCL expression
+  variables jsonb not null default '[]',
+  -- The workspace's settings as they were at the run's creation.
+  engine_product text not null check (engine_product in ('terraform', 'tofu')),
+  engine_version text not null,
+  engine_version_required boolean not null default false,
+  -- nobody has named an engine, and the agent that takes the run decides
+  engine_is_open boolean not null default false,
+  working_directory text not null,
+  structured_output boolean not null,
+  execution_mode text not null check (execution_mode in ('remote', 'agent')),
+  agent_pool_id text not null,
+  -- Names when the plan began: they stay valid for the engine until the run is over.
+  engine_workspace_name text,
+  engine_organization_name text,
+  -- the stages of run tasks that the run has
+  stages text[] not null default '{}',
+  has_changes boolean not null default false,
+  -- the state that the plan started from
+  base_state_version_id text,
+  -- in line for the workspace, at this place
+  waits boolean not null default false,
+  queue_order bigint not null default nextval('run_order'),
+  -- holds the workspace
+  occupies boolean not null default false,
+  confirmed_at timestamptz,
+  confirmed_by_user_id text references users on delete set null,
+  cancel_requested_at timestamptz,
+  canceled_by_user_id text references users on delete set null,
+  force_cancel_available_at timestamptz,
+  -- for people: why the run errored, when it is not in a log
+  error text,
+  created_by_user_id text references users on delete set null,
+  -- the run whose apply started this one, and how many such links lead to it
+  triggering_run_id text,
+  triggering_workspace_id text,
+  trigger_depth integer not null default 0,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  check (not (is_destroy and refresh_only)),
+  check (not (waits and occupies)),
+  check (not (waits or occupies) or status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
+    'canceled', 'force_canceled', 'errored'))
+);
+create unique index runs_workspace_key on runs (workspace_id, number desc);
+create unique index runs_occupies_key on runs (workspace_id) where occupies;
+create index runs_queue_idx on runs (workspace_id, queue_order) where waits;
+create index runs_configuration_version_idx on runs (configuration_version_id);
+create index runs_with_engine_idx on runs (workspace_id, number desc) where not engine_is_open;
+create index runs_kpis_idx on runs (workspace_id, number desc) where status in ('applied', 'errored');
+create index runs_organization_idx on runs (organization_id, seq desc);
+create index runs_updated_idx on runs (organization_id, updated_at desc);
+create index runs_failed_idx on runs (organization_id, updated_at desc) where status = 'errored';
+create index runs_pool_idx on runs (agent_pool_id, seq desc) where agent_pool_id <> 'apool-builtin';
+-- The counts of waiting runs and the place of a run in line read this index alone.
+create index runs_line_idx on runs (organization_id, seq) include (status, waits) where status not in (
+  'planned_and_finished', 'planned_and_saved', 'applied', 'discarded', 'canceled', 'force_canceled', 'errored');
+-- What filters combine, so that each combination has its runs in order. Columns and no expressions of them: each change of a run
+-- enters the indexes, and would evaluate the expressions.
+create index runs_kinds_idx on runs (organization_id, source, plan_only, save_plan, refresh_only, is_destroy, allow_empty_apply,
+  status, seq desc);
+create index runs_user_kinds_idx on runs (organization_id, created_by_user_id, source, plan_only, save_plan, refresh_only, is_destroy,
+  allow_empty_apply, status, seq desc) where created_by_user_id is not null;
+
+alter table state_versions add foreign key (run_id) references runs on delete set null;
+alter table tokens add foreign key (run_id) references runs on delete cascade;
+
+-- What lists look runs up by and what never changes. A run changes its row many times, and each time enters all indexes of runs; these
+-- it enters once.
+create table run_keys (
+  run_id text primary key references runs on delete cascade,
+  organization_id text not null,
+  -- the run's
+  seq bigint not null,
+  source text not null,
+  -- run_operations of the run
+  operations smallint not null,
+  message text not null,
+  created_at timestamptz not null
+);
+create index run_keys_created_idx on run_keys (organization_id, created_at desc);
+
+create function run_operations(plan_only boolean, save_plan boolean, refresh_only boolean, is_destroy boolean, allow_empty_apply boolean)
+returns smallint language sql immutable parallel safe as $$
+  select (plan_only::int + 2 * save_plan::int + 4 * refresh_only::int + 8 * is_destroy::int + 16 * allow_empty_apply::int)::smallint
+$$;
+
+-- The parts of a text, three characters each, in lower case: whatever contains a text has all of its parts. Long texts are not taken apart.
+create function trigrams(whole text) returns text[] language sql immutable parallel safe as $$
+  select case when length(whole) > 1000 then array['*'] else array(
+    select distinct one || two || three from (
+      select one, lead(one) over places as two, lead(one, 2) over places as three
+        from unnest(string_to_array(lower(whole), null)) with ordinality as letters (one, place)
+      window places as (order by place)) parts
+    where three is not null) end
+$$;
+
+-- In lower case, each word behind a space.
+create function spaced_words(whole text) returns text language sql immutable parallel safe as $$
+  select ${SPACED}
+$$;
+
+-- The trigrams of a text, and the first letter and the first two of each word behind a ^. Long texts are not taken apart. In PL/pgSQL,
+-- since a query takes twice the time.
+create function text_keys(whole text) returns text[] language plpgsql immutable parallel safe as $$
+declare
+  small text := lower(whole);
+  word text;
+  keys text[] := '{}';
+begin
+  if length(whole) > 1000 then return array['*']; end if;
+  for place in 1..length(small) - 2 loop
+    keys := keys || substr(small, place, 3);
+  end loop;
+  foreach word in array string_to_array(${SPACED}, ' ') loop
+    if word <> '' then keys := keys || array['^' || left(word, 1), '^' || left(word, 2)]; end if;
+  end loop;
+  return keys;
+end $$;
+create index run_keys_text_idx on run_keys using gin (text_keys(message)) with (gin_pending_list_limit = 256);
+
+-- What agents do for a run: its plan and its apply.
+create table phases (
+  id text primary key,
+  run_id text not null references runs on delete cascade,
+  kind text not null check (kind in ('plan', 'apply')),
+  status text not null default 'pending'
+    check (status in ('pending', 'queued', 'running', 'finished', 'errored', 'canceled', 'unreachable')),
+  status_timestamps jsonb not null default '{}',
+  has_changes boolean not null default false,
+  resource_additions integer,
+  resource_changes integer,
+  resource_destructions integer,
+  resource_imports integer,
+  generated_configuration boolean not null default false,
+  -- the job that worked on it last: its artifacts count
+  job_id text,
+  -- The apply of an auto-applied run failed, and the status does not say so yet: a command line that reads the run
+  -- before it has opened this log would never show it.
+  held_until timestamptz,
+  -- when the plan was reported without its JSON; null once that has come, and for plans that were reported with it
+  documents_owed_at timestamptz,
+  -- why the JSON can't be had any more
+  documents_error text,
+  log_opened_at timestamptz,
+  ended_at timestamptz,
+  -- set when the log has moved from log_chunks to a blob; 0 for none
+  log_size bigint,
+  -- When retention has deleted the log,
+  log_deleted_at timestamptz,
+  -- a plan as JSON and the configuration that it wrote,
+  json_deleted_at timestamptz,
+  -- the engine's plan file, which nobody needs once the run has ended,
+  file_deleted_at timestamptz,
+  -- and the run's events and jobs.
+  history_deleted_at timestamptz,
+  unique (run_id, kind)
+);
+create index phases_log_idx on phases (ended_at) where ended_at is not null and log_size is null;
+create index phases_kept_log_idx on phases (ended_at, id) where log_size > 0 and log_deleted_at is null;
+create index phases_kept_json_idx on phases (ended_at, id)
+  where kind = 'plan' and ended_at is not null and json_deleted_at is null;
+create index phases_kept_file_idx on phases (ended_at, id)
+  where kind = 'plan' and ended_at is not null and file_deleted_at is null;
+create index phases_kept_history_idx on phases (ended_at, id)
+  where kind = 'plan' and json_deleted_at is not null and history_deleted_at is null;
+
+create table log_chunks (
+  phase_id text not null references phases on delete cascade,
+  start_offset bigint not null check (start_offset >= 0),
+  data bytea not null,
+  primary key (phase_id, start_offset)
+);
+-- Reads cut pieces out of a chunk, which a compressed one would have to be unpacked for.
+alter table log_chunks alter column data set storage external;
+
+-- One attempt at a plan or an apply. A job that runs is leased to an agent until lease_expires_at. A queued job is in the queue
+-- of its pool by (class, tag, seq).
+create table agent_jobs (
+  id text primary key,
+  run_id text not null references runs on delete cascade,
+  phase_id text not null references phases on delete cascade,
+  organization_id text not null,
+  workspace_id text not null,
+  kind text not null check (kind in ('plan', 'apply')),
+  agent_pool_id text not null,
+  seq bigint not null generated always as identity,
+  -- 0 for an apply, 1 for a plan that may be applied, 2 for one that is plan-only
+  class smallint not null check (class in (0, 1, 2)),
+  -- shares the pool out between organizations
+  tag bigint not null,
+  -- shares what an organization has out between its workspaces
+  round integer not null,
+  -- the engine that the job asks for, so that jobs can be skipped that are left to other agents
+  asked_engine text not null default '',
+  attempt integer not null,
+  status text not null check (status in ('queued', 'running', 'ended')),
+  -- the agent that still has the run's working directory
+  preferred_agent_id text,
+  agent_id text,
+  agent_name text,
+  -- SHA-256 of the job's token
+  token_hash bytea,
+  command text not null default 'continue' check (command in ('continue', 'cancel', 'force-cancel')),
+  -- where the agent's log begins in the log of the phase
+  log_base bigint not null default 0,
+  queued_at timestamptz not null,
+  leased_at timestamptz,
+  -- the length of the lease that its agent has been told
+  lease_ms integer not null default 30000,
+  lease_expires_at timestamptz,
+  -- The agent has to say by then that it received the job: the answer to its claim may be lost. Null once it has, and for agents
+  -- that do not say so.
+  receipt_due_at timestamptz,
+  -- when its lease was found to have expired
+  lost_at timestamptz,
+  -- when the result of an apply that was lost has come all the same
+  late_result_at timestamptz,
+  ended_at timestamptz,
+  check (status <> 'running' or (agent_id is not null and token_hash is not null and lease_expires_at is not null))
+);
+-- Each claim and each end of a job leaves a dead row where the next claim begins to read.
+alter table agent_jobs set (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 2000);
+create unique index agent_jobs_live_key on agent_jobs (run_id) where status <> 'ended';
+create index agent_jobs_run_idx on agent_jobs (run_id);
+create index agent_jobs_phase_idx on agent_jobs (phase_id, seq);
+create index agent_jobs_lease_idx on agent_jobs (lease_expires_at) where status = 'running';
+create index agent_jobs_agent_idx on agent_jobs (agent_id) where status = 'running';
+create index agent_jobs_lost_idx on agent_jobs (phase_id) where lost_at is not null and late_result_at is null;
+-- Jobs that were queued again since no agent had confirmed them.
+create index agent_jobs_unheard_idx on agent_jobs (phase_id) where receipt_due_at is not null and status = 'ended';
+-- A claim reads nothing but an index, however long the queue is.
+create index agent_jobs_queue_idx on agent_jobs (agent_pool_id, class, tag, seq) where status = 'queued';
+create index agent_jobs_organization_queue_idx on agent_jobs (agent_pool_id, class, organization_id, round, tag, seq)
+  where status = 'queued';
+create index agent_jobs_engine_queue_idx on agent_jobs (agent_pool_id, class, organization_id, asked_engine, round, tag, seq)
+  where status = 'queued';
+create index agent_jobs_workspace_queue_idx on agent_jobs (agent_pool_id, class, workspace_id, tag) where status = 'queued';
+-- An agent has jobs of its own pool reserved, and of that pool alone.
+create index agent_jobs_reserved_idx on agent_jobs (agent_pool_id, preferred_agent_id, seq)
+  where status = 'queued' and preferred_agent_id is not null;
+create index agent_jobs_pool_running_idx on agent_jobs (agent_pool_id, class, tag) where status = 'running';
+create index agent_jobs_organization_running_idx on agent_jobs (organization_id) where status = 'running';
+
+create table comments (
+  id text primary key,
+  run_id text not null references runs on delete cascade,
+  seq bigint not null generated always as identity,
+  body text not null,
+  created_by_user_id text references users on delete set null,
+  created_at timestamptz not null
+);
+create index comments_run_idx on comments (run_id, seq);
+
+create table run_events (
+  id text primary key,
+  run_id text not null references runs on delete cascade,
+  seq bigint not null generated always as identity,
+  action text not null,
+  description text,
+  actor_user_id text references users on delete set null,
+  comment_id text references comments on delete set null,
+  created_at timestamptz not null
+);
+create index run_events_run_idx on run_events (run_id, seq);
+create index run_events_comment_idx on run_events (comment_id) where comment_id is not null;
+
+-- The stages of run tasks that a run goes through.
+create table task_stages (
+  id text primary key,
+  run_id text not null references runs on delete cascade,
+  stage text not null check (stage in ('pre_plan', 'post_plan', 'pre_apply', 'post_apply')),
+  -- in the order of the run
+  position smallint not null,
+  status text not null default 'pending' check (status in ('pending', 'running', 'passed', 'failed', 'awaiting_override',
+    'errored', 'canceled', 'unreachable')),
+  status_timestamps jsonb not null default '{}',
+  -- for people: which task decided, and why
+  message text,
+  -- the verdict stops the run, which does not show it until then
+  held_until timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create unique index task_stages_run_key on task_stages (run_id, position);
+alter table task_results add foreign key (task_stage_id) references task_stages on delete cascade;
+
+create table run_triggers (
+  id text primary key,
+  -- in the order of creation
+  seq bigint not null generated always as identity,
+  -- whose runs are started
+  workspace_id text not null references workspaces on delete cascade,
+  -- whose applies start them
+  source_id text not null references workspaces on delete cascade,
+  created_at timestamptz not null,
+  unique (workspace_id, source_id),
+  check (workspace_id <> source_id)
+);
+create index run_triggers_inbound_idx on run_triggers (workspace_id, seq);
+create index run_triggers_outbound_idx on run_triggers (source_id, seq);
+
+-- What an apply in one workspace starts in others: one row for each trigger of a workspace whose run was applied, written in the
+-- transaction of that apply.
+create table trigger_firings (
+  id bigint primary key generated always as identity,
+  source_run_id text not null references runs on delete cascade,
+  source_workspace_id text not null,
+  -- the state of the source before and after its run
+  before_state_version_id text,
+  after_state_version_id text,
+  -- whose run is started; kept when the workspace goes, so that the firing still says so
+  workspace_id text not null,
+  status text not null default 'waiting' check (status in ('waiting', 'fired', 'skipped')),
+  -- for people: why it was skipped
+  reason text,
+  -- what it has started; firings that wait together start one run
+  run_id text references runs on delete set null,
+  -- when its run is to be started
+  fire_at timestamptz not null,
+  created_at timestamptz not null,
+  decided_at timestamptz,
+  unique (source_run_id, workspace_id),
+  check ((status = 'skipped') = (reason is not null)),
+  check ((status = 'waiting') = (decided_at is null)),
+  check (run_id is null or status = 'fired')
+);
+create index trigger_firings_waiting_idx on trigger_firings (workspace_id, id) where status = 'waiting';
+create index trigger_firings_due_idx on trigger_firings (fire_at) where status = 'waiting';
+create index trigger_firings_run_idx on trigger_firings (run_id, id) where run_id is not null;
+`
