@@ -1,14 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { settingsTable } from '../server/src/settings-table.ts'
+import { AGENT_SETTINGS } from '../agent/src/agent-settings.ts'
+import { settingsTable } from '../agent/src/settings/settings-text.ts'
+import { SETTINGS } from '../server/src/settings.ts'
 
-/** Writes the table of settings into docs/SETTINGS.md; a test fails while it is outdated. */
+/** Writes the tables of settings into docs/SETTINGS.md; a test fails while they are outdated. */
+const TABLES = { server: settingsTable(SETTINGS), agent: settingsTable(AGENT_SETTINGS) }
 const page = join(import.meta.dirname, '../docs/SETTINGS.md')
 const text = await readFile(page, 'utf8')
 await writeFile(
   page,
-  text.replace(
-    /(<!-- settings:[^>]*-->\n)[\s\S]*?(<!-- \/settings -->)/,
-    (_, start: string, end: string) => `${start}\n${settingsTable()}\n${end}`,
+  text.replaceAll(
+    /(<!-- settings of the (server|agent):[^>]*-->\n)[\s\S]*?(<!-- \/settings -->)/g,
+    (_, start: string, program: keyof typeof TABLES, end: string) => `${start}\n${TABLES[program]}\n${end}`,
   ),
 )

@@ -25,9 +25,9 @@ test('without more than server and token, the rest has defaults', () => {
     token: 'secret',
     accept: ['plan', 'apply', 'task'],
     single: false,
-    'drain-seconds': 600,
-    'engine-downloads': true,
-    'log-level': 'info',
+    drainSeconds: 600,
+    engineDownloads: true,
+    logLevel: 'info',
   })
   expect(notes).toEqual([])
 })
@@ -62,9 +62,9 @@ test('the variables of another agent are enough', () => {
     name: 'rack',
     single: true,
     accept: ['plan', 'apply'],
-    'work-dir': '/data',
-    'log-level': 'debug',
-    'log-json': true,
+    workDir: '/data',
+    logLevel: 'debug',
+    logJson: true,
   })
   expect(notes).toEqual([
     'TFC_AGENT_ACCEPT: there is no policy, assessment here',
@@ -81,7 +81,7 @@ test('an empty kind of work is refused from another agent as well', () => {
 })
 
 test('a switch needs no value', () => {
-  expect(settingsOf(NEEDED, '--single', '--log-json').settings).toMatchObject({ single: true, 'log-json': true })
+  expect(settingsOf(NEEDED, '--single', '--log-json').settings).toMatchObject({ single: true, logJson: true })
 })
 
 test.for([

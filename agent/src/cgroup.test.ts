@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openCgroups, type Cgroups } from './cgroup.ts'
 import { openConfinement } from './confinement.ts'
 import { createLauncher } from './launcher.ts'
-import { cpuLimit, memoryLimit } from './limit-settings.ts'
+import { cpuLimit, memoryLimit } from './settings/schemas.ts'
 import { temporaryFolder } from './testing/agent-fixture.ts'
 import { processIsAlive } from './testing/processes.ts'
 

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { AGENT_SETTINGS } from './agent-settings.ts'
+import { flagOf, variablesOf } from './settings/setting.ts'
 
 const BIN = join(import.meta.dirname, '../bin/groundstate-agent.mjs')
 
@@ -30,9 +31,9 @@ test('an agent whose settings nobody wants to hear of ends as it should', async 
 test('the help names every setting, and its variables', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [BIN, '--help'])
 
-  for (const [name, { own }] of Object.entries(AGENT_SETTINGS)) {
-    expect(stdout).toContain(`--${name}`)
-    expect(stdout).toContain(own[0])
+  for (const [name, setting] of Object.entries(AGENT_SETTINGS)) {
+    expect(stdout).toContain(flagOf(name))
+    expect(stdout).toContain(variablesOf(name, setting)[0])
   }
 })
 

@@ -3,22 +3,13 @@ import manifest from '../package.json' with { type: 'json' }
 import { AGENT_SETTINGS, readAgentSettings, TOKEN_VARIABLES, type AgentSettings } from './agent-settings.ts'
 import { runAgent } from './agent.ts'
 import { createLineLog } from './line-log.ts'
+import { settingsHelp } from './settings/settings-text.ts'
+import { sharedOptions } from './settings/shared-settings.ts'
 
 const EXAMPLE = `GROUNDSTATE_URL=https://groundstate.example.com GROUNDSTATE_AGENT_TOKEN=… `
 
 /** `program` is what people type, such as `groundstate agent`. */
 function helpText(program: string): string {
-  const rows = Object.entries<{
-    value?: string
-    own: readonly string[]
-    theirs?: readonly string[]
-    doc: string
-    shown?: string
-  }>(AGENT_SETTINGS).map(([name, { value, own, theirs = [], doc, shown }]) => {
-    const flag = `--${name}${value === undefined ? '' : ` ${value}`}`
-    const variables = [own[0], ...theirs].join(', ')
-    return `  ${flag.padEnd(28)} ${doc}${shown === undefined ? '' : ` (${shown})`}\n${' '.repeat(31)}${variables}\n`
-  })
   return `Takes the runs of an agent pool from a Groundstate server, and runs Terraform or OpenTofu for them.
 
   ${EXAMPLE}${program}
@@ -28,7 +19,7 @@ or environment variables. A flag wins over a variable, and GROUNDSTATE_… over 
 
   GROUNDSTATE_AGENT_TOKEN      a token of the agent pool, here or in the file of --token-file
                                TFC_AGENT_TOKEN
-${rows.join('')}
+${settingsHelp(AGENT_SETTINGS)}
 SIGTERM or SIGINT ends it: it takes no more runs and lets those under way finish. A second signal, or the end of the drain
 time, hands plans back and interrupts applies.
 
@@ -70,7 +61,7 @@ const ASKED = {
 } as const
 
 async function run(settings: AgentSettings, notes: readonly string[]): Promise<number> {
-  const log = createLineLog({ level: settings['log-level'], json: settings['log-json'] })
+  const log = createLineLog({ level: settings.logLevel, json: settings.logJson })
   for (const note of notes) log.warn({}, note)
   const drain = new AbortController()
   const forceful = new AbortController()
@@ -82,37 +73,21 @@ async function run(settings: AgentSettings, notes: readonly string[]): Promise<n
   const onHangup = () => drain.abort()
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup)
 
-  const idleSeconds = settings['idle-timeout']
+  const { idleTimeout, single } = settings
   try {
     await runAgent({
       serverUrl: settings.url,
       token: settings.token,
       name: settings.name,
-      concurrency: settings.single ? 1 : settings.concurrency,
+      ...sharedOptions({ ...settings, concurrency: single ? 1 : settings.concurrency }),
       accepts: settings.accept,
-      single: settings.single,
-      idleTimeoutMs: idleSeconds === undefined ? undefined : idleSeconds * 1_000,
-      workDir: settings['work-dir'],
-      enginePath: settings['engine-path'],
-      strictEngineVersion: settings['strict-engine'],
+      single,
+      idleTimeoutMs: idleTimeout === undefined ? undefined : idleTimeout * 1_000,
+      workDir: settings.workDir,
+      strictEngineVersion: settings.strictEngine,
       waitsForEngine: true,
-      engineDownloads: settings['engine-downloads']
-        ? {
-            mirrors: { terraform: settings['terraform-mirror'], tofu: settings['opentofu-mirror'] },
-            keyFile: settings['engine-key-file'],
-          }
-        : undefined,
-      isolation: settings.isolation,
-      firstRunUser: settings['first-run-user'],
-      sandbox: settings.sandbox,
-      limits: {
-        memory: settings['memory-limit'],
-        cpu: settings['cpu-limit'],
-        pids: settings['pids-limit'],
-      },
-      hooks: settings.hooks,
-      caFile: settings['ca-file'],
-      drainTimeoutMs: settings['drain-seconds'] * 1_000,
+      caFile: settings.caFile,
+      drainTimeoutMs: settings.drainSeconds * 1_000,
       log,
       signal: drain.signal,
       forcefulSignal: forceful.signal,

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { AGENT_SETTINGS } from '@groundstate/agent/agent-settings'
+import { settingsTable } from '@groundstate/agent/settings/settings-text'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, isOnLoopback, readConfig } from './config.ts'
-import { settingsTable } from './settings-table.ts'
+import { SETTINGS } from './settings.ts'
 
 describe('settings', () => {
   test('everything has a default, so that an empty environment starts a server', () => {
@@ -48,7 +50,21 @@ describe('settings', () => {
   })
 
   test('a problem is named by where the value comes from', () => {
-    expect(() => readConfig({ GROUNDSTATE_PORT: 'abc' }, () => '--port')).toThrow(/^--port "abc"/)
+    expect(() => readConfig({ GROUNDSTATE_PORT: '80' }, { port: 'abc' })).toThrow(/^--port "abc"/)
+  })
+
+  test('a setting of other programs counts where ours is not set', () => {
+    const env = { HTTPS_PROXY: 'http://theirs:1', GROUNDSTATE_HTTPS_PROXY: 'http://ours:1', no_proxy: 'a.example' }
+
+    expect(readConfig(env)).toMatchObject({ httpsProxy: 'http://ours:1', noProxy: 'a.example' })
+    expect(readConfig({ ...env, GROUNDSTATE_HTTPS_PROXY: '' }).httpsProxy).toBe('http://theirs:1')
+    expect(readConfig(env, { httpsProxy: 'http://flag:1' }).httpsProxy).toBe('http://flag:1')
+  })
+
+  test('a file that is not there is named', () => {
+    const read = () => readConfig({ GROUNDSTATE_ENGINE_KEY_FILE: '/nope' })
+
+    expect(read).toThrow('GROUNDSTATE_ENGINE_KEY_FILE /nope: there is no such file')
   })
 
   test('a misspelled setting is named, not ignored', () => {
@@ -72,10 +88,11 @@ describe('settings', () => {
     expect(isOnLoopback(readConfig(values))).toBe(expected)
   })
 
-  test('the table in docs/SETTINGS.md is up to date', async () => {
+  test('the tables in docs/SETTINGS.md are up to date', async () => {
     const page = await readFile(join(import.meta.dirname, '../../docs/SETTINGS.md'), 'utf8')
 
-    expect(page, 'run node scripts/write-settings.ts').toContain(settingsTable())
+    for (const settings of [SETTINGS, AGENT_SETTINGS])
+      expect(page, 'run node scripts/write-settings.ts').toContain(settingsTable(settings))
   })
 })
 

@@ -1,5 +1,6 @@
 import { runAgent } from '@groundstate/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
+import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
 import { openAgentFolder } from './agent-folder.ts'
 import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
@@ -84,20 +85,13 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           serverUrl: origin,
           token: await createBuiltInAgentToken(ctx),
           name: 'built-in',
-          concurrency: config.concurrency,
+          ...sharedOptions(config),
+          hiddenFolders: [config.dataDir],
           // A run task names a pool of its organization, which the built-in one is not.
           accepts: ['plan', 'apply'],
           logLimitBytes: config.logLimit,
           workDir: await openAgentFolder(config),
-          enginePath: config.enginePath,
-          engineDownloads: config.engineDownloads
-            ? {
-                mirrors: { terraform: config.terraformMirror, tofu: config.opentofuMirror },
-                keyFile: config.engineKeyFile,
-              }
-            : undefined,
           log: createAgentLog(log),
-          ...confinementOptions(config),
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
@@ -115,12 +109,6 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   agentStops.abort()
   await agent
   if (runsJobs) await app.jobs.stop(5000)
-}
-
-function confinementOptions(config: Config) {
-  const { isolation, firstRunUser, sandbox, hooks, memoryLimit, cpuLimit, pidsLimit } = config
-  const limits = { memory: memoryLimit, cpu: cpuLimit, pids: pidsLimit }
-  return { isolation, firstRunUser, sandbox, hooks, limits, hiddenFolders: [config.dataDir] }
 }
 
 const LISTEN_ADVICE: Record<string, string> = {

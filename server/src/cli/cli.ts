@@ -1,5 +1,8 @@
+import { flagOf, type Setting, type Settings } from '@groundstate/agent/settings/setting'
+import { settingsHelp } from '@groundstate/agent/settings/settings-text'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { type Config, readConfig, SETTINGS, settingFlag, settingKey, USUAL_VARIABLES } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
+import { SETTINGS } from '../settings.ts'
 import { StartError } from '../start-error.ts'
 import { isHostName } from './cli-config.ts'
 import { addStateCommands } from './state-commands.ts'
@@ -20,7 +23,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
   withSettings(program.command('serve'))
     .summary('run the server')
-    .description('Runs the server until SIGTERM. Every setting is a flag or a GROUNDSTATE_… variable; flags win.')
+    .description(
+      'Runs the server until SIGTERM. Every setting is a flag or a GROUNDSTATE_… variable; flags win. The agent is the built-in one.',
+    )
     .action(async (flags: SettingFlags) => {
       const { serveCommand } = await import('./serve.ts')
       exitCode = await serveCommand(configOf(flags))
@@ -123,35 +128,26 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 /** The exit code for a command or an option that cannot be. */
 const USAGE_ERROR = 2
 
-const DATABASE_SETTINGS = ['DATA_DIR', 'DATABASE_URL', 'DATABASE_DIRECT_URL', 'SECRET', 'LOG_LEVEL']
-const BLOB_SETTINGS = [...DATABASE_SETTINGS, ...Object.keys(SETTINGS).filter((name) => name.startsWith('S3_'))]
+const { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel } = SETTINGS
+const DATABASE_SETTINGS = { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel }
+const BLOB_SETTINGS = {
+  ...DATABASE_SETTINGS,
+  ...Object.fromEntries(Object.entries<Setting>(SETTINGS).filter(([name]) => name.startsWith('s3'))),
+}
 
-function withSettings(command: Command, names: readonly string[] = Object.keys(SETTINGS)) {
-  for (const [name, setting] of Object.entries(SETTINGS)) {
-    if (names.includes(name)) command.addOption(new Option(`${settingFlag(name)} <value>`, setting.doc))
+function withSettings(command: Command, settings: Settings = SETTINGS) {
+  for (const [name, { isSwitch }] of Object.entries(settings)) {
+    const option = new Option(`${flagOf(name)} ${isSwitch === true ? '[value]' : '<value>'}`).preset('1').hideHelp()
+    // `--no-proxy` is not the opposite of `--proxy`.
+    option.negate = false
+    command.addOption(option)
   }
-  return command
+  return command.addHelpText('after', () => `\nSettings:\n${settingsHelp(settings)}`)
 }
 
 /** The configuration from flags and environment variables; flags take precedence. */
 function configOf(flags: SettingFlags): Config {
-  const values: Record<string, string | undefined> = {}
-  const sources = new Map<string, string>()
-  for (const [name, value] of Object.entries(process.env)) {
-    if (name.startsWith('GROUNDSTATE_')) values[name] = value
-  }
-  for (const name of USUAL_VARIABLES) {
-    if (values[`GROUNDSTATE_${name}`]) continue
-    values[`GROUNDSTATE_${name}`] = process.env[name] ?? process.env[name.toLowerCase()]
-    sources.set(`GROUNDSTATE_${name}`, name)
-  }
-  for (const name of Object.keys(SETTINGS)) {
-    const flag = flags[settingKey(name)]
-    if (flag === undefined) continue
-    values[`GROUNDSTATE_${name}`] = flag
-    sources.set(`GROUNDSTATE_${name}`, settingFlag(name))
-  }
-  return readConfig(values, (variable) => sources.get(variable) ?? variable)
+  return readConfig(process.env, flags)
 }
 
 function urlOption() {

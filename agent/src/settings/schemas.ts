@@ -1,0 +1,57 @@
+import { z } from 'zod'
+
+const SWITCH = { '1': true, true: true, on: true, yes: true, '0': false, false: false, off: false, no: false } as const
+
+export const onOff = z
+  .string()
+  .toLowerCase()
+  .refine((text) => text in SWITCH, 'it must be on or off')
+  .transform((text) => SWITCH[text as keyof typeof SWITCH])
+
+export function wholeNumber(min: number, max: number) {
+  const error = `it must be a whole number from ${min} to ${max}`
+  return z.coerce.number({ error }).pipe(z.int({ error }).min(min, { error }).max(max, { error }))
+}
+
+export function oneOf<const Values extends readonly string[]>(values: Values) {
+  return z.enum(values, { error: `it must be one of ${values.join(', ')}` })
+}
+
+/** An http or https address; https unless it says otherwise. */
+export const webAddress = z
+  .string()
+  .transform((text) => (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`))
+  .refine(isWebAddress, 'it must be an address such as https://groundstate.example.com')
+  .transform((text) => text.replace(/\/+$/, ''))
+
+function isWebAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, username, search, hash } = new URL(text)
+  return /^https?:$/.test(protocol) && username === '' && search === '' && hash === ''
+}
+
+const UNITS = { k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 }
+/** An engine does not start with less, in bytes. */
+const MIN_MEMORY = 64 * 1024 ** 2
+
+const memoryError = 'it must be an amount of memory of at least 64m, such as 512m or 2g'
+const cpuError = 'it must be a number of processors from 0.05 to 1024, such as 0.5 or 2'
+
+/** An amount of memory as text (`512m`, `2g`, plain bytes) → bytes. */
+export const memoryLimit = z
+  .string()
+  .regex(/^\d{1,15}(\.\d{1,3})?[kmgt]?$/i, memoryError)
+  .transform((text) => Math.floor(Number.parseFloat(text) * unitOf(text)))
+  .refine((bytes) => bytes >= MIN_MEMORY, memoryError)
+
+/** A number of processors as text. */
+export const cpuLimit = z
+  .string()
+  .regex(/^\d{1,4}(\.\d{1,3})?$/, cpuError)
+  .transform(Number)
+  .refine((cpus) => cpus >= 0.05 && cpus <= 1024, cpuError)
+
+function unitOf(text: string): number {
+  const letter = text.slice(-1).toLowerCase()
+  return letter in UNITS ? UNITS[letter as keyof typeof UNITS] : 1
+}

@@ -1,0 +1,254 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { oneOf, onOff, wholeNumber } from '@groundstate/agent/settings/schemas'
+import type { Settings } from '@groundstate/agent/settings/setting'
+import { CONCURRENCY, SHARED_SETTINGS } from '@groundstate/agent/settings/shared-settings'
+import ipaddr from 'ipaddr.js'
+import { z } from 'zod'
+import { SECRET_FORM, secretBytes } from './secrets/secret-form.ts'
+import { addressProblem } from './server-address.ts'
+
+const webAddress = z.url({
+  protocol: /^https?$/,
+  error: 'it must be an address that begins with http:// or https://',
+})
+const baseAddress = webAddress.transform((url) => url.replace(/\/+$/, ''))
+const ownAddress = baseAddress.superRefine((text, context) => {
+  const problem = URL.canParse(text) ? addressProblem(text) : undefined
+  if (problem !== undefined) context.addIssue(problem)
+})
+const days = wholeNumber(0, 36_500)
+const milliseconds = wholeNumber(1, 2 ** 31 - 1)
+
+const proxies = z.string().transform((text, context) => {
+  const names = text.split(',').map((name) => name.trim())
+  for (const name of names) {
+    if (isProxy(name)) continue
+    context.addIssue(
+      `${JSON.stringify(name)} is neither an address, a network such as 10.0.0.0/8, loopback nor uniquelocal`,
+    )
+  }
+  return names
+})
+
+function isProxy(name: string) {
+  return name === 'loopback' || name === 'uniquelocal' || ipaddr.isValid(name) || ipaddr.isValidCIDR(name)
+}
+
+const databaseAddress = z
+  .string()
+  .refine(isDatabaseUrl, 'it must be an address such as postgresql://user:password@host:5432/name')
+  .optional()
+
+function isDatabaseUrl(text: string) {
+  // The host after `@` may be missing: the socket's folder is then a parameter.
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@socket/'))
+}
+
+/** The unprivileged user that PostgreSQL runs as can't enter root's home, so root's data is below `/var/lib`. */
+function defaultDataDir() {
+  return process.getuid?.() === 0 ? '/var/lib/groundstate' : join(homedir(), '.groundstate')
+}
+
+/** The settings of the server. `groundstate serve --help` and docs/SETTINGS.md list them. */
+export const SETTINGS = {
+  port: { schema: wholeNumber(0, 65_535).default(7777), doc: 'port to listen on; 0 picks a free one' },
+  host: { schema: z.string().default('127.0.0.1'), doc: 'address to listen on' },
+  baseUrl: {
+    schema: ownAddress.optional(),
+    doc: 'address under which clients, agents and receivers reach this server; it may have a path',
+    shown: 'from host, port and TLS',
+  },
+  dataDir: {
+    schema: z.string().default(defaultDataDir),
+    doc: 'folder for the embedded database, state, logs and keys',
+    shown: '`~/.groundstate`, or `/var/lib/groundstate` as root',
+  },
+  databaseUrl: {
+    schema: databaseAddress,
+    doc: 'PostgreSQL 15 or later to use in place of the embedded one',
+    secret: true,
+  },
+  databaseDirectUrl: {
+    schema: databaseAddress,
+    doc: 'address of that PostgreSQL itself, for LISTEN and migrations, where DATABASE_URL is a pooler in transaction mode',
+    secret: true,
+  },
+  databasePoolSize: {
+    schema: wholeNumber(1, 200).default(8),
+    doc: 'connections of this process to the database at most, beside the one that listens and, of the embedded database, the one that guards it',
+  },
+  databasePrepared: {
+    schema: onOff.optional(),
+    doc: 'whether connections keep statements prepared; a pooler must be able to, such as PgBouncer 1.21 with `max_prepared_statements`',
+    shown: 'on, off when DATABASE_DIRECT_URL is set',
+  },
+  role: {
+    schema: oneOf(['all', 'api', 'worker']).default('all'),
+    doc: 'what this process does: answer requests, do background work, or both',
+  },
+  agents: {
+    schema: oneOf(['0', '1']).transform(Number).default(1),
+    doc: 'whether this process runs the built-in agent',
+  },
+  concurrency: { ...CONCURRENCY, schema: CONCURRENCY.schema.default(10) },
+  engine: {
+    schema: oneOf(['terraform', 'tofu']).default('terraform'),
+    doc: 'engine of runs for which nobody has named one, where agents have both; otherwise they get the one that is there',
+  },
+  ...SHARED_SETTINGS,
+  adminToken: {
+    schema: z.string().min(16, 'it must have at least 16 characters').optional(),
+    doc: 'fixed API token of the first administrator, which ends when another is set; without it one is generated and printed once',
+    secret: true,
+  },
+  adminEmail: {
+    schema: z.email({ error: 'it must be an e-mail address' }).max(254).default('admin@localhost.localdomain'),
+    doc: 'e-mail address of the first administrator, and of the first organization; an account that has one keeps it',
+  },
+  secret: {
+    schema: z
+      .string()
+      .refine((text) => secretBytes(text) !== undefined, `it must be ${SECRET_FORM}`)
+      .optional(),
+    doc: '32 bytes, hex or base64, that encrypt secrets and state at rest',
+    shown: 'generated into the data folder',
+    secret: true,
+  },
+  edition: {
+    schema: oneOf(['self-managed', 'hosted']).default('self-managed'),
+    doc: 'which edition of the API to implement',
+  },
+  stateCheck: {
+    schema: oneOf(['strict', 'lenient']).default('strict'),
+    doc: 'whether the serial and lineage of a new state version must equal those inside the raw state',
+  },
+  runTaskTimeout: { schema: milliseconds.default(600_000), doc: "time for a run task's callback, in ms" },
+  planTimeout: { schema: milliseconds.default(7_200_000), doc: 'time limit of a plan, in ms' },
+  applyTimeout: { schema: milliseconds.default(86_400_000), doc: 'time limit of an apply, in ms' },
+  triggerDelay: {
+    schema: wholeNumber(0, 60_000).default(2000),
+    doc: 'time between an apply and the runs that it triggers, in ms; what else is applied meanwhile joins them',
+  },
+  cancelGrace: {
+    schema: milliseconds.default(30_000),
+    doc: 'time between the interrupt that cancels a run and the moment a forced cancel is allowed, in ms',
+  },
+  lease: {
+    schema: wholeNumber(1000, 3_600_000).default(30_000),
+    doc: 'time without a sign of life after which the agent of a plan is taken to be gone, in ms; that of an apply gets four times as long',
+  },
+  logLimit: {
+    schema: wholeNumber(1, 2 ** 31 - 1).default(100_000_000),
+    doc: 'bytes of output to keep of a plan or an apply; the rest is dropped, and a line in the log says so',
+  },
+  drainTimeout: {
+    schema: milliseconds.default(60_000),
+    doc: 'time for running jobs to finish after SIGTERM, in ms',
+  },
+  tls: {
+    schema: oneOf(['off', 'auto', 'files']).default('off'),
+    doc: '`auto` makes a local authority in the data folder, `files` reads TLS_CERT and TLS_KEY',
+  },
+  tlsCert: { schema: z.string().optional(), doc: 'certificate chain, a PEM file' },
+  tlsKey: { schema: z.string().optional(), doc: 'private key, a PEM file' },
+  allowPrivateUrls: {
+    schema: onOff.optional(),
+    doc: 'whether the server may call private and loopback addresses for run tasks',
+    shown: 'on when HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
+  },
+  auditRetentionDays: {
+    schema: wholeNumber(0, 36_500).default(365),
+    doc: 'days for which the audit trail is kept; 0 keeps it for ever',
+  },
+  logRetentionDays: {
+    schema: days.default(365),
+    doc: 'days for which logs of plans and applies are kept, and the texts of run tasks about them; 0 keeps them for ever',
+  },
+  planRetentionDays: {
+    schema: days.default(90),
+    doc: 'days for which plans are kept as JSON, which web pages show as changes; 0 keeps them for ever',
+  },
+  archiveRetentionDays: {
+    schema: days.default(90),
+    doc: 'days for which archives of configurations are kept that no run has used since; a data retention policy goes before; 0 keeps them for ever',
+  },
+  deliveryRetentionDays: {
+    schema: days.default(30),
+    doc: 'days for which is kept what was sent to receivers of run tasks and what they answered; 0 keeps it for ever',
+  },
+  agentRetentionDays: {
+    schema: days.default(30),
+    doc: 'days for which agents are listed that have exited or fallen silent; 0 keeps them for ever',
+  },
+  runHistoryRetentionDays: {
+    schema: days.default(0),
+    doc: 'days for which the events of a run and the jobs of its agents are kept; 0 keeps them for ever',
+  },
+  oidcIssuer: {
+    schema: webAddress.transform((url) => new URL(url)).optional(),
+    doc: 'address of the OpenID Connect provider that people may sign in with',
+  },
+  oidcClientId: { schema: z.string().optional(), doc: 'client id of this server at the provider' },
+  oidcClientSecret: {
+    schema: z.string().optional(),
+    doc: 'client secret of this server at the provider',
+    secret: true,
+  },
+  oidcName: {
+    schema: z.string().max(60).default('single sign-on'),
+    doc: 'name of the provider on the sign-in pages',
+  },
+  oidcScopes: {
+    schema: z.string().default('openid profile email'),
+    doc: 'scopes to request; some providers send groups only for a scope of their own',
+  },
+  oidcGroupClaim: {
+    schema: z.string().default('groups'),
+    doc: 'claim with the names or ids of the groups that a person is in, for team membership',
+  },
+  passwordSignIn: {
+    schema: onOff.default(true),
+    doc: 'whether people may sign in with a password',
+    shown: 'on',
+  },
+  httpsProxy: {
+    foreign: ['HTTPS_PROXY', 'https_proxy'],
+    schema: z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional(),
+    doc: 'proxy for requests to run tasks at https addresses',
+    shown: 'HTTPS_PROXY',
+  },
+  httpProxy: {
+    foreign: ['HTTP_PROXY', 'http_proxy'],
+    schema: z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional(),
+    doc: 'proxy for requests to run tasks at http addresses',
+    shown: 'HTTP_PROXY',
+  },
+  noProxy: {
+    foreign: ['NO_PROXY', 'no_proxy'],
+    schema: z.string().optional(),
+    doc: 'hosts that are called without a proxy, separated by commas',
+    shown: 'NO_PROXY',
+  },
+  trustProxy: {
+    schema: proxies.optional(),
+    doc: 'proxies whose X-Forwarded-For header is trusted: addresses and networks, or `loopback` and `uniquelocal`, separated by commas',
+    shown: 'none: the address is that of the connection',
+  },
+  rateLimit: {
+    schema: wholeNumber(0, 1_000_000).optional(),
+    doc: 'requests a second for each token; 0 is off',
+    shown: '30 in the hosted edition, off otherwise',
+  },
+  s3Bucket: { schema: z.string().optional(), doc: 'bucket for state, logs and archives; without it they are on disk' },
+  s3Endpoint: { schema: webAddress.optional(), doc: 'address of the S3-compatible service' },
+  s3Region: { schema: z.string().default('us-east-1'), doc: 'region of the bucket' },
+  s3Prefix: { schema: z.string().default(''), doc: 'prefix of every key in the bucket' },
+  s3AccessKeyId: { schema: z.string().optional(), doc: 'access key', secret: true },
+  s3SecretAccessKey: { schema: z.string().optional(), doc: 'secret key', secret: true },
+  logLevel: {
+    schema: oneOf(['silent', 'error', 'warn', 'info', 'debug']).optional(),
+    doc: 'which log lines are written to the standard error, as JSON away from a terminal',
+    shown: '`info`, or `warn` on a terminal',
+  },
+} as const satisfies Settings
