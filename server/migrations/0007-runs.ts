@@ -23,7 +23,6 @@ create table configuration_versions (
   -- of the archive, to recognise a repeated upload; null before the upload
   md5 text,
   -- of what the archive holds: agents know by it one that they have unpacked before
-  sha256 text,
   created_by_user_id text references users on delete set null,
   created_at timestamptz not null
 );

@@ -124,7 +124,6 @@ export type Schema = {
     md5: string | null
     provisional: boolean
     seq: Generated<number>
-    sha256: string | null
     size: number | null
     source: 'tfe-api' | 'terraform' | 'terraform+cloud'
     speculative: boolean
