@@ -1,4 +1,4 @@
-import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
+import { FINAL_STATUSES, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import pg from 'pg'
 import { findPostgres } from '../server/src/postgres/find.ts'
 import { configurationArchive, prepareWorkspace, timeRun } from './runs.ts'
@@ -159,8 +159,11 @@ async function seedRuns(client: pg.Client, { name, id, workspaces, runs, busiest
     current_run_id: 'r.id',
     run_count: 'r.number',
     current_run_created_at: 'r.created_at',
+    current_run_final_status: `case when ${IS_FINAL} then r.status end`,
     run_group: RUN_GROUP,
   })
+  // Without statistics, each workspace would be compared with each run.
+  await client.query('analyze runs, workspaces')
   await client.query(
     `update workspaces w set ${current}
        from (select workspace_id, max(number) as number from runs where organization_id = $1 group by 1) last
@@ -171,6 +174,7 @@ async function seedRuns(client: pg.Client, { name, id, workspaces, runs, busiest
   await insertKeys(client, id)
 }
 
+const IS_FINAL = `r.status in (${FINAL_STATUSES.map((status) => `'${status}'`).join(', ')})`
 const GROUPS = Object.entries(RUN_STATUS_TABLE).map(([status, { group }]) => `when '${status}' then '${group}'`)
 const RUN_GROUP = `case r.status ${GROUPS.join(' ')} end`
 

@@ -23,6 +23,8 @@ type Row<Status extends string> = {
   summary?: string
   /** Completes "the run was …" for a run that a person stopped. */
   stopped?: string
+  /** How the KPIs of the workspace count a run that has ended. */
+  kpi?: 'success' | 'failure'
 }
 
 function declareStatuses<Status extends string>(rows: Readonly<Record<Status, Row<NoInfer<Status>>>>) {
@@ -147,7 +149,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     next: ['post_apply_completed'],
   },
   post_apply_completed: { group: 'running', label: 'post-apply tasks done', next: ['applied'] },
-  applied: { group: 'finished', label: 'applied', summary: 'The changes are made.', next: [] },
+  applied: { group: 'finished', label: 'applied', summary: 'The changes are made.', kpi: 'success', next: [] },
   discarded: {
     group: 'stopped',
     label: 'discarded',
@@ -173,6 +175,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     group: 'errored',
     label: 'errored',
     summary: 'The run has failed. What the engine said is in the log.',
+    kpi: 'failure',
     next: [],
   },
 })
@@ -208,8 +211,16 @@ export const FINAL_STATUSES: readonly RunStatus[] = [
   ...RUN_GROUPS.stopped,
   ...RUN_GROUPS.errored,
 ]
+
+export function isFinal(status: RunStatus) {
+  return FINAL_STATUSES.includes(status)
+}
+
 export const DISCARDABLE_STATUSES = RUN_STATUS.filter((status) => leadsTo(status, 'discarded'))
-export const UNFINISHED_STATUSES = RUN_STATUS.filter((status) => !FINAL_STATUSES.includes(status))
+export const UNFINISHED_STATUSES = RUN_STATUS.filter((status) => !isFinal(status))
+/** The statuses of ended runs that the KPIs of workspaces count, and those of them that are failures. */
+export const KPI_STATUSES = statusesWhere(({ kpi }) => kpi !== undefined)
+export const FAILURE_STATUSES = statusesWhere(({ kpi }) => kpi === 'failure')
 /** The statuses in which a job waits for an agent, and those in which an agent executes it. */
 export const QUEUED_STATUSES = statusesWhere(({ awaits }) => awaits === 'agent')
 export const EXECUTING_STATUSES = statusesWhere(({ awaits }) => awaits === 'result')

@@ -38,7 +38,6 @@ create table projects (
   default_execution_mode text check (default_execution_mode in ('remote', 'local', 'agent')),
   default_agent_pool_id text,
   auto_destroy_activity_duration text,
-  workspace_count integer not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );

@@ -1,3 +1,6 @@
+import { RUN_STATUS } from '@groundstate/contract/run-status'
+import { literalList } from '../src/db/literals.ts'
+
 /** Workspaces with their settings and lock, variables, tags, and the access of teams. */
 export const up = `
 -- The columns that lists of workspaces filter and sort by come first: reading a row ends at the last column that is asked for.
@@ -12,9 +15,10 @@ create table workspaces (
   -- when the current state was created; without a state, when the workspace was
   latest_change_at timestamptz not null,
   current_run_id text,
-  -- null without a current run, as is the group of its status
+  -- null without a current run
   current_run_created_at timestamptz,
-  run_group text check (run_group in ('needs_approval', 'errored', 'running', 'waiting', 'finished', 'stopped')),
+  -- null while it is not final: few changes of a run write its workspace
+  current_run_final_status text check (current_run_final_status in (${literalList(RUN_STATUS)})),
   -- null until a plan that only refreshes has ended
   has_drift boolean,
   engine_version text not null,
@@ -89,7 +93,7 @@ create table workspaces (
 ) with (fillfactor = 75);
 create unique index workspaces_name_key on workspaces (organization_id, lower(name));
 create index workspaces_list_idx on workspaces (organization_id, name, id);
-create index workspaces_project_idx on workspaces (project_id, name, id);
+create index workspaces_project_idx on workspaces (project_id);
 create index workspaces_agent_pool_idx on workspaces (agent_pool_id) where agent_pool_id is not null;
 
 create table team_projects (

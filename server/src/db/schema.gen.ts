@@ -238,7 +238,6 @@ export type Schema = {
     name: string
     organization_id: string
     updated_at: Timestamp
-    workspace_count: Generated<number>
   }
   recovery_codes: {
     hash: Buffer
@@ -704,19 +703,6 @@ export type Schema = {
     version_id: string
     workspace_id: string | null
   }
-  workspace_keys: {
-    current_run_created_at: Timestamp | null
-    current_run_id: string | null
-    engine_version: string
-    has_drift: boolean
-    id: string
-    is_locked: boolean
-    latest_change_at: Timestamp
-    name: string
-    organization_id: string
-    project_id: string
-    run_status: string | null
-  }
   workspace_tasks: {
     created_at: Timestamp
     enforcement_level: 'advisory' | 'mandatory'
@@ -738,6 +724,7 @@ export type Schema = {
     created_at: Timestamp
     current_configuration_version_id: string | null
     current_run_created_at: Timestamp | null
+    current_run_final_status: 'pending' | 'fetching' | 'fetching_completed' | 'pre_plan_running' | 'pre_plan_completed' | 'queuing' | 'plan_queued' | 'planning' | 'planned' | 'post_plan_running' | 'post_plan_awaiting_decision' | 'post_plan_completed' | 'planned_and_finished' | 'planned_and_saved' | 'confirmed' | 'pre_apply_running' | 'pre_apply_completed' | 'queuing_apply' | 'apply_queued' | 'applying' | 'post_apply_running' | 'post_apply_completed' | 'applied' | 'discarded' | 'canceled' | 'force_canceled' | 'errored' | null
     current_run_id: string | null
     current_state_version_id: string | null
     description: string | null
@@ -772,7 +759,6 @@ export type Schema = {
     queue_all_runs: Generated<boolean>
     resource_count: Generated<number>
     run_count: Generated<number>
-    run_group: 'needs_approval' | 'errored' | 'running' | 'waiting' | 'finished' | 'stopped' | null
     source: Generated<string>
     source_name: string | null
     source_url: string | null

@@ -2,6 +2,9 @@ import type { Insertable } from 'kysely'
 import { transact } from '../db/db.ts'
 import type { Schema } from '../db/schema.gen.ts'
 import { insertTeam } from '../features/organizations/teams/insert.ts'
+import { insertTeamMembers } from '../features/organizations/teams/members-store.ts'
+import { insertTeamProject } from '../features/workspaces/project-access/store.ts'
+import { insertTeamWorkspace } from '../features/workspaces/team-access/store.ts'
 import type { TestApp } from './app.ts'
 import type { TestUser } from './factories.ts'
 
@@ -25,16 +28,14 @@ export async function createTeamWithAccess(app: TestApp, grants: Grants) {
     if (grants.organization) {
       await ctx.db.updateTable('teams').set(grants.organization).where('id', '=', teamId).execute()
     }
-    for (const { id } of grants.members) {
-      await ctx.db.insertInto('team_members').values({ team_id: teamId, user_id: id, created_at: now }).execute()
-    }
+    await insertTeamMembers(ctx.db, { teamId, userIds: grants.members.map(({ id }) => id), now })
     for (const [id, access] of Object.entries(grants.workspaces ?? {})) {
       const row = { id: ctx.newId('tws'), team_id: teamId, workspace_id: id, access, created_at: now }
-      await ctx.db.insertInto('team_workspaces').values(row).execute()
+      await insertTeamWorkspace(ctx.db, row)
     }
     for (const [id, access] of Object.entries(grants.projects ?? {})) {
       const row = { id: ctx.newId('tprj'), team_id: teamId, project_id: id, access, created_at: now }
-      await ctx.db.insertInto('team_projects').values(row).execute()
+      await insertTeamProject(ctx.db, row)
     }
     return teamId
   })

@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import { containing } from '../../../db/like.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { raiseAccessRevision } from '../organizations/access-revision-store.ts'
 
 /** Memberships `m` with the names of both sides; the address of an active member is that of the account. */
 function selectMemberships(db: Db) {
@@ -153,6 +154,9 @@ export async function acceptInvitations(
     select id, organization_id, (select coalesce(json_agg(json_build_object('id', t.id, 'visibility', t.visibility)), '[]')
         from joined join teams t on t.id = joined.team_id where t.organization_id = accepted.organization_id) as teams
       from accepted`.execute(tx)
+  for (const { organization_id: organizationId, teams } of rows) {
+    if (teams.length > 0) await raiseAccessRevision(tx, { organizationId })
+  }
   return rows
 }
 

@@ -4,11 +4,11 @@ import { recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { replaceTagBindings } from '../tags/bind.ts'
-import { requireProject } from './access.ts'
 import { projectAudit } from './audit.ts'
 import { refuseTakenProjectName } from './name.ts'
-import { type Project } from './project.ts'
+import type { CountedProject } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
+import { showProject } from './show.ts'
 import * as store from './store.ts'
 
 /** Every organization has one; workspaces are made in it unless another project is named. Returns its id. */
@@ -24,7 +24,7 @@ export async function insertDefaultProject(ctx: TransactionCtx, organizationId: 
   return row.id
 }
 
-export async function createProject(ctx: Ctx, organizationName: string, input: CreateProject): Promise<Project> {
+export async function createProject(ctx: Ctx, organizationName: string, input: CreateProject): Promise<CountedProject> {
   const organization = await requireOrganization(ctx, organizationName, 'projects:create')
   const settings = await readDefaults(ctx, organization.id, { mode: null, pool: null }, input)
   return transact(ctx, async (ctx) => {
@@ -51,6 +51,6 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
         changes: { ...input.attributes, tags },
       }),
     )
-    return requireProject(ctx, id, 'project:read')
+    return showProject(ctx, id)
   })
 }

@@ -14,8 +14,9 @@ export async function deleteProject(ctx: Ctx, id: string) {
   }
   const refuse = (count: string) =>
     conflict(`the project ${project.name} has ${count}: move or delete them before you delete the project`)
-  if (project.workspace_count > 0) {
-    throw refuse(project.workspace_count === 1 ? '1 workspace' : `${project.workspace_count} workspaces`)
+  const [counts] = await store.countInProjects(ctx.db, [id])
+  if (counts && counts.workspace_count > 0) {
+    throw refuse(counts.workspace_count === 1 ? '1 workspace' : `${counts.workspace_count} workspaces`)
   }
   try {
     await transact(ctx, async (ctx) => {

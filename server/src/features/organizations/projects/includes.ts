@@ -1,11 +1,11 @@
 import type { Loader } from '../../../http/loaders.ts'
 import { listEffectiveProjectTagBindings } from '../tags/list-project-tags.ts'
 import { effectiveTagBindingResource } from '../tags/resource.ts'
-import { listReadableProjects } from './access.ts'
 import { projectResource } from './resource.ts'
+import { showProjects } from './show.ts'
 
 export const projectLoaders: readonly Loader[] = [
-  { type: 'projects', load: async (ctx, ids) => (await listReadableProjects(ctx, ids)).map(projectResource) },
+  { type: 'projects', load: async (ctx, ids) => (await showProjects(ctx, ids)).map(projectResource) },
   {
     of: 'projects',
     relation: 'effective-tag-bindings',

@@ -3,7 +3,8 @@ import { projectPermissions } from '../../../auth/project-permissions.ts'
 import { type Page, type Paged, pageOffset } from '../../../db/page.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { readableProject } from './access.ts'
-import type { Project } from './project.ts'
+import type { CountedProject } from './project.ts'
+import { withCounts } from './show.ts'
 import * as store from './store.ts'
 
 export type ListProjects = {
@@ -15,7 +16,11 @@ export type ListProjects = {
   descending: boolean
 }
 
-export async function listProjects(ctx: Ctx, organizationName: string, query: ListProjects): Promise<Paged<Project>> {
+export async function listProjects(
+  ctx: Ctx,
+  organizationName: string,
+  query: ListProjects,
+): Promise<Paged<CountedProject>> {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const { role, access } = organization.facts
   const seesAll =
@@ -40,5 +45,6 @@ export async function listProjects(ctx: Ctx, organizationName: string, query: Li
     },
     { limit: query.page.size, offset: pageOffset(query.page), descending: query.descending },
   )
-  return { rows: rows.flatMap((row) => readableProject(ctx, row) ?? []), total }
+  const projects = rows.flatMap((row) => readableProject(ctx, row) ?? [])
+  return { rows: await withCounts(ctx, projects), total }
 }

@@ -6,3 +6,6 @@ export type FoundProject = NonNullable<Awaited<ReturnType<typeof store.findProje
 
 /** A project that the actor may see, with what it may do there. */
 export type Project = Omit<FoundProject, 'facts'> & { can: ReadonlySet<ProjectPermission>; facts: Facts }
+
+/** A project as an answer shows it. */
+export type CountedProject = Project & { workspace_count: number; team_count: number }

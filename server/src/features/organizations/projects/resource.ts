@@ -1,7 +1,7 @@
 import type { ProjectResource } from '@groundstate/contract/projects'
-import type { Project } from './project.ts'
+import type { CountedProject } from './project.ts'
 
-export function projectResource(project: Project): ProjectResource {
+export function projectResource(project: CountedProject): ProjectResource {
   const { can } = project
   const mode = project.default_execution_mode ?? project.organization_execution_mode
   const pool = project.default_execution_mode

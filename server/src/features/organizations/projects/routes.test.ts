@@ -1,7 +1,10 @@
+import { createWorkspaceBody } from '@groundstate/contract/workspaces'
 import { expect, test } from 'vitest'
+import { transact } from '../../../db/db.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { createWorkspace as createWorkspaceIn } from '../../workspaces/workspaces/create.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -198,6 +201,19 @@ test('a project with workspaces stays until they are moved; the default project 
   expect(shown.json().data.attributes['workspace-count']).toBe(1)
 })
 
+test('a project stays for a workspace that is being created in it', async () => {
+  const { id } = await newProject()
+  const relationships = { project: { data: { type: 'projects', id } } }
+  const body = { data: { type: 'workspaces', attributes: { name: 'created-meanwhile' }, relationships } }
+
+  const { refused } = await transact(app.as(owner.actor), async (ctx) => {
+    await createWorkspaceIn(ctx, acme.name, { input: createWorkspaceBody.parse(body).data })
+    return { refused: destroy(id) }
+  })
+
+  expect((await refused).status).toBe(409)
+})
+
 test('two moves in opposite directions both succeed', async () => {
   const [a, b] = [await newProject(), await newProject()]
   const make = (projectId: string) =>
@@ -217,8 +233,10 @@ test('two moves in opposite directions both succeed', async () => {
   const answers = await Promise.all([move(b.id, left), move(a.id, right)])
 
   expect(answers.map((answer) => answer.status)).toEqual([204, 204])
-  const rows = await app.db.selectFrom('projects').select('workspace_count').where('id', 'in', [a.id, b.id]).execute()
-  expect(rows.map((row) => row.workspace_count)).toEqual([3, 3])
+  const shown = await Promise.all(
+    [a, b].map(({ id }) => app.request({ url: `/api/v2/projects/${id}`, token: owner.token })),
+  )
+  expect(shown.map((answer) => answer.json().data.attributes['workspace-count'])).toEqual([3, 3])
 })
 
 test('a workspace of another organization can not be moved in', async () => {

@@ -4,11 +4,11 @@ import { createProjectBody, projectSchema, updateProjectBody } from '@groundstat
 import { created, listPage, noContent, ok } from '../../../http/answers.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, sortBy, text, textList } from '../../../http/query.ts'
-import { requireProject } from './access.ts'
 import { createProject } from './create.ts'
 import { deleteProject } from './delete.ts'
 import { listProjects } from './list.ts'
 import { projectResource } from './resource.ts'
+import { showProject } from './show.ts'
 import { updateProject } from './update.ts'
 
 const LIST = {
@@ -57,7 +57,7 @@ export const projectRoutes: Routes = (http) => {
     return created(projectResource(await createProject(req.ctx, req.params.organization, req.body.data)))
   })
   http.get('/projects/:id', SHOW, async (req) => {
-    return ok(projectResource(await requireProject(req.ctx, req.params.id, 'project:read')))
+    return ok(projectResource(await showProject(req.ctx, req.params.id)))
   })
   http.patch('/projects/:id', UPDATE, async (req) => {
     return ok(projectResource(await updateProject(req.ctx, req.params.id, req.body.data)))

@@ -9,7 +9,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 
 export type ProjectRow = Selectable<Schema['projects']>
 
-/** Projects with what their defaults come from, and counts. */
+/** Projects with what their defaults come from. */
 function selectProjects(db: Db) {
   return db
     .selectFrom('projects as p')
@@ -21,7 +21,6 @@ function selectProjects(db: Db) {
       'o.default_execution_mode as organization_execution_mode',
       'o.default_agent_pool_id as organization_agent_pool_id',
     ])
-    .select(sql<number>`(select count(*) from team_projects g where g.project_id = p.id)`.as('team_count'))
 }
 
 function facts(actor: Actor) {
@@ -30,6 +29,19 @@ function facts(actor: Actor) {
 
 export async function findProject(db: Db, actor: Actor, id: string) {
   return selectProjects(db).select(facts(actor)).where('p.id', '=', id).executeTakeFirst()
+}
+
+/** For answers that show the projects. It reads an index entry of each of their workspaces, so nothing else asks for it. */
+export async function countInProjects(db: Db, ids: readonly string[]) {
+  return db
+    .selectFrom('projects as p')
+    .select([
+      'p.id',
+      sql<number>`(select count(*) from team_projects g where g.project_id = p.id)`.as('team_count'),
+      sql<number>`(select count(*) from workspaces w where w.project_id = p.id)`.as('workspace_count'),
+    ])
+    .where(sql<boolean>`p.id = any(${ids})`)
+    .execute()
 }
 
 /** Projects by their ids, without a check of who may see them. */

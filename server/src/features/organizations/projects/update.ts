@@ -6,11 +6,12 @@ import { replaceTagBindings } from '../tags/bind.ts'
 import { requireProject } from './access.ts'
 import { projectAudit } from './audit.ts'
 import { refuseTakenProjectName } from './name.ts'
-import { type Project } from './project.ts'
+import type { CountedProject } from './project.ts'
 import { readDefaults } from './read-defaults.ts'
+import { showProject } from './show.ts'
 import * as store from './store.ts'
 
-export async function updateProject(ctx: Ctx, id: string, input: UpdateProject): Promise<Project> {
+export async function updateProject(ctx: Ctx, id: string, input: UpdateProject): Promise<CountedProject> {
   const project = await requireProject(ctx, id, 'project:update')
   const { attributes } = input
   const current = { mode: project.default_execution_mode, pool: project.default_agent_pool_id }
@@ -29,6 +30,6 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
     if (tags) await replaceTagBindings(ctx, { organizationId: project.organization_id, projectId: id }, tags)
     const teams = await store.listTeamIds(ctx.db, id)
     await recordAudit(ctx, projectAudit(project, 'update', { teams, changes: { ...attributes, tags } }))
-    return requireProject(ctx, id, 'project:read')
+    return showProject(ctx, id)
   })
 }

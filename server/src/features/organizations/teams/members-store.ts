@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { raiseAccessRevision } from '../organizations/access-revision-store.ts'
 
 /** Someone in a team: a member with an account, or someone invited, who has a membership only. */
 export type TeamMember = { team_id: string; user_id: string | null; membership_id: string | null }
@@ -61,10 +62,11 @@ export async function findMembershipsByIds(db: Db, organizationId: string, ids: 
 type NewMembers = { teamId: string; userIds: readonly string[]; now: Date; viaSso?: boolean }
 
 /** What a person grants stays, also when sign-on has granted it before. */
-export async function insertTeamMembers(db: Db, { teamId, userIds, now, viaSso = false }: NewMembers) {
+export async function insertTeamMembers(tx: Tx, { teamId, userIds, now, viaSso = false }: NewMembers) {
   await sql`insert into team_members (team_id, user_id, created_at, via_sso)
     select ${teamId}, u, ${now}, ${viaSso} from unnest(${userIds}::text[]) as t(u)
-    on conflict (team_id, user_id) do update set via_sso = team_members.via_sso and excluded.via_sso`.execute(db)
+    on conflict (team_id, user_id) do update set via_sso = team_members.via_sso and excluded.via_sso`.execute(tx)
+  await raiseAccessRevision(tx, { teamId })
 }
 
 export async function insertInvitedMembers(
@@ -81,6 +83,7 @@ export async function deleteTeamMembers(tx: Tx, teamId: string, userIds: readonl
     .where('team_id', '=', teamId)
     .where(sql<boolean>`user_id = any(${userIds})`)
     .execute()
+  await raiseAccessRevision(tx, { teamId })
 }
 
 export async function deleteInvitedMembers(tx: Tx, teamId: string, membershipIds: readonly string[]) {

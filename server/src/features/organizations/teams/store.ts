@@ -6,6 +6,7 @@ import { containing } from '../../../db/like.ts'
 import { lowered } from '../../../db/lowered.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { raiseAccessRevision } from '../organizations/access-revision-store.ts'
 
 export type TeamRow = Selectable<Schema['teams']>
 
@@ -90,8 +91,9 @@ export async function lockTeam(tx: Tx, id: string) {
   return tx.selectFrom('teams').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
 
-export async function deleteTeam(db: Db, id: string) {
-  await db.deleteFrom('teams').where('id', '=', id).execute()
+export async function deleteTeam(tx: Tx, id: string) {
+  const deleted = await tx.deleteFrom('teams').where('id', '=', id).returning('organization_id').executeTakeFirst()
+  if (deleted) await raiseAccessRevision(tx, { organizationId: deleted.organization_id })
 }
 
 export async function insertServiceUser(db: Db, { id, username, now }: { id: string; username: string; now: Date }) {

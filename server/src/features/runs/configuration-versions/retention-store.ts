@@ -1,6 +1,7 @@
 import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
+import { deleteReadmes } from '../workspace-readmes/store.ts'
 
 /** Where a list of archives goes on. */
 export type ArchivePlace = { created_at: Date; id: string }
@@ -66,7 +67,7 @@ export async function archiveUnused(
     now,
   }: { ids: readonly string[]; workspaceIds: readonly string[]; before: Date; now: Date },
 ): Promise<{ key: string | null }[]> {
-  const { rows } = await sql<{ key: string | null }>`
+  const { rows } = await sql<{ id: string; key: string | null }>`
     with due as (
       select cv.id, cv.blob_key from configuration_versions cv join workspaces w on w.id = cv.workspace_id
        where cv.id = any(${ids}) and cv.workspace_id = any(${workspaceIds}) and cv.status = 'uploaded'
@@ -77,7 +78,9 @@ export async function archiveUnused(
        set status = 'archived', blob_key = null, size = null,
            status_timestamps = status_timestamps || jsonb_build_object('archived', ${now.toISOString()}::text)
       from due where cv.id = due.id
-    returning due.blob_key as key`.execute(tx)
+    returning cv.id, due.blob_key as key`.execute(tx)
+  const archived = rows.map(({ id }) => id)
+  if (archived.length > 0) await deleteReadmes(tx, archived)
   return rows
 }
 

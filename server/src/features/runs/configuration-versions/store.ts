@@ -3,9 +3,10 @@ import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable
 import type { Actor } from '../../../auth/actor.ts'
 import { sharedFactsColumn, workspaceFactsColumn } from '../../../auth/facts-sql.ts'
 import { shareFacts } from '../../../auth/facts.ts'
-import type { Db } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { deleteReadmes } from '../workspace-readmes/store.ts'
 
 export type ConfigurationVersionRow = Selectable<Schema['configuration_versions']>
 
@@ -64,7 +65,7 @@ type Status = ConfigurationVersionRow['status']
 
 /** Changes the status of a version and records the time; undefined if its status is no longer `from`. */
 export async function updateStatus(
-  db: Db,
+  tx: Tx,
   id: string,
   {
     from,
@@ -74,7 +75,7 @@ export async function updateStatus(
     changes,
   }: { from: Status; to: Status; stamp: string; now: Date; changes?: Updateable<Schema['configuration_versions']> },
 ) {
-  return db
+  const version = await tx
     .updateTable('configuration_versions')
     .set({
       ...changes,
@@ -85,6 +86,8 @@ export async function updateStatus(
     .where('status', '=', from)
     .returningAll()
     .executeTakeFirst()
+  if (version && from === 'uploaded') await deleteReadmes(tx, [id])
+  return version
 }
 
 /** Makes a version the current one of its workspace, unless that was created later. */

@@ -109,13 +109,15 @@ function outcomeUnknown(cause: unknown) {
 }
 
 async function refuse(ctx: Ctx, version: store.ConfigurationVersionRow, error: ArchiveError) {
-  await store.updateStatus(ctx.db, version.id, {
-    from: 'pending',
-    to: 'errored',
-    stamp: 'errored',
-    now: ctx.now(),
-    changes: { error: 'invalid_archive', error_message: error.message },
-  })
+  await transact(ctx, async (ctx) =>
+    store.updateStatus(ctx.db, version.id, {
+      from: 'pending',
+      to: 'errored',
+      stamp: 'errored',
+      now: ctx.now(),
+      changes: { error: 'invalid_archive', error_message: error.message },
+    }),
+  )
 }
 
 function translate(error: unknown): never {

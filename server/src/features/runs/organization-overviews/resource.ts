@@ -1,5 +1,5 @@
 import type { OrganizationOverviewResource } from '@groundstate/contract/organization-overviews'
-import type { RunGroup } from '@groundstate/contract/run-status'
+import { RUN_STATUS_TABLE, type RunGroup, type RunStatus } from '@groundstate/contract/run-status'
 import type { PlanLimits } from '../../organizations/organizations/plan-limits.ts'
 import type { OrganizationCounts, WorkspaceCounts } from './store.ts'
 
@@ -16,7 +16,9 @@ export function organizationOverviewResource(overview: OrganizationOverview): Or
   const { name, limits, mayReadTasks, mayReadPools, workspaces, counts } = overview
   const sum = (name: 'total' | 'locked' | 'drifted' | 'own' | 'own_with_runs') =>
     workspaces.reduce((total, row) => total + row[name], 0)
-  const inGroup = (group: RunGroup | null) => workspaces.find((row) => row.run_group === group)?.total ?? 0
+  const groupOf = (status: RunStatus | null) => status && RUN_STATUS_TABLE[status].group
+  const inGroup = (group: RunGroup | null) =>
+    workspaces.reduce((total, row) => total + (groupOf(row.run_status) === group ? row.total : 0), 0)
   return {
     id: name,
     type: 'organization-overviews',

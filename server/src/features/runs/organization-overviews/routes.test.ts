@@ -1,5 +1,4 @@
-import { RUN_GROUP_NAMES, RUN_GROUPS, RUN_STATUS } from '@groundstate/contract/run-status'
-import { sql } from 'kysely'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
@@ -48,17 +47,6 @@ test('a workspace is counted in the group of its current run, and listed by it',
   groups.push(await groupOf(setting))
 
   expect(groups).toEqual(['without-runs', 'waiting', 'running', 'needs-approval', 'waiting', 'running', 'finished'])
-})
-
-test('the database groups the statuses as the contract does', async () => {
-  const { rows } = await sql<{ status: string; run_group: string }>`
-    select status, run_group(status) from unnest(${[...RUN_STATUS]}::text[]) status`.execute(app.db)
-
-  const grouped = Object.groupBy(rows, (row) => row.run_group)
-  const found = Object.entries(grouped).map(([name, of = []]) => [name, of.map(({ status }) => status).toSorted()])
-  expect(Object.fromEntries(found)).toEqual(
-    Object.fromEntries(Object.entries(RUN_GROUPS).map(([name, statuses]) => [name, [...statuses].toSorted()])),
-  )
 })
 
 test('a refresh of one target says nothing of the drift elsewhere', async () => {

@@ -1,16 +1,17 @@
-import { EXECUTING_STATUSES, FINAL_STATUSES, QUEUED_STATUSES, type RunGroup } from '@groundstate/contract/run-status'
+import { EXECUTING_STATUSES, FINAL_STATUSES, QUEUED_STATUSES, type RunStatus } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
 import { literals } from '../../../db/literals.ts'
 import { isPresent } from '../../agents/agents/store.ts'
 import type { Grants } from '../../workspaces/workspaces/list-store.ts'
+import { currentRunStatus } from '../../workspaces/workspaces/store.ts'
 
 /** Without `grants` the actor sees every workspace of the organization, and a run its own alone. */
 type Reach = { organizationId: string; grants: Grants | undefined }
 
 export type WorkspaceCounts = {
-  run_group: RunGroup | null
+  run_status: RunStatus | null
   total: number
   locked: number
   drifted: number
@@ -19,7 +20,7 @@ export type WorkspaceCounts = {
   own_with_runs: number
 }
 
-/** The workspaces by the group of their current run. One pass over their rows: they say themselves how their runs are. */
+/** The workspaces by the status of their current run. One pass over their rows, which have the final statuses. */
 export async function countWorkspaces(
   db: Db,
   actor: Actor,
@@ -43,14 +44,14 @@ export async function countWorkspaces(
       ),
     )
     .select([
-      'w.run_group',
+      currentRunStatus.as('run_status'),
       sql<number>`count(*)`.as('total'),
       sql<number>`count(w.locked_by_type)`.as('locked'),
       sql<number>`count(*) filter (where w.has_drift)`.as('drifted'),
       sql<number>`count(*) filter (where s.id is null)`.as('own'),
       sql<number>`count(w.latest_run_id) filter (where s.id is null)`.as('own_with_runs'),
     ])
-    .groupBy('w.run_group')
+    .groupBy('run_status')
     .execute()
 }
 
@@ -83,7 +84,7 @@ export async function countOrganization(
              and not exists (select from samples s where s.task_id = t.id)) as has_own_task,
            exists (select from samples s where s.organization_id = o.id) as has_sample,
            case when exists (select from tasks t where t.organization_id = o.id and t.enabled and t.global_enabled)
-             then (select coalesce(sum(p.workspace_count), 0) from projects p where p.organization_id = o.id)
+             then (select count(*) from workspaces w where w.organization_id = o.id)
              else (select count(distinct a.workspace_id)
                      from workspace_tasks a join tasks t on t.id = a.task_id where t.organization_id = o.id)
            end as task_workspaces,

@@ -1,4 +1,4 @@
-import type { RunStatus } from '@groundstate/contract/run-status'
+import { RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { announce, runNotice, workspaceNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
@@ -14,7 +14,7 @@ import { runApplied } from './events.ts'
 import { lockRun, lockRunWorkspace } from './locked-run-store.ts'
 import type { LockedRun, LockedWorkspace } from './locked-run.ts'
 import * as store from './transition-store.ts'
-import { type Change, type Transition, transitionOf } from './transition.ts'
+import { type Change, currentRunColumns, type Transition, transitionOf } from './transition.ts'
 
 /*
  * How runs advance. A change is saved together with the statuses that the run passes through because of it, and then its
@@ -90,10 +90,12 @@ async function save(ctx: TransactionCtx, { locked, change }: Pending): Promise<S
 function announceTransition(
   ctx: TransactionCtx,
   { run, workspace, job }: LockedRun,
-  { effects, workspace: change }: Transition,
+  { effects, status, workspace: change }: Transition,
 ) {
   announce(ctx, runNotice(run))
-  if (change) announce(ctx, workspaceNotice(workspace))
+  const isCurrent = workspace.current_run_id === run.id
+  const isRegrouped = isCurrent && RUN_STATUS_TABLE[status].group !== RUN_STATUS_TABLE[run.status].group
+  if (change || isRegrouped) announce(ctx, workspaceNotice(workspace))
   if (job?.agent_id && effects.endsJob) announceAgentOf(ctx, run, job.agent_id)
 }
 
@@ -126,7 +128,7 @@ async function findNext(ctx: TransactionCtx, workspace: LockedWorkspace): Promis
   if (!first) return undefined
   if (workspace.locked_by_type === null) return lockRun(ctx.db, { id: first.id, workspaceId: workspace.id })
   if (first.id !== workspace.current_run_id) {
-    await store.updateCurrentRun(ctx.db, { id: workspace.id, runId: first.id })
+    await store.updateCurrentRun(ctx.db, workspace.id, currentRunColumns(first))
     announce(ctx, workspaceNotice(workspace))
   }
   return undefined

@@ -101,6 +101,7 @@ export const LOCKED_WORKSPACE_COLUMNS = [
   'latest_state_version_id',
   'pending_state_version_id',
   'current_configuration_version_id',
+  'has_drift',
 ] as const satisfies readonly (keyof LockedWorkspace)[]
 
 function selectWorkspace(tx: Tx) {

@@ -19,6 +19,7 @@ export type LockedWorkspace = Pick<
   | 'latest_state_version_id'
   | 'pending_state_version_id'
   | 'current_configuration_version_id'
+  | 'has_drift'
 >
 
 /** What the machine needs to know of a phase, with timestamps as JSON has them. */

@@ -1,10 +1,12 @@
-import { type OperationNodeSource, sql } from 'kysely'
+import { FAILURE_STATUSES, KPI_STATUSES } from '@groundstate/contract/run-status'
+import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import { writeLater } from '../../../db/later.ts'
+import { literals } from '../../../db/literals.ts'
 import { writeTogether } from '../../../db/together.ts'
 import type { LockedJob, LockedRun, LockedWorkspace } from './locked-run.ts'
 import { poolsThatMayGoOn, queuedJobInsert } from './queued-job-store.ts'
-import type { Transition } from './transition.ts'
+import type { CurrentRunColumns, EndedRun, Transition } from './transition.ts'
 
 /**
  * Writes a transition and `others`, which belong to it, along with the next statement of the transaction. Where a job ends, returns what
@@ -25,7 +27,7 @@ export async function saveTransition(
     ...others,
     transition.plan && tx.updateTable('phases').set(transition.plan).where('id', '=', plan.id),
     transition.apply && tx.updateTable('phases').set(transition.apply).where('id', '=', apply.id),
-    transition.workspace && tx.updateTable('workspaces').set(transition.workspace).where('id', '=', run.workspace_id),
+    workspaceUpdate(tx, run, transition),
     ...(job && effects.endsJob ? jobEnd(tx, { jobId: job.id, runId: run.id }, { transition, now }) : []),
   ].filter((write) => write !== undefined)
 
@@ -63,11 +65,52 @@ function jobEnd(
   ]
 }
 
+function workspaceUpdate(tx: Tx, run: LockedRun['run'], { workspace, ended }: Transition) {
+  if (ended) {
+    return tx
+      .updateTable('workspaces')
+      .from(kpisWith(run, ended).as('kpis'))
+      .set(workspace ?? {})
+      .set((eb) => ({
+        kpi_run_count: eb.ref('kpis.run_count'),
+        kpi_failure_count: eb.ref('kpis.failure_count'),
+        kpi_plan_duration: eb.ref('kpis.plan_ms'),
+        kpi_apply_duration: eb.ref('kpis.apply_ms'),
+      }))
+      .where('id', '=', run.workspace_id)
+  }
+  return workspace && tx.updateTable('workspaces').set(workspace).where('id', '=', run.workspace_id)
+}
+
+const KPI_RUNS = 30
+
+/** The KPIs of the last runs of a workspace that were applied or have failed, among them one whose end is being written. */
+function kpisWith({ id, workspace_id }: LockedRun['run'], { number, isFailure, planMs, applyMs }: EndedRun) {
+  const phaseMs = (kind: 'plan' | 'apply') => sql`(
+    select extract(epoch from p.ended_at - (p.status_timestamps->>'running')::timestamptz) * 1000
+      from phases p where p.run_id = r.id and p.kind = ${sql.lit(kind)})`
+  // A machine may sleep for longer than an integer has milliseconds.
+  const average = (ms: RawBuilder<unknown>) =>
+    sql`case when avg(${ms}) > 2147483647 then 2147483647 else round(avg(${ms})) end::integer`
+  return sql<{ run_count: number; failure_count: number; plan_ms: number | null; apply_ms: number | null }>`(
+    select count(*)::integer as run_count, (count(*) filter (where is_failure))::integer as failure_count,
+           ${average(sql`plan_ms`)} as plan_ms, ${average(sql`apply_ms`)} as apply_ms
+      from (
+        (select r.number, r.status in (${literals(FAILURE_STATUSES)}) as is_failure,
+                ${phaseMs('plan')} as plan_ms, ${phaseMs('apply')} as apply_ms
+           from runs r
+          where r.workspace_id = ${workspace_id} and r.id <> ${id} and r.status in (${literals(KPI_STATUSES)})
+          order by r.number desc limit ${sql.lit(KPI_RUNS)})
+        union all
+        select ${number}::integer, ${isFailure}::boolean, ${planMs}::numeric, ${applyMs}::numeric
+        order by number desc limit ${sql.lit(KPI_RUNS)}) last)`
+}
+
 /** The first run in the queue of a workspace. */
 export async function findFirstInQueue(tx: Tx, workspaceId: string) {
   return tx
     .selectFrom('runs')
-    .select('id')
+    .select(['id', 'status', 'created_at'])
     .where('workspace_id', '=', workspaceId)
     .where('waits', '=', sql.lit(true))
     .orderBy('queue_order')
@@ -75,8 +118,8 @@ export async function findFirstInQueue(tx: Tx, workspaceId: string) {
     .executeTakeFirst()
 }
 
-export async function updateCurrentRun(tx: Tx, { id, runId }: { id: LockedWorkspace['id']; runId: string }) {
-  await tx.updateTable('workspaces').set({ current_run_id: runId }).where('id', '=', id).execute()
+export async function updateCurrentRun(tx: Tx, id: LockedWorkspace['id'], columns: CurrentRunColumns) {
+  await tx.updateTable('workspaces').set(columns).where('id', '=', id).execute()
 }
 
 export async function updateJobCommand(tx: Tx, jobId: string, command: LockedJob['command']) {

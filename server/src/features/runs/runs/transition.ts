@@ -1,5 +1,5 @@
 import { isPhaseOver, type PhaseStatus } from '@groundstate/contract/phase-status'
-import type { RunStatus } from '@groundstate/contract/run-status'
+import { isFinal, RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
 import type { OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -36,6 +36,8 @@ export type Transition = {
   apply: Updateable<Schema['phases']> | undefined
   job: NewJob | undefined
   workspace: WorkspaceChange | undefined
+  /** The run as the KPIs of its workspace count it, if it has just ended in a way that they count. */
+  ended: EndedRun | undefined
   /** The run goes to the end of the queue, in which it was not before. */
   entersQueue: boolean
   /** Signals of the change. */
@@ -44,6 +46,9 @@ export type Transition = {
   jobTopic: string | undefined
   effects: Effects
 }
+
+/** Durations in ms; null for a phase that did not run. */
+export type EndedRun = { number: number; isFailure: boolean; planMs: number | null; applyMs: number | null }
 
 type WorkspaceChange = Partial<Omit<Selectable<Schema['workspaces']>, 'vcs_repo'>>
 type TransitionCtx = Pick<Ctx, 'now' | 'newId'>
@@ -81,6 +86,10 @@ export function transitionOf(
   const stamps = Object.fromEntries(path.map((step) => [step, now.toISOString()]))
   const timestamps = { ...(before.status_timestamps as Record<string, string>), ...stamps }
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
+  const [plan, apply] = [
+    phaseChange(locked.plan, effects.plan, change.plan, now),
+    phaseChange(locked.apply, effects.apply, change.apply, now),
+  ]
   const enqueue =
     effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, isRepeat: change.isHandedBack ?? false })
 
@@ -95,10 +104,11 @@ export function transitionOf(
       ...(isStale && { error: STALE }),
       updated_at: now,
     },
-    plan: phaseChange(locked.plan, effects.plan, change.plan, now),
-    apply: phaseChange(locked.apply, effects.apply, change.apply, now),
+    plan,
+    apply,
     job: enqueue,
     workspace: workspaceChange(locked, { effects, status, now, before }),
+    ended: path.length > 0 ? endedRun(locked, { status, plan, apply }) : undefined,
     entersQueue: effects.waits && !before.waits && before.status !== 'pending',
     // An agent knows of every other end: it has reported it.
     topics: locked.job && status === 'force_canceled' ? [`job:${locked.job.id}`] : [],
@@ -179,7 +189,7 @@ function workspaceChange(
 ) {
   const change: WorkspaceChange = {}
   if (effects.occupies && !before.occupies) {
-    Object.assign(change, { active_run_id: run.id, current_run_id: run.id })
+    Object.assign(change, { active_run_id: run.id, ...currentRunColumns({ ...run, status }) })
     Object.assign(change, { locked_by_type: 'run', locked_by_id: run.id, locked_at: now, locked_reason: null })
   }
   if (effects.releases) {
@@ -192,5 +202,63 @@ function workspaceChange(
   // A provisional configuration becomes that of the workspace with its first apply, unless a newer one is.
   if (status === 'applied' && isConfigurationNewer)
     change.current_configuration_version_id = run.configuration_version_id
+  if (workspace.current_run_id === run.id && isFinal(status) !== isFinal(run.status))
+    Object.assign(change, currentRunColumns({ ...run, status }))
+  const drift = driftAfter(run, { effects, hasChanges: before.has_changes })
+  const isKnown = workspace.has_drift !== null || run.refresh_only
+  if (drift !== undefined && drift !== workspace.has_drift && isKnown) change.has_drift = drift
   return Object.keys(change).length === 0 ? undefined : change
+}
+
+/** What a workspace keeps of its current run; its status once that is final, so that few changes of a run write the workspace. */
+export function currentRunColumns({ id, status, created_at }: Pick<RunRow, 'id' | 'status' | 'created_at'>) {
+  return {
+    current_run_id: id,
+    current_run_created_at: created_at,
+    current_run_final_status: isFinal(status) ? status : null,
+  }
+}
+
+export type CurrentRunColumns = ReturnType<typeof currentRunColumns>
+
+/**
+ * Whether there is drift now; undefined where the run does not tell. A plan that only refreshes tells, and after an apply there is none.
+ * With targets, a plan that finds nothing and an apply have not looked everywhere.
+ */
+function driftAfter(
+  { refresh, refresh_only, target_addrs }: RunRow,
+  { effects, hasChanges }: { effects: Effects; hasChanges: boolean },
+) {
+  const isWhole = target_addrs.length === 0
+  if (effects.applied) return refresh && isWhole ? false : undefined
+  const hasPlanned = refresh_only && effects.plan === 'finished'
+  return hasPlanned && (hasChanges || isWhole) ? hasChanges : undefined
+}
+
+type Phases = { plan: Transition['plan']; apply: Transition['apply'] }
+
+function endedRun(
+  { run, ...phases }: LockedRun,
+  { status, plan, apply }: Phases & { status: RunStatus },
+): EndedRun | undefined {
+  const { kpi } = RUN_STATUS_TABLE[status]
+  if (kpi === undefined) return undefined
+  return {
+    number: run.number,
+    isFailure: kpi === 'failure',
+    planMs: durationOf(phases.plan, plan),
+    applyMs: durationOf(phases.apply, apply),
+  }
+}
+
+function durationOf(phase: LockedPhase, change: Updateable<Schema['phases']> | undefined) {
+  const status = change?.status ?? phase.status
+  const stamps =
+    change?.status_timestamps === undefined
+      ? phase.status_timestamps
+      : (JSON.parse(change.status_timestamps) as Record<string, string>)
+  const { running, [status]: end } = stamps
+  return running === undefined || end === undefined || !isPhaseOver(status)
+    ? null
+    : Date.parse(end) - Date.parse(running)
 }

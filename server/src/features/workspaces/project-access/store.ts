@@ -1,7 +1,8 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Db } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { raiseAccessRevision } from '../../organizations/organizations/access-revision-store.ts'
 
 export type TeamProjectRow = Selectable<Schema['team_projects']>
 
@@ -38,14 +39,17 @@ export async function listTeamProjects(db: Db, filter: TeamProjectFilter, page: 
   return { rows, total: count.total }
 }
 
-export async function insertTeamProject(db: Db, row: Insertable<Schema['team_projects']>) {
-  return db.insertInto('team_projects').values(row).returningAll().executeTakeFirstOrThrow()
+export async function insertTeamProject(tx: Tx, row: Insertable<Schema['team_projects']>) {
+  const inserted = await tx.insertInto('team_projects').values(row).returningAll().executeTakeFirstOrThrow()
+  await raiseAccessRevision(tx, { teamId: row.team_id })
+  return inserted
 }
 
 export async function updateTeamProject(db: Db, id: string, changes: Updateable<Schema['team_projects']>) {
   return db.updateTable('team_projects').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-export async function deleteTeamProject(db: Db, id: string) {
-  await db.deleteFrom('team_projects').where('id', '=', id).execute()
+export async function deleteTeamProject(tx: Tx, id: string) {
+  const deleted = await tx.deleteFrom('team_projects').where('id', '=', id).returning('team_id').executeTakeFirst()
+  if (deleted) await raiseAccessRevision(tx, { teamId: deleted.team_id })
 }

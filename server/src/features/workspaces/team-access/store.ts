@@ -1,7 +1,8 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { Db } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { raiseAccessRevision } from '../../organizations/organizations/access-revision-store.ts'
 
 export type TeamWorkspaceRow = Selectable<Schema['team_workspaces']>
 
@@ -48,14 +49,17 @@ export async function isTeamMember(db: Db, teamId: string, userId: string) {
   return row !== undefined
 }
 
-export async function insertTeamWorkspace(db: Db, row: Insertable<Schema['team_workspaces']>) {
-  return db.insertInto('team_workspaces').values(row).returningAll().executeTakeFirstOrThrow()
+export async function insertTeamWorkspace(tx: Tx, row: Insertable<Schema['team_workspaces']>) {
+  const inserted = await tx.insertInto('team_workspaces').values(row).returningAll().executeTakeFirstOrThrow()
+  await raiseAccessRevision(tx, { teamId: row.team_id })
+  return inserted
 }
 
 export async function updateTeamWorkspace(db: Db, id: string, changes: Updateable<Schema['team_workspaces']>) {
   return db.updateTable('team_workspaces').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-export async function deleteTeamWorkspace(db: Db, id: string) {
-  await db.deleteFrom('team_workspaces').where('id', '=', id).execute()
+export async function deleteTeamWorkspace(tx: Tx, id: string) {
+  const deleted = await tx.deleteFrom('team_workspaces').where('id', '=', id).returning('team_id').executeTakeFirst()
+  if (deleted) await raiseAccessRevision(tx, { teamId: deleted.team_id })
 }

@@ -1,6 +1,7 @@
-import { FINAL_STATUSES, RUN_GROUPS, type RunGroup } from '@groundstate/contract/run-status'
+import { FINAL_STATUSES, RUN_GROUPS, type RunGroup, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import { containing, wildcard } from '../../../db/like.ts'
+import { literals } from '../../../db/literals.ts'
 
 export type WorkspaceFilter = {
   name?: string | undefined
@@ -22,7 +23,7 @@ export type WorkspaceFilter = {
 /** Any value when it is null. */
 export type TagPair = { key: string; value: string | null }
 
-/** The SQL conditions of a filter, on keys of workspaces `w`. Comparing in lower case takes two thirds of the time that `ilike` takes. */
+/** The SQL conditions of a filter, on workspaces `w`. Comparing in lower case takes two thirds of the time that `ilike` takes. */
 export function filterConditions(organizationId: string, filter: WorkspaceFilter): RawBuilder<unknown>[] {
   const { name, wildcardName, projectId, excludedTags, runStatuses, runGroups, engineVersion, locked, drifted } = filter
   return [
@@ -33,11 +34,11 @@ export function filterConditions(organizationId: string, filter: WorkspaceFilter
     excludedTags &&
       sql`not exists (select from tag_bindings b
         where b.workspace_id = w.id and b.organization_id = ${organizationId} and b.key = any(${excludedTags}))`,
-    runStatuses && statusCondition(runStatuses),
-    runGroups && groupCondition(runGroups),
+    runStatuses && statusCondition(organizationId, runStatuses),
+    runGroups && groupCondition(organizationId, runGroups),
     engineVersion !== undefined && sql`w.engine_version = ${engineVersion}`,
-    locked !== undefined && sql`w.is_locked = ${locked}`,
-    drifted !== undefined && sql`w.has_drift = ${drifted}`,
+    locked !== undefined && sql`(w.locked_by_type is not null) = ${locked}`,
+    drifted !== undefined && sql`coalesce(w.has_drift, false) = ${drifted}`,
   ].filter((condition) => typeof condition === 'object')
 }
 
@@ -87,17 +88,19 @@ function withAllTags(organizationId: string, pairs: readonly TagPair[]) {
     group by m.id having count(distinct m.place) = ${pairs.length}`
 }
 
-/** The keys know the group of a run that goes on, and the status of one that has ended: only the former are read. */
-function statusCondition(statuses: readonly string[]) {
-  const groups = Object.values(RUN_GROUPS).filter((group) => group.some((status) => statuses.includes(status)))
-  const going = groups.flat().filter((status) => !FINAL_STATUSES.includes(status))
-  const ended = FINAL_STATUSES.filter((status) => statuses.includes(status))
-  return sql`(w.run_status = any(${ended}::text[]) or (w.run_status = any(${going}::text[])
-    and coalesce((select r.status = any(${statuses}) from runs r where r.id = w.current_run_id), false)))`
+/** Workspaces have the status of a current run that is final; the others are found among the unfinished runs, which are few. */
+function statusCondition(organizationId: string, statuses: readonly string[]) {
+  const final = FINAL_STATUSES.filter((status) => statuses.includes(status))
+  const unfinished = UNFINISHED_STATUSES.filter((status) => statuses.includes(status))
+  const isFinal = sql`w.current_run_final_status = any(${final}::text[])`
+  if (unfinished.length === 0) return sql`coalesce(${isFinal}, false)`
+  return sql`(coalesce(${isFinal}, false) or coalesce(w.current_run_id in (
+    select r.id from runs r where r.organization_id = ${organizationId} and r.status not in (${literals(FINAL_STATUSES)})
+       and r.status = any(${unfinished}::text[])), false))`
 }
 
-function groupCondition(groups: readonly (RunGroup | 'none')[]) {
-  const statuses = groups.flatMap((group): readonly string[] => (group === 'none' ? [] : RUN_GROUPS[group]))
-  const isIn = sql`w.run_status = any(${statuses}::text[])`
-  return groups.includes('none') ? sql`(w.run_status is null or ${isIn})` : isIn
+function groupCondition(organizationId: string, groups: readonly (RunGroup | 'none')[]) {
+  const statuses = groups.flatMap((group) => (group === 'none' ? [] : RUN_GROUPS[group]))
+  const isIn = statusCondition(organizationId, statuses)
+  return groups.includes('none') ? sql`(w.current_run_id is null or ${isIn})` : isIn
 }

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { queryParser, sortBy } from '../../../http/query.ts'
 import { createTestApp } from '../../../testing/app.ts'
@@ -136,16 +135,4 @@ test('a workspace is found by what it has become', async () => {
     'filter[project][id]': project ?? '',
   }
   expect(await listed(query, { user: owner, size: 4 })).toEqual({ ids: [first?.id], totals: [1] })
-})
-
-test('what is kept of workspaces for filters is what they and their runs say', async () => {
-  const { rows } =
-    await sql`select w.name, k.* from workspace_keys k full join (workspaces w left join runs r on r.id = w.current_run_id)
-      on k.id = w.id
-    where (k.organization_id, k.project_id, k.name, k.engine_version, k.is_locked, k.has_drift, k.latest_change_at, k.current_run_id,
-        k.current_run_created_at, run_group(k.run_status))
-      is distinct from (w.organization_id, w.project_id, w.name, w.engine_version, w.locked_by_type is not null,
-        coalesce(w.has_drift, false), w.latest_change_at, w.current_run_id, r.created_at, w.run_group)`.execute(app.db)
-
-  expect(rows).toEqual([])
 })

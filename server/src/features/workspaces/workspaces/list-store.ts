@@ -16,6 +16,8 @@ export type Grants = {
   projectIds: readonly string[]
   /** How many workspaces outside of those projects are granted one by one. */
   direct: number
+  /** How many workspaces those projects and the organization had when the grants were counted. */
+  estimate: { inProjects: number; all: number }
 }
 
 /**
@@ -24,20 +26,28 @@ export type Grants = {
  */
 export type Reach = Grants & { strategy: 'scan' | 'collect' | 'match' }
 
-/**
- * How many workspaces the organization has, and how many are in the given projects. The database keeps counts by
- * project.
- */
-export async function countByProjects(db: Db, organizationId: string, projectIds: readonly string[]) {
-  const { rows } = await sql<{ all: number; granted: number }>`
-    select coalesce(sum(workspace_count), 0) as all,
-           coalesce(sum(workspace_count) filter (where id = any(${projectIds}::text[])), 0) as granted
-      from projects where organization_id = ${organizationId}`.execute(db)
-  return rows[0] ?? { all: 0, granted: 0 }
+/** How many workspaces the organization has: an entry of an index is read for each. */
+export async function countAll(db: Db, organizationId: string) {
+  const { rows } = await sql<{ total: number }>`
+    select count(*) as total from workspaces where organization_id = ${organizationId}`.execute(db)
+  return rows[0]?.total ?? 0
+}
+
+export async function countInProjects(db: Db, projectIds: readonly string[]) {
+  if (projectIds.length === 0) return 0
+  const { rows } = await sql<{ total: number }>`
+    select count(*) as total from workspaces where project_id = any(${projectIds}::text[])`.execute(db)
+  return rows[0]?.total ?? 0
 }
 
 export async function findGrants(db: Db, actor: UserActor, organizationId: string): Promise<Grants> {
-  const { rows } = await sql<{ team_ids: string[]; project_ids: string[]; direct: number }>`
+  const { rows } = await sql<{
+    team_ids: string[]
+    project_ids: string[]
+    direct: number
+    in_projects: number
+    all: number
+  }>`
     with mine as materialized (
       select coalesce(array_agg(t.id), '{}') as ids from team_members tm join teams t on t.id = tm.team_id
        where tm.user_id = ${actor.userId} and t.organization_id = ${organizationId}),
@@ -46,13 +56,20 @@ export async function findGrants(db: Db, actor: UserActor, organizationId: strin
        where g.team_id = any((select ids from mine)::text[]))
     select mine.ids as team_ids, granted.ids as project_ids,
            (select count(distinct w.id) from team_workspaces g join workspaces w on w.id = g.workspace_id
-             where g.team_id = any(mine.ids) and w.project_id <> all(granted.ids)) as direct
+             where g.team_id = any(mine.ids) and w.project_id <> all(granted.ids)) as direct,
+           (select count(*) from workspaces w where w.project_id = any(granted.ids)) as in_projects,
+           (select count(*) from workspaces w where w.organization_id = ${organizationId}) as all
       from mine, granted`.execute(db)
   const [row] = rows
-  return { teamIds: row?.team_ids ?? [], projectIds: row?.project_ids ?? [], direct: row?.direct ?? 0 }
+  return {
+    teamIds: row?.team_ids ?? [],
+    projectIds: row?.project_ids ?? [],
+    direct: row?.direct ?? 0,
+    estimate: { inProjects: row?.in_projects ?? 0, all: row?.all ?? 0 },
+  }
 }
 
-/** On workspaces `w`, or on their keys where there is a filter. */
+/** On workspaces `w`. */
 function matches(actor: Actor, organizationId: string, reach: Reach | undefined, filter: WorkspaceFilter) {
   const conditions = [sql`w.organization_id = ${organizationId}`, ...filterConditions(organizationId, filter)]
   if (actor.kind === 'run') conditions.push(sql`w.id = ${actor.workspaceId}`)
@@ -68,9 +85,9 @@ function matches(actor: Actor, organizationId: string, reach: Reach | undefined,
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
 
-/** Whether an index has all workspaces in the order. */
+/** Whether an index has all workspaces in the order. One by what locks, states or runs change would be written with each of them. */
 export function hasIndex({ name }: Sort) {
-  return name !== 'current-run.created-at'
+  return name === 'name'
 }
 
 /** The order of a list, with the id last so that pages never overlap. */
@@ -81,21 +98,15 @@ function order({ name, descending }: Sort): RawBuilder<unknown> {
   return sql`w.current_run_created_at ${direction} nulls last, w.id ${direction}`
 }
 
-/**
- * The workspaces `w` that a list selects from: their keys, or their own rows where an index has these in order. Collected ones are few, so
- * they are looked up one by one.
- */
-function candidates(reach: Reach | undefined, table: RawBuilder<unknown>) {
-  if (reach?.strategy !== 'collect') return sql`${table} w`
+/** The workspaces `w` that a list selects from. Collected ones are few, so they are looked up one by one. */
+function candidates(reach: Reach | undefined) {
+  if (reach?.strategy !== 'collect') return sql`workspaces w`
   return sql`(select g.workspace_id as id from team_workspaces g where g.team_id = any(${reach.teamIds}::text[])
       union select x.id from workspaces x where x.project_id = any(${reach.projectIds}::text[])) granted
-    cross join lateral (select * from ${table} found where found.id = granted.id offset 0) w`
+    cross join lateral (select * from workspaces found where found.id = granted.id offset 0) w`
 }
 
 type Query = { organizationId: string; reach: Reach | undefined; filter: WorkspaceFilter }
-
-const KEYS = sql`workspace_keys`
-const WORKSPACES = sql`workspaces`
 
 /**
  * One page. The ids are found first, so that nothing else is read for rows that the page leaves out. With `counts` each
@@ -113,11 +124,10 @@ export async function listWorkspaceRows(
     grants,
   }: { sort: Sort; limit: number; offset: number; counts: boolean; grants: boolean },
 ) {
-  const walks = !counts && sort.name === 'name' && reach?.strategy !== 'match'
   // The limit is a literal, and a first page has no offset. Thus PostgreSQL plans for few rows, once for all requests.
   const page = sql<{ id: string; total: number | null }>`(
     select w.id, ${counts ? sql`count(*) over ()` : sql`null::bigint`} as total
-      from ${candidates(reach, walks ? WORKSPACES : KEYS)} where ${matches(actor, organizationId, reach, filter)}
+      from ${candidates(reach)} where ${matches(actor, organizationId, reach, filter)}
      order by ${order(sort)} limit ${sql.lit(limit)} ${offset === 0 ? sql`` : sql`offset ${offset}`})`
   const subject = { projectId: sql`w.project_id`, workspaceId: sql`w.id` }
   return selectWorkspaces(db)
@@ -130,7 +140,7 @@ export async function listWorkspaceRows(
 
 export async function countMatches(db: Db, actor: Actor, { organizationId, reach, filter }: Query) {
   const { rows } = await sql<{ total: number }>`
-    select count(*) as total from ${candidates(reach, KEYS)} where ${matches(actor, organizationId, reach, filter)}`.execute(
+    select count(*) as total from ${candidates(reach)} where ${matches(actor, organizationId, reach, filter)}`.execute(
     db,
   )
   return rows[0]?.total ?? 0

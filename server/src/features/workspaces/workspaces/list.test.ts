@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { addMember } from '../../../testing/teams.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -155,6 +156,7 @@ test('a member sees what the teams grant, and the total counts no more', async (
 
 test('what was granted is gone from the list as soon as the team, the member or the project goes', async () => {
   const [user, other] = [await createUser(app), await createUser(app)]
+  await addMember(app, acme.id, other)
   await createTeamWithAccess(app, { members: [user, other], organizationId: acme.id })
   const grants = { organizationId: acme.id, workspaces: { [workspaces.get('api-dev') ?? '']: 'read' as const } }
   const teamId = await createTeamWithAccess(app, { ...grants, members: [user, other] })
@@ -162,9 +164,11 @@ test('what was granted is gone from the list as soon as the team, the member or 
   await createTeamWithAccess(app, { members: [user], organizationId: acme.id, projects: { [production.id]: 'read' } })
   const before = await names('', user.token)
 
-  await app.db.deleteFrom('team_members').where('team_id', '=', teamId).where('user_id', '=', other.id).execute()
+  const member = { data: [{ type: 'users', id: other.username }] }
+  const team = `/api/v2/teams/${teamId}`
+  await app.request({ method: 'DELETE', url: `${team}/relationships/users`, token: owner.token, body: member })
   const expelled = await names('', other.token)
-  await app.db.deleteFrom('teams').where('id', '=', teamId).execute()
+  await app.request({ method: 'DELETE', url: team, token: owner.token })
   const disbanded = await names('', user.token)
   const project = { data: { type: 'projects', id: acme.default_project_id } }
   const body = { data: { type: 'workspaces', relationships: { project } } }

@@ -40,9 +40,9 @@ async function listEvery({ db, actor }: Ctx, { facts, ...rest }: Query, window: 
   const counts = isFiltered(query.filter) || actor.kind === 'run'
   const [rows, count] = await Promise.all([
     store.listWorkspaceRows(db, actor, query, { ...window, counts, grants }),
-    counts ? undefined : store.countByProjects(db, query.organizationId, []),
+    counts ? undefined : store.countAll(db, query.organizationId),
   ])
-  return { rows, total: count?.all ?? (await totalOf(db, actor, query, rows)) }
+  return { rows, total: count ?? (await totalOf(db, actor, query, rows)) }
 }
 
 /** Workspaces that are looked up one by one in no more time than a look at all of them takes. */
@@ -59,12 +59,15 @@ function strategyFor(
 }
 
 async function listGranted({ db, actor }: Ctx, { grants, ...rest }: Query & { grants: Grants }, window: Window) {
-  const count = await store.countByProjects(db, rest.organizationId, grants.projectIds)
-  const visible = count.granted + grants.direct
+  const { projectIds, direct, estimate } = grants
   const counts = isFiltered(rest.filter)
-  const query = { ...rest, reach: { ...grants, strategy: strategyFor(window, { visible, all: count.all, counts }) } }
-  const rows = await store.listWorkspaceRows(db, actor, query, { ...window, counts, grants: true })
-  return { rows, total: counts ? await totalOf(db, actor, query, rows) : visible }
+  const strategy = strategyFor(window, { visible: estimate.inProjects + direct, all: estimate.all, counts })
+  const query = { ...rest, reach: { ...grants, strategy } }
+  const [rows, count] = await Promise.all([
+    store.listWorkspaceRows(db, actor, query, { ...window, counts, grants: true }),
+    counts ? undefined : store.countInProjects(db, projectIds),
+  ])
+  return { rows, total: count === undefined ? await totalOf(db, actor, query, rows) : count + direct }
 }
 
 /** The total is in each row of a counted page. A page past the end has no row, so it needs a count. */

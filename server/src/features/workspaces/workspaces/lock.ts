@@ -36,7 +36,7 @@ async function takeLock(ctx: Ctx, { workspace, lock }: { workspace: Workspace; l
       throw conflict(`the workspace ${found.name} ${await describeLock(ctx, found)}`)
     }
     await raise(ctx, workspaceLocking, found)
-    await store.updateWorkspace(ctx.db, workspace.id, lock)
+    await store.updateWorkspace(ctx.db, workspace, lock)
     await recordAudit(ctx, lockAudit(workspace, 'lock'))
   })
 }

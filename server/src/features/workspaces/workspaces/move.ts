@@ -28,7 +28,7 @@ export async function moveWorkspaces(ctx: Ctx, projectId: string, workspaces: re
     }
   }
   await transact(ctx, async (ctx) => {
-    await store.moveWorkspaces(ctx.db, ids, { projectId, now: ctx.now() })
+    await store.moveWorkspaces(ctx.db, ids, { organizationId, projectId, now: ctx.now() })
     for (const id of ids) {
       const workspace = found.get(id)
       const meta = { name: workspace?.name, changes: { project: projectId } }

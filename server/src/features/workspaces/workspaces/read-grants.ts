@@ -5,10 +5,10 @@ import { findGrants, type Grants } from './list-store.ts'
 
 /**
  * To count what a hundred teams grant takes milliseconds, so the result is cached until the organization's
- * `access_revision` changes. The database raises it with every change of members and grants, and every request reads it
- * anyway, so the cache is never stale.
+ * `access_revision` changes. Every change of members and grants raises it, and every request reads it anyway, so the
+ * cache is never stale, apart from the estimate: that is for a minute at most.
  */
-const cache = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000 })
+const cache = new LRUCache<string, { revision: number; grants: Grants }>({ max: 10_000, ttl: 60_000 })
 
 /** What the teams of the actor grant in the organization, by project and by workspace. */
 export async function readGrants(

@@ -1,3 +1,4 @@
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { policyIdentifier } from '../../organizations/organizations/retention-policy.ts'
 import { effectiveAutoDestroy } from './auto-destroy.ts'
@@ -67,7 +68,7 @@ export function workspaceResource(
       locked: workspace.locked_by_type !== null,
       'locked-at': workspace.locked_at,
       'locked-reason': workspace.locked_reason,
-      'run-group': workspace.run_group,
+      'run-group': workspace.current_run_status && RUN_STATUS_TABLE[workspace.current_run_status].group,
       'has-drift': workspace.has_drift,
       'resource-count': workspace.resource_count,
       'apply-duration-average': workspace.kpi_apply_duration,

@@ -5,6 +5,7 @@ import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { raiseAccessRevision } from '../../organizations/organizations/access-revision-store.ts'
 import { policyColumn } from '../../organizations/organizations/retention-policy-store.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
@@ -12,6 +13,11 @@ export type WorkspaceRow = Selectable<Schema['workspaces']>
 export type WorkspaceKey = { id: string } | { organization: string; name: string }
 type InSql = string | RawBuilder<string>
 type KeyInSql = { id: InSql } | { organization: InSql; name: InSql } | { organizationId: InSql; name: InSql }
+
+/** The status of the current run of a workspace `w`. */
+export const currentRunStatus = sql<Selectable<Schema['runs']>['status'] | null>`case
+  when w.current_run_final_status is not null or w.current_run_id is null then w.current_run_final_status
+  else (select r.status from runs r where r.id = w.current_run_id) end`
 
 /** Workspaces with what their defaults come from, and the names of their tags. */
 export function selectWorkspaces(db: Db) {
@@ -31,6 +37,7 @@ export function selectWorkspaces(db: Db) {
       'p.auto_destroy_activity_duration as project_auto_destroy_activity_duration',
     ])
     .select([
+      currentRunStatus.as('current_run_status'),
       // A tag with a value has no place in a list of names.
       sql<
         string[]
@@ -97,21 +104,20 @@ export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[
     .execute()
 }
 
-/** Locks workspaces and then projects in the order of their ids, so that two moves never wait for each other. */
+/** Locks the workspaces in the order of their ids, so that two moves never wait for each other. */
 export async function moveWorkspaces(
   tx: Tx,
   ids: readonly string[],
-  { projectId, now }: { projectId: string; now: Date },
+  { organizationId, projectId, now }: { organizationId: string; projectId: string; now: Date },
 ) {
   await sql`select from workspaces where id = any(${ids}) order by id for update`.execute(tx)
-  await sql`select from projects where id = ${projectId} or id in (select project_id from workspaces where id = any(${ids}))
-    order by id for no key update`.execute(tx)
   await tx
     .updateTable('workspaces')
     .set({ project_id: projectId, updated_at: now })
     .where(sql<boolean>`id = any(${ids})`)
     .where('project_id', '<>', projectId)
     .execute()
+  await raiseAccessRevision(tx, { organizationId })
 }
 
 /** Takes the row lock under which a workspace's lock, queue and state change. */
@@ -123,12 +129,19 @@ export async function insertWorkspace(db: Db, row: Insertable<Schema['workspaces
   return db.insertInto('workspaces').values(row).returningAll().executeTakeFirstOrThrow()
 }
 
-export async function updateWorkspace(db: Db, id: string, changes: Updateable<Schema['workspaces']>) {
-  return db.updateTable('workspaces').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+export async function updateWorkspace(
+  tx: Tx,
+  { id, organization_id: organizationId }: Pick<WorkspaceRow, 'id' | 'organization_id'>,
+  changes: Updateable<Schema['workspaces']>,
+) {
+  await tx.updateTable('workspaces').set(changes).where('id', '=', id).execute()
+  if (changes.project_id !== undefined) await raiseAccessRevision(tx, { organizationId })
 }
 
-export async function deleteWorkspace(db: Db, id: string) {
-  await db.deleteFrom('workspaces').where('id', '=', id).execute()
+export async function deleteWorkspace(tx: Tx, id: string) {
+  // The grants on it go with it.
+  await raiseAccessRevision(tx, { grantedWorkspaceId: id })
+  await tx.deleteFrom('workspaces').where('id', '=', id).execute()
 }
 
 /** The columns that describe the lock of a workspace. The holder is null while nobody locks it. */

@@ -50,7 +50,7 @@ export async function updateWorkspace(
   }
   return transact(ctx, async (ctx) => {
     await refuseTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
-      store.updateWorkspace(ctx.db, workspace.id, {
+      store.updateWorkspace(ctx.db, workspace, {
         ...workspaceSettingColumns(input.attributes, clientEngine),
         ...execution,
         project_id: project?.id,

@@ -1,4 +1,4 @@
-import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
+import { RUN_GROUP_NAMES, type RunStatus } from '@groundstate/contract/run-status'
 import { sql } from 'kysely'
 import { createTeamWithAccess } from '../../../../testing/access.ts'
 import type { TestApp } from '../../../../testing/app.ts'
@@ -11,6 +11,7 @@ import {
 } from '../../../../testing/factories.ts'
 import type { Random } from '../../../../testing/random.ts'
 import { createRun, createRunSetting } from '../../../../testing/runs.ts'
+import { currentRunColumns } from '../../../runs/runs/transition.ts'
 
 type Tags = Readonly<Record<string, string>>
 
@@ -105,15 +106,15 @@ async function createOne(app: TestApp, random: Random, { organization, owner, pr
   return { ...known, status, runCreatedAt, latestChangeAt, engineVersion, locked, drifted }
 }
 
-/** A current run that gets to its status as runs do, by a change of its row. */
+/** Gives the workspace a current run. */
 async function giveRun(
   app: TestApp,
-  { id, model, status, runCreatedAt }: { id: string; model: string; status: string; runCreatedAt: Date },
+  { id, model, status, runCreatedAt }: { id: string; model: string; status: RunStatus; runCreatedAt: Date },
 ) {
   const row = {
     id: `run-of-${id}`,
     workspace_id: id,
-    status: 'pending',
+    status,
     created_at: runCreatedAt,
     occupies: false,
     waits: false,
@@ -121,10 +122,7 @@ async function giveRun(
   await sql`insert into runs select (jsonb_populate_record(r, ${JSON.stringify(row)}::jsonb
       || jsonb_build_object('seq', nextval('run_order'), 'organization_id', w.organization_id))).*
     from runs r, workspaces w where r.id = ${model} and w.id = ${id}`.execute(app.db)
-  await app.db.updateTable('workspaces').set({ current_run_id: row.id }).where('id', '=', id).execute()
-  for (const next of ['planning', 'planned', status]) {
-    await sql`update runs set status = ${next} where id = ${row.id}`.execute(app.db)
-  }
+  await app.db.updateTable('workspaces').set(currentRunColumns(row)).where('id', '=', id).execute()
 }
 
 async function bind(app: TestApp, { token }: TestUser, { path, tags }: { path: string; tags: Tags }) {

@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import { beforeAll, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
+import { createTestApp, type TestApp } from '../../../testing/app.ts'
+import { createUser } from '../../../testing/factories.ts'
+import { type AuditedChange, change, data, many, one, requestOf, SECRET, World } from './testing/audit-world.ts'
+import { ACCOUNTS } from './testing/audited-accounts.ts'
+import { SETTING_CHANGES } from './testing/audited-settings.ts'
+import { WORK } from './testing/audited-work.ts'
+
+/** Further changes by routes of the table. */
+const MORE = Object.entries({
+  'PATCH /workspaces/:id': change('workspace update', async (w) => ({
+    ids: [await w.workspace()],
+    body: data('workspaces', {}, { project: one('projects', await w.project()) }),
+  })),
+  'POST /admin/users': change('user create', async (w) => {
+    const username = w.name('invited')
+    const email = `${username}@example.com`
+    const teams = many('teams', await w.team())
+    await w.ofOrganization('organization-memberships', data('organization-memberships', { email }, { teams }))
+    return { body: data('users', { username, email, password: SECRET }) }
+  }),
+})
+const TABLE: Record<string, AuditedChange | string> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
+const CHANGES = [...Object.entries(TABLE), ...MORE].flatMap(([route, entry]) =>
+  typeof entry === 'string' ? [] : [{ route, make: entry.make }],
+)
+
+let app: TestApp
+let world: World
+let teamId: string
+beforeAll(async () => {
+  app = await createTestApp()
+  world = await World.create(app)
+  const { id: organizationId } = world.organization
+  teamId = await createTeamWithAccess(app, { organizationId, members: [await createUser(app)] })
+})
+
+test.each(CHANGES)('$route raises access_revision if it changes what teams reach', async ({ route, make }) => {
+  const request = requestOf(route, await make(world), world)
+  await grantEveryWorkspace()
+  const before = await reaches()
+
+  const done = await app.request(request)
+
+  expect(done.status < 400 || done.text).toBe(true)
+  const after = await reaches()
+  const stale = after.filter(({ id, reach, revision }) => {
+    const earlier = before.find((organization) => organization.id === id)
+    return earlier && earlier.reach !== reach && earlier.revision === revision
+  })
+  expect(stale).toEqual([])
+})
+
+async function grantEveryWorkspace() {
+  await sql`insert into team_workspaces (id, team_id, workspace_id, access, created_at)
+    select 'tws-of-' || id, ${teamId}, id, 'read', now() from workspaces where organization_id = ${world.organization.id}
+        on conflict do nothing`.execute(app.db)
+}
+
+/** Who is in the teams of each organization, and the workspaces and projects that these are granted. */
+async function reaches() {
+  const { rows } = await sql<{ id: string; revision: number; reach: string }>`
+    select o.id, o.access_revision as revision, md5(concat(
+        (select string_agg(concat(m.team_id, m.user_id), ' ' order by m.team_id, m.user_id)
+           from team_members m join teams t on t.id = m.team_id where t.organization_id = o.id),
+        (select string_agg(concat(g.team_id, g.project_id), ' ' order by g.team_id, g.project_id)
+           from team_projects g join teams t on t.id = g.team_id where t.organization_id = o.id),
+        (select string_agg(concat(g.team_id, g.workspace_id, w.project_id), ' ' order by g.team_id, g.workspace_id)
+           from team_workspaces g join workspaces w on w.id = g.workspace_id where w.organization_id = o.id))) as reach
+      from organizations o`.execute(app.db)
+  return rows
+}
