@@ -38,6 +38,7 @@ export const PAIRED_HEADING = `${''.padEnd(70)} ${'this tree'.padStart(14)} ${'t
 
 /** One for each pair of samples of the same moment, else one for the row; none where nothing can be compared, as with a figure of 0. */
 function ratiosOf(ours: BenchRow, theirs: BenchRow) {
+  if (ours.value === 0 || theirs.value === 0) return []
   const isPaired = ours.samples !== undefined && ours.samples.length === theirs.samples?.length
   const own = isPaired ? (ours.samples ?? []) : [ours.value]
   const other = isPaired ? (theirs.samples ?? []) : [theirs.value]

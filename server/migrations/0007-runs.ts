@@ -210,14 +210,12 @@ create table phases (
   generated_configuration boolean not null default false,
   -- the job that worked on it last: its artifacts count
   job_id text,
-  -- The apply of an auto-applied run failed, and the status does not say so yet: a command line that reads the run
-  -- before it has opened this log would never show it.
+  -- until then the status does not say that the apply has failed: see runs/deferral.ts
   held_until timestamptz,
   -- when the plan was reported without its JSON; null once that has come, and for plans that were reported with it
   documents_owed_at timestamptz,
   -- why the JSON can't be had any more
   documents_error text,
-  log_opened_at timestamptz,
   ended_at timestamptz,
   -- set when the log has moved from log_chunks to a blob; 0 for none
   log_size bigint,

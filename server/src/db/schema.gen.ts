@@ -218,7 +218,6 @@ export type Schema = {
     json_deleted_at: Timestamp | null
     kind: 'plan' | 'apply'
     log_deleted_at: Timestamp | null
-    log_opened_at: Timestamp | null
     log_size: number | null
     resource_additions: number | null
     resource_changes: number | null

@@ -59,7 +59,6 @@ import { organizationRunRoutes } from './runs/runs/organization-routes.ts'
 import { runReactions } from './runs/runs/reactions.ts'
 import { runRoutes } from './runs/runs/routes.ts'
 import { taskStageLoaders } from './runs/task-stages/includes.ts'
-import { taskStageJobs } from './runs/task-stages/jobs.ts'
 import { taskStageReactions } from './runs/task-stages/reactions.ts'
 import { taskStageRoutes } from './runs/task-stages/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
@@ -231,5 +230,4 @@ export const JOBS: readonly JobHandler[] = [
   ...sessionJobs,
   ...stateVersionJobs,
   ...taskResultJobs,
-  ...taskStageJobs,
 ]

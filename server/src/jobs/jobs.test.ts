@@ -12,7 +12,8 @@ import { createTestDatabase } from '../testing/database.ts'
 import { jobHandler } from './handler.ts'
 import { createJobs, jobKind } from './jobs.ts'
 
-test('a backlog is worked off without pauses between its jobs', async () => {
+/** A process that runs jobs, and an app for their context. */
+async function createWorker() {
   const app = await createTestApp()
   const database = await createTestDatabase()
   const pool = createConnectionPool(database.url, { max: 2 })
@@ -29,6 +30,11 @@ test('a backlog is worked off without pauses between its jobs', async () => {
     await db.destroy()
     await database[Symbol.asyncDispose]()
   })
+  return { app, db, jobs }
+}
+
+test('a backlog is worked off without pauses between its jobs', async () => {
+  const { app, db, jobs } = await createWorker()
   const kind = jobKind('test.backlog', z.object({ n: z.int() }))
   const ran: number[] = []
   const { promise: isDone, resolve } = Promise.withResolvers<void>()
@@ -46,4 +52,20 @@ test('a backlog is worked off without pauses between its jobs', async () => {
   // Two at a time, with a pause of two seconds between them, would take 38 seconds.
   expect(performance.now() - started).toBeLessThan(15_000)
   expect(new Set(ran).size).toBe(40)
+}, 60_000)
+
+test('a job for later runs when it is due, before the next poll', async () => {
+  const { app, db, jobs } = await createWorker()
+  const kind = jobKind('test.later', z.object({}))
+  const { promise: hasRun, resolve } = Promise.withResolvers<number>()
+  const handler = jobHandler(kind, async () => resolve(Date.now()))
+  await jobs.declare([handler])
+  await jobs.start(app.as(), [handler])
+  const due = Date.now() + 300
+
+  await jobs.enqueue(db, kind, {}, { startAfter: new Date(due) })
+
+  const late = (await hasRun) - due
+  expect(late).toBeGreaterThanOrEqual(-1)
+  expect(late).toBeLessThan(1000)
 }, 60_000)

@@ -170,6 +170,11 @@ export async function createJobs(
     waking[Symbol.dispose]()
   }
 
+  async function tell(db: Db, name: string, { startAfter }: EnqueueOptions) {
+    if (startAfter === undefined) await waking.tell(db, name)
+    else waking.wakeAt(name, startAfter)
+  }
+
   async function declare(handlers: readonly { kind: JobKind<never> }[]) {
     const known = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
     for (const { kind } of handlers) {
@@ -229,12 +234,12 @@ export async function createJobs(
   return {
     async enqueue(db, kind, data, options = {}) {
       await boss.send(kind.name, data, { ...options, db: executor(db, kind.name) })
-      if (options.startAfter === undefined) await waking.tell(db, kind.name)
+      await tell(db, kind.name, options)
     },
     async enqueueAll(db, kind, data, options = {}) {
       const jobs = data.map((one) => ({ ...options, data: one }))
       await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
-      if (options.startAfter === undefined) await waking.tell(db, kind.name)
+      await tell(db, kind.name, options)
     },
     declare,
     async start(ctx, handlers) {

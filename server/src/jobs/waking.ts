@@ -5,6 +5,8 @@ import type { Signals } from '../signals.ts'
 
 /** Processes that were all told of a job look for it within so many ms, at different moments: mostly the first one gets it. */
 const STAGGER_MS = 50
+/** Jobs for later than this, in ms, are found by the polls. */
+const MAX_TIMER_MS = 60_000
 
 /** The ids of the workers of a queue in this process, and of those that are at a job. */
 export type Queue = {
@@ -20,6 +22,8 @@ export type Waking = Disposable & {
   open: (name: string) => Queue
   /** Lets a worker of some process look for a job once the transaction of `db` has committed. */
   tell: (db: Db, name: string) => Promise<void>
+  /** Makes a worker of this process look for a job at that time, unless it is far away. */
+  wakeAt: (name: string, at: Date) => void
   /** Looks for jobs that are due with the polls of the process: those of which no signal has come, and those for later. */
   poll: () => void
 }
@@ -59,6 +63,10 @@ export function createWaking(
     open,
     async tell(db, name) {
       signals.publishToOne(db, topicOf(name))
+    },
+    wakeAt(name, at) {
+      const delayMs = at.getTime() - Date.now()
+      if (delayMs < MAX_TIMER_MS) setTimeout(() => queues.get(name)?.wake(), delayMs).unref()
     },
     poll() {
       const names = [...queues.keys()]

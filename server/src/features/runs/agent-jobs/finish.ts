@@ -2,9 +2,9 @@ import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import type { NewRunEvent } from '../run-events/run-event.ts'
 import { applyChange } from '../runs/advance.ts'
+import { deferredUntil, endDeferralJob, MAX_APPLY_DEFERRAL_MS } from '../runs/deferral.ts'
 import type { LockedRun, RunRow } from '../runs/locked-run.ts'
 import { poolTopic } from '../runs/pool-topic.ts'
-import { recheck } from '../runs/recheck-job.ts'
 import type { Change } from '../runs/transition.ts'
 import { acceptsLate } from './access.ts'
 import { announceLog, checkRest, insertRest, type LogPart, restInsert } from './append-log.ts'
@@ -15,12 +15,6 @@ import { countColumns } from './counts.ts'
 import { insertNotice } from './log-store.ts'
 import { recordLateResult } from './record-late-result.ts'
 import type { Job } from './store.ts'
-
-/**
- * The failure of an auto-applied apply is reported this much later, in ms, unless somebody opens its log before. A command
- * line that finds the run errored before it has opened the log never shows the log.
- */
-const DEFERRAL_MS = 2000
 
 /** What a job reports at its end; `log` is the rest of it, in the terms of `PUT /log`. */
 export type JobEnd = FinishJob & { log?: LogPart }
@@ -47,9 +41,9 @@ export async function finishJob(
     const change = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
     const goesOn = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesByItself(locked.run)
     await applyChange(ctx, locked, { ...change, events: eventsOf(body), isQuiet: goesOn })
-    const deferredUntil = change.apply?.held_until
-    if (deferredUntil instanceof Date)
-      await ctx.jobs.enqueue(ctx.db, recheck, { runId: job.run_id }, { startAfter: deferredUntil })
+    const startAfter = change.apply?.held_until
+    if (startAfter instanceof Date)
+      await ctx.jobs.enqueue(ctx.db, endDeferralJob, { runId: job.run_id }, { startAfter })
     next = goesOn ? await giveApply(ctx, locked.run, lease.agent_id) : undefined
   })
   if (isRecorded && log !== undefined) announceLog(ctx, job)
@@ -82,14 +76,17 @@ function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
   }
 }
 
-function applyEnd(ctx: Ctx, { run, apply }: LockedRun, body: FinishJob): Change {
-  const isDeferred = body.status === 'errored' && run.auto_apply && apply.log_opened_at === null
+function applyEnd(ctx: Ctx, { run, plan }: LockedRun, body: FinishJob): Change {
+  const planEndedAt = new Date(plan.status_timestamps['finished'] ?? 0)
+  // A person who has confirmed an apply has seen the end of its plan.
+  const mayDefer = body.status === 'errored' && run.auto_apply
+  const until = mayDefer ? deferredUntil(planEndedAt, ctx.now(), MAX_APPLY_DEFERRAL_MS) : undefined
   return {
-    job: isDeferred ? 'deferred' : body.status,
+    job: until === undefined ? body.status : 'deferred',
     run: resultColumns(body),
     apply: {
       ...countColumns(body),
-      ...(isDeferred && { held_until: new Date(ctx.now().getTime() + DEFERRAL_MS) }),
+      ...(until !== undefined && { held_until: until }),
     },
     endsJob: true,
   }

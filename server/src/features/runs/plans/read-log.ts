@@ -1,9 +1,7 @@
 import { isPhaseOver } from '@groundstate/contract/phase-status'
 import type { Ctx } from '../../../app.ts'
-import { SYSTEM } from '../../../auth/actor.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { noLongerKept, notFound } from '../../../errors.ts'
-import { advanceRun } from '../runs/advance.ts'
 import { MAX_READ_BYTES, SEGMENT_BYTES, segmentKey } from './log.ts'
 import * as store from './store.ts'
 
@@ -31,7 +29,6 @@ export async function readLog(
   const log = await store.findLog(ctx.db, phaseId, { from, to })
   if (!log) throw notFound('log')
   if (log.log_deleted_at !== null) throw noLongerKept(`the log of ${phaseId}`, log.log_deleted_at)
-  if (log.kind === 'apply' && log.log_opened_at === null) await openLog(ctx, log)
 
   const over = isPhaseOver(log.status)
   const contentSize = log.log_size ?? log.chunks_end ?? 0
@@ -43,12 +40,6 @@ export async function readLog(
   ])
   const bytes = whole.subarray(0, size)
   return { bytes, isEnd: over && offset + bytes.length >= contentSize + 2 }
-}
-
-/** A failed apply may defer its status until a client opens the log. */
-async function openLog(ctx: Ctx, log: { id: string; run_id: string; held_until: Date | null }) {
-  await store.markLogOpened(ctx.db, log.id, ctx.now())
-  if (log.held_until !== null) await advanceRun({ ...ctx, actor: SYSTEM }, log.run_id)
 }
 
 /** As `readBlobs`; what has been deleted since the row was read is no longer kept. */

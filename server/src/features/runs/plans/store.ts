@@ -43,7 +43,7 @@ export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
 export async function findLog(db: Db, phaseId: string, { from, to }: { from: number; to: number }) {
   return db
     .selectFrom('phases as p')
-    .select(['p.id', 'p.kind', 'p.status', 'p.run_id', 'p.log_size', 'p.log_opened_at', 'p.held_until'])
+    .select(['p.id', 'p.status', 'p.log_size'])
     .select('p.log_deleted_at')
     .select([
       sql<number | null>`(select start_offset + octet_length(data) from log_chunks where phase_id = p.id
@@ -58,16 +58,6 @@ export async function findLog(db: Db, phaseId: string, { from, to }: { from: num
     ])
     .where('p.id', '=', phaseId)
     .executeTakeFirst()
-}
-
-/** Records when a client first read the log. */
-export async function markLogOpened(db: Db, phaseId: string, now: Date) {
-  await db
-    .updateTable('phases')
-    .set({ log_opened_at: now })
-    .where('id', '=', phaseId)
-    .where('log_opened_at', 'is', null)
-    .execute()
 }
 
 /**

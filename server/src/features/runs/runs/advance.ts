@@ -9,6 +9,7 @@ import { runEventsInsert } from '../run-events/store.ts'
 import { cancelStages } from '../task-stages/cancel.ts'
 import { readStageStatuses } from '../task-stages/read-statuses.ts'
 import { startStage } from '../task-stages/start.ts'
+import { releaseVerdict } from '../task-stages/store.ts'
 import { announceAgentOf } from './announce.ts'
 import { runApplied } from './events.ts'
 import { lockRun, lockRunWorkspace } from './locked-run-store.ts'
@@ -46,13 +47,16 @@ export async function advanceRun(ctx: Ctx, runId: string, change: Change = {}): 
 }
 
 /**
- * Ends a run whose failed apply was deferred, if it still is. Whoever calls this knows that it is time: the clock of the database
- * starts the job, and that of this server may be a moment behind it.
+ * Ends a run whose failure was deferred, if it still is. The caller knows that it is time: the clock of the database starts the job, and
+ * that of this server may be a moment behind.
  */
 export async function endDeferral(ctx: Ctx, runId: string) {
   await transact(ctx, async (ctx) => {
     const locked = await lockRun(ctx.db, { id: runId })
-    if (locked && locked.apply.held_until !== null) await applyChange(ctx, locked, { job: 'errored' })
+    if (!locked) return
+    const verdict = locked.run.stages.length === 0 ? undefined : await releaseVerdict(ctx.db, runId)
+    if (verdict) await applyChange(ctx, locked, { run: { error: verdict.message } })
+    else if (locked.apply.held_until !== null) await applyChange(ctx, locked, { job: 'errored' })
   })
 }
 

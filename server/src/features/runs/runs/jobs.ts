@@ -1,9 +1,9 @@
 import { jobHandler } from '../../../jobs/handler.ts'
 import { endDeferral } from './advance.ts'
-import { recheck } from './recheck-job.ts'
+import { endDeferralJob } from './deferral.ts'
 
 export const runJobs = [
-  jobHandler(recheck, async (ctx, { runId }) => {
+  jobHandler(endDeferralJob, async (ctx, { runId }) => {
     await endDeferral(ctx, runId)
   }),
 ]

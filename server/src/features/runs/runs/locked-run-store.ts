@@ -108,21 +108,14 @@ function selectWorkspace(tx: Tx) {
   return tx.selectFrom('workspaces').select(LOCKED_WORKSPACE_COLUMNS)
 }
 
-type PhaseJson = Omit<LockedPhase, 'held_until' | 'log_opened_at'> & {
-  held_until: string | null
-  log_opened_at: string | null
-}
+type PhaseJson = Omit<LockedPhase, 'held_until'> & { held_until: string | null }
 
 function phaseColumn(kind: 'plan' | 'apply') {
   return sql<PhaseJson>`(select to_jsonb(p) from (
-      select id, kind, status, status_timestamps, job_id, held_until, log_opened_at from phases
+      select id, kind, status, status_timestamps, job_id, held_until from phases
        where run_id = runs.id and kind = ${sql.lit(kind)}) p)`
 }
 
 function lockedPhase(json: PhaseJson): LockedPhase {
-  return { ...json, held_until: readDate(json.held_until), log_opened_at: readDate(json.log_opened_at) }
-}
-
-function readDate(text: string | null) {
-  return text === null ? null : new Date(text)
+  return { ...json, held_until: json.held_until === null ? null : new Date(json.held_until) }
 }

@@ -23,7 +23,7 @@ export type LockedWorkspace = Pick<
 >
 
 /** What the machine needs to know of a phase, with timestamps as JSON has them. */
-export type LockedPhase = Pick<PhaseRow, 'id' | 'kind' | 'status' | 'job_id' | 'held_until' | 'log_opened_at'> & {
+export type LockedPhase = Pick<PhaseRow, 'id' | 'kind' | 'status' | 'job_id' | 'held_until'> & {
   status_timestamps: Record<string, string>
 }
 export type LockedJob = Pick<JobRow, 'id' | 'kind' | 'status' | 'attempt' | 'agent_id' | 'command'>

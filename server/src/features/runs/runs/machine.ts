@@ -12,7 +12,7 @@ import type { TaskStageStatus } from '@groundstate/contract/task-stages'
 /** A stage of run tasks; undefined where the run has none. */
 export type StageStatus =
   | TaskStageStatus
-  /** Its verdict stops the run, but is deferred so that a command line gets to read the stage first. */
+  /** Its verdict stops the run, but is deferred: see `deferral.ts`. */
   | 'deferred'
 
 /** What became of the job of the run's current phase. */
@@ -22,7 +22,7 @@ export type JobOutcome =
   | 'running'
   | 'finished'
   | 'errored'
-  /** It failed, but the end is deferred so that a command line gets to open the log first. */
+  /** It failed, but the end is deferred: see `deferral.ts`. */
   | 'deferred'
   | 'canceled'
   /** Its lease expired or its agent handed it back, and it may be tried again. */

@@ -128,7 +128,6 @@ export function newLockedRun(ctx: Pick<Ctx, 'now' | 'newId'>, workspace: LockedW
     status_timestamps: { pending: ctx.now().toISOString() },
     job_id: null,
     held_until: null,
-    log_opened_at: null,
   })
   return {
     workspace,

@@ -189,7 +189,7 @@ describe('a run', () => {
 })
 
 describe('a failed apply of an auto-applied run', () => {
-  test('stays at applying until its log is opened', async () => {
+  test('stays at applying at first, also when its log is read', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting, { 'auto-apply': true })
     await work()
@@ -201,6 +201,17 @@ describe('a failed apply of an auto-applied run', () => {
     const shown = await app.request({ url: `/api/v2/runs/${run}/apply`, token: setting.user.token })
     expect(shown.json().data.attributes.status).toBe('running')
     await app.request({ url: new URL(shown.json().data.attributes['log-read-url']).pathname })
+    expect(await runStatus(app, setting, run)).toBe('applying')
+  })
+
+  test('is reported at once from four seconds after the plan on', async () => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    await work()
+    app.clock.advance(4000)
+
+    await work({ status: 'errored', exitCode: 1 })
+
     expect(await runStatus(app, setting, run)).toBe('errored')
   })
 

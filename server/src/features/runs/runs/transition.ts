@@ -128,7 +128,7 @@ function jobOutcome({ job, run, plan, apply }: LockedRun, now: Date): JobOutcome
   if (job) return job.status === 'running' ? 'running' : 'queued'
   const phase = run.status === 'applying' ? apply : plan
   if (phase.held_until === null) return 'queued'
-  return phase.held_until <= now || phase.log_opened_at !== null ? 'errored' : 'deferred'
+  return phase.held_until <= now ? 'errored' : 'deferred'
 }
 
 function phaseChange(

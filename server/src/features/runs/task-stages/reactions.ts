@@ -2,7 +2,6 @@ import { reaction } from '../../../events/reaction.ts'
 import { resultsEnded } from '../../tasks/task-results/events.ts'
 import { advanceRun } from '../runs/advance.ts'
 import type { Change } from '../runs/transition.ts'
-import { verdictReported } from './events.ts'
 import { settleStage } from './settle.ts'
 
 export const taskStageReactions = [
@@ -13,8 +12,5 @@ export const taskStageReactions = [
       if (settled) change = { ...change, ...settled }
     }
     if (change) await advanceRun(ctx, runId, change)
-  }),
-  reaction(verdictReported, async (ctx, { runId, error }) => {
-    await advanceRun(ctx, runId, { run: { error } })
   }),
 ]

@@ -8,7 +8,7 @@ import {
   createTask,
   createTaskSetting,
   eventually,
-  readEachStage,
+  passDeferral,
   readResult,
   readStages,
   runReaches,
@@ -35,7 +35,7 @@ async function drive(setting: TaskSetting, run: string) {
     const { status } = (await readRun(app, setting, run)).attributes
     if (ends.has(status)) return status as string
     if (status === 'plan_queued' || status === 'apply_queued') await finishNextJob(setting.agent, run)
-    if (status === 'post_plan_running' || status === 'pre_apply_running') await readEachStage(app, setting, run)
+    if (status === 'post_plan_running' || status === 'pre_apply_running') await passDeferral(app, setting, run)
     if (status === 'planned' || status === 'post_plan_completed') await actOnRun(app, setting, { run, action: 'apply' })
     return undefined
   })

@@ -8,7 +8,6 @@ import type { Routes } from '../../../http/http.ts'
 import { listRunStages, requireTaskStage } from './access.ts'
 import { overrideTaskStage } from './override.ts'
 import { taskStageResource } from './resource.ts'
-import { showTaskStage } from './show.ts'
 
 const list = {
   summary: 'List the task stages of a run',
@@ -37,7 +36,7 @@ export const taskStageRoutes: Routes = (http) => {
     return listPage({ url: req.url, page }, { rows: rows.map(taskStageResource), total })
   })
   http.get('/task-stages/:id', show, async (req) => {
-    return ok(taskStageResource(await showTaskStage(req.ctx, req.params.id)))
+    return ok(taskStageResource(await requireTaskStage(req.ctx, req.params.id, 'runs:read')))
   })
   http.get('/task-stages/:id/policy-evaluations', policyEvaluations, async (req) => {
     await requireTaskStage(req.ctx, req.params.id, 'runs:read')

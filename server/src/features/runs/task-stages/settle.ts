@@ -1,8 +1,8 @@
 import type { TransactionCtx } from '../../../app.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { announceRuns } from '../runs/announce.ts'
+import { deferredUntil, endDeferralJob } from '../runs/deferral.ts'
 import type { Change } from '../runs/transition.ts'
-import { DEFERRAL_MS, reportVerdictJob } from './deferred-verdict.ts'
 import * as store from './store.ts'
 import { stageVerdict } from './verdict.ts'
 
@@ -20,12 +20,10 @@ export async function settleStage(ctx: TransactionCtx, stageId: string): Promise
   const stops = verdict.status !== 'passed' && ended.stage !== 'post_apply'
   if (!stops) return {}
 
-  const deferredUntil = new Date(ended.started_at.getTime() + DEFERRAL_MS)
-  if (ended.stage === 'pre_plan' || deferredUntil <= ctx.now()) {
-    return { run: { error: verdict.message } }
-  }
-  await store.deferVerdict(ctx.db, stageId, deferredUntil)
+  const until = ended.stage === 'pre_plan' ? undefined : deferredUntil(ended.started_at, ctx.now())
+  if (until === undefined) return { run: { error: verdict.message } }
+  await store.deferVerdict(ctx.db, stageId, until)
   await announceRuns(ctx, [ended.run_id])
-  await ctx.jobs.enqueue(ctx.db, reportVerdictJob, { stageId }, { startAfter: deferredUntil })
+  await ctx.jobs.enqueue(ctx.db, endDeferralJob, { runId: ended.run_id }, { startAfter: until })
   return undefined
 }

@@ -83,21 +83,15 @@ export async function deferVerdict(tx: Tx, id: string, deferredUntil: Date) {
   await tx.updateTable('task_stages').set({ held_until: deferredUntil }).where('id', '=', id).execute()
 }
 
-/** Ends the deferral of a verdict; undefined when none is deferred. */
-export async function releaseVerdict(tx: Tx, id: string) {
+/** Ends the deferral of a run's verdict; undefined when none is deferred. */
+export async function releaseVerdict(tx: Tx, runId: string) {
   return tx
     .updateTable('task_stages')
     .set({ held_until: null })
-    .where('id', '=', id)
+    .where('run_id', '=', runId)
     .where('held_until', 'is not', null)
     .returning('message')
     .executeTakeFirst()
-}
-
-/** The run of a stage; undefined when the stage is deleted. */
-export async function findRunId(db: Db, id: string) {
-  const row = await db.selectFrom('task_stages').select('run_id').where('id', '=', id).executeTakeFirst()
-  return row?.run_id
 }
 
 /** Cancels a stage that is under way, makes pending ones unreachable, and drops a deferred verdict. */

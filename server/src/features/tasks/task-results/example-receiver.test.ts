@@ -8,7 +8,7 @@ import {
   addTask,
   createTaskSetting,
   eventually,
-  readEachStage,
+  passDeferral,
   postTask,
   readStages,
   runReaches,
@@ -84,7 +84,7 @@ describe('the receiver in examples/', () => {
     ])
 
     await eventually(async () => {
-      await readEachStage(app, setting, run)
+      await passDeferral(app, setting, run)
       return (await readRun(app, setting, run)).attributes.status === 'errored'
     })
 
