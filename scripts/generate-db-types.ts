@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { RUN_STATUS } from '../contract/src/run-status.ts'
 import { migrate } from '../server/src/db/migrate.ts'
 
 const TYPES: Record<string, string> = {
@@ -18,10 +19,12 @@ const TYPES: Record<string, string> = {
   'timestamp with time zone': 'Timestamp',
 }
 
+const RUN_STATUSES = RUN_STATUS.map((status) => `'${status}'`).join(' | ')
+
 /**
  * Writes the row types of the migrated schema to `server/src/db/schema.gen.ts` (or to the given path), from an empty
  * database at GROUNDSTATE_DATABASE_URL or an embedded one. Published generators ignore check constraints; this one
- * turns a check that lists values into a union type.
+ * turns a check that lists values into a union type, and one that lists the run statuses into theirs.
  */
 const out = process.argv[2] ?? join(import.meta.dirname, '../server/src/db/schema.gen.ts')
 const url = process.env['GROUNDSTATE_DATABASE_URL']
@@ -64,6 +67,7 @@ async function generate(databaseUrl: string) {
       `  ${table}: {\n${columns.map((column) => `    ${column.name}: ${columnType(column)}`).join('\n')}\n  }`,
   )
   return `// Written by \`npm run db:types\` from the migrated schema; not edited by hand.
+import type { RunStatus } from '@groundstate/contract/run-status'
 import type { ColumnType, Generated } from 'kysely'
 
 /** A JSON column is read as its value and written as text, since the driver would send an array as an SQL array. */
@@ -82,7 +86,7 @@ function columnType({ table, name, type, required, preset, check }: Column) {
   const known = TYPES[type]
   if (known === undefined) throw new Error(`${table}.${name}: no TypeScript type is known for ${type}`)
   const union = check?.match(/'[^']*'(?=::text)/g)?.join(' | ')
-  const base = union ?? known
+  const base = union === RUN_STATUSES ? 'RunStatus' : (union ?? known)
   const withDefault = known === 'Json' || known === 'Timestamp' ? `Optional${known}` : `Generated<${base}>`
   return (preset ? withDefault : base) + (required ? '' : ' | null')
 }

@@ -32,8 +32,8 @@ function declareStatuses<Status extends string>(rows: Readonly<Record<Status, Ro
 }
 
 /**
- * The statuses of a run, in the order of its life. Types, groups, the API's documentation, SQL conditions and labels are derived
- * from this table. What a status does is in the server's `features/runs/runs/machine.ts`.
+ * The statuses of a run, in the order of its life. Types, groups, the API's documentation, labels, and in SQL the conditions,
+ * constraints and partial indexes are derived from this table. What a status does is in the server's `features/runs/runs/machine.ts`.
  */
 export const RUN_STATUS_TABLE = declareStatuses({
   pending: {

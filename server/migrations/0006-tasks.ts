@@ -1,3 +1,7 @@
+import { STAGES } from '@groundstate/contract/run-tasks'
+import { TASK_RESULT_STATUS } from '@groundstate/contract/task-results'
+import { literalList } from '../src/db/literals.ts'
+
 /** Run tasks of organizations, where they are attached, and what they were asked and answered. */
 export const up = `
 create table tasks (
@@ -44,7 +48,7 @@ create table task_results (
   id text primary key,
   task_stage_id text not null,
   run_id text not null,
-  stage text not null check (stage in ('pre_plan', 'post_plan', 'pre_apply', 'post_apply')),
+  stage text not null check (stage in (${literalList(STAGES)})),
   -- The task as it was at the run's creation; it may be gone by now.
   task_id text not null,
   task_name text not null,
@@ -53,7 +57,7 @@ create table task_results (
   agent_pool_id text,
   enforcement_level text not null check (enforcement_level in ('advisory', 'mandatory')),
   status text not null default 'pending'
-    check (status in ('pending', 'running', 'passed', 'failed', 'errored', 'canceled', 'unreachable')),
+    check (status in (${literalList(TASK_RESULT_STATUS)})),
   status_timestamps jsonb not null default '{}',
   message text,
   url text,

@@ -1,3 +1,9 @@
+import { PHASE_STATUS } from '@groundstate/contract/phase-status'
+import { FINAL_STATUSES, KPI_STATUSES, RUN_GROUPS, RUN_STATUS } from '@groundstate/contract/run-status'
+import { STAGES } from '@groundstate/contract/run-tasks'
+import { TASK_STAGE_STATUS } from '@groundstate/contract/task-stages'
+import { literalList } from '../src/db/literals.ts'
+
 /** In SQL, the words of `whole` in lower case, each behind a space. Written into two functions: an index calls none that needs a search path. */
 const SPACED = `' ' || translate(lower(whole), e'\\t\\r\\n-_/.:,;=|()[]{}<>"''', repeat(' ', 22))`
 
@@ -52,11 +58,7 @@ create table runs (
   seq bigint not null default nextval('run_order'),
   -- counts the runs of the workspace from 1
   number integer not null,
-  status text not null check (status in ('pending', 'fetching', 'fetching_completed', 'pre_plan_running',
-    'pre_plan_completed', 'queuing', 'plan_queued', 'planning', 'planned', 'post_plan_running',
-    'post_plan_awaiting_decision', 'post_plan_completed', 'planned_and_finished', 'planned_and_saved', 'confirmed',
-    'pre_apply_running', 'pre_apply_completed', 'queuing_apply', 'apply_queued', 'applying', 'post_apply_running',
-    'post_apply_completed', 'applied', 'discarded', 'canceled', 'force_canceled', 'errored')),
+  status text not null check (status in (${literalList(RUN_STATUS)})),
   -- status → when it was reached
   status_timestamps jsonb not null default '{}',
   message text not null,
@@ -114,22 +116,20 @@ create table runs (
   updated_at timestamptz not null,
   check (not (is_destroy and refresh_only)),
   check (not (waits and occupies)),
-  check (not (waits or occupies) or status not in ('planned_and_finished', 'planned_and_saved', 'applied', 'discarded',
-    'canceled', 'force_canceled', 'errored'))
+  check (not (waits or occupies) or status not in (${literalList(FINAL_STATUSES)}))
 );
 create unique index runs_workspace_key on runs (workspace_id, number desc);
 create unique index runs_occupies_key on runs (workspace_id) where occupies;
 create index runs_queue_idx on runs (workspace_id, queue_order) where waits;
 create index runs_configuration_version_idx on runs (configuration_version_id);
 create index runs_with_engine_idx on runs (workspace_id, number desc) where not engine_is_open;
-create index runs_kpis_idx on runs (workspace_id, number desc) where status in ('applied', 'errored');
+create index runs_kpis_idx on runs (workspace_id, number desc) where status in (${literalList(KPI_STATUSES)});
 create index runs_organization_idx on runs (organization_id, seq desc);
 create index runs_updated_idx on runs (organization_id, updated_at desc);
-create index runs_failed_idx on runs (organization_id, updated_at desc) where status = 'errored';
+create index runs_failed_idx on runs (organization_id, updated_at desc) where status in (${literalList(RUN_GROUPS.errored)});
 create index runs_pool_idx on runs (agent_pool_id, seq desc) where agent_pool_id <> 'apool-builtin';
 -- The counts of waiting runs and the place of a run in line read this index alone.
-create index runs_line_idx on runs (organization_id, seq) include (status, waits) where status not in (
-  'planned_and_finished', 'planned_and_saved', 'applied', 'discarded', 'canceled', 'force_canceled', 'errored');
+create index runs_line_idx on runs (organization_id, seq) include (status, waits) where status not in (${literalList(FINAL_STATUSES)});
 -- What filters combine, so that each combination has its runs in order. Columns and no expressions of them: each change of a run
 -- enters the indexes, and would evaluate the expressions.
 create index runs_kinds_idx on runs (organization_id, source, plan_only, save_plan, refresh_only, is_destroy, allow_empty_apply,
@@ -200,7 +200,7 @@ create table phases (
   run_id text not null references runs on delete cascade,
   kind text not null check (kind in ('plan', 'apply')),
   status text not null default 'pending'
-    check (status in ('pending', 'queued', 'running', 'finished', 'errored', 'canceled', 'unreachable')),
+    check (status in (${literalList(PHASE_STATUS)})),
   status_timestamps jsonb not null default '{}',
   has_changes boolean not null default false,
   resource_additions integer,
@@ -342,11 +342,10 @@ create index run_events_comment_idx on run_events (comment_id) where comment_id 
 create table task_stages (
   id text primary key,
   run_id text not null references runs on delete cascade,
-  stage text not null check (stage in ('pre_plan', 'post_plan', 'pre_apply', 'post_apply')),
+  stage text not null check (stage in (${literalList(STAGES)})),
   -- in the order of the run
   position smallint not null,
-  status text not null default 'pending' check (status in ('pending', 'running', 'passed', 'failed', 'awaiting_override',
-    'errored', 'canceled', 'unreachable')),
+  status text not null default 'pending' check (status in (${literalList(TASK_STAGE_STATUS)})),
   status_timestamps jsonb not null default '{}',
   -- for people: which task decided, and why
   message text,

@@ -1,4 +1,5 @@
 // Written by `npm run db:types` from the migrated schema; not edited by hand.
+import type { RunStatus } from '@groundstate/contract/run-status'
 import type { ColumnType, Generated } from 'kysely'
 
 /** A JSON column is read as its value and written as text, since the driver would send an array as an SQL array. */
@@ -319,7 +320,7 @@ export type Schema = {
     seq: Generated<number>
     source: 'tfe-api' | 'tfe-ui' | 'tfe-configuration-version' | 'tfe-run-trigger' | 'terraform' | 'terraform+cloud'
     stages: Generated<string[]>
-    status: 'pending' | 'fetching' | 'fetching_completed' | 'pre_plan_running' | 'pre_plan_completed' | 'queuing' | 'plan_queued' | 'planning' | 'planned' | 'post_plan_running' | 'post_plan_awaiting_decision' | 'post_plan_completed' | 'planned_and_finished' | 'planned_and_saved' | 'confirmed' | 'pre_apply_running' | 'pre_apply_completed' | 'queuing_apply' | 'apply_queued' | 'applying' | 'post_apply_running' | 'post_apply_completed' | 'applied' | 'discarded' | 'canceled' | 'force_canceled' | 'errored'
+    status: RunStatus
     status_timestamps: OptionalJson
     structured_output: boolean
     target_addrs: Generated<string[]>
@@ -723,7 +724,7 @@ export type Schema = {
     created_at: Timestamp
     current_configuration_version_id: string | null
     current_run_created_at: Timestamp | null
-    current_run_final_status: 'pending' | 'fetching' | 'fetching_completed' | 'pre_plan_running' | 'pre_plan_completed' | 'queuing' | 'plan_queued' | 'planning' | 'planned' | 'post_plan_running' | 'post_plan_awaiting_decision' | 'post_plan_completed' | 'planned_and_finished' | 'planned_and_saved' | 'confirmed' | 'pre_apply_running' | 'pre_apply_completed' | 'queuing_apply' | 'apply_queued' | 'applying' | 'post_apply_running' | 'post_apply_completed' | 'applied' | 'discarded' | 'canceled' | 'force_canceled' | 'errored' | null
+    current_run_final_status: RunStatus | null
     current_run_id: string | null
     current_state_version_id: string | null
     description: string | null
