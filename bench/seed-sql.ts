@@ -1,9 +1,20 @@
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely'
 import type pg from 'pg'
+import { wordsOf } from '../server/src/features/runs/runs/message-store.ts'
 
 /*
  * SQL that fills the database of this tree and of another one that it is compared with, whose schemas may differ: only tables and columns
  * that exist are written.
  */
+
+const COMPILER = new Kysely<never>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+})
 
 /** The columns of a table that can be written; none if there is no such table. */
 export async function columnsOf(client: pg.Client, table: string): Promise<string[]> {
@@ -43,6 +54,7 @@ export async function insertKeys(client: pg.Client, organizationId: string) {
       source: 'r.source',
       operations: 'run_operations(r.plan_only, r.save_plan, r.refresh_only, r.is_destroy, r.allow_empty_apply)',
       message: 'r.message',
+      words: wordsOf(sql`r.message`).compile(COMPILER).sql,
       created_at: 'r.created_at',
     },
     `runs r where r.organization_id = '${organizationId}'`,

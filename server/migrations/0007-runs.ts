@@ -4,9 +4,6 @@ import { STAGES } from '@groundstate/contract/run-tasks'
 import { TASK_STAGE_STATUS } from '@groundstate/contract/task-stages'
 import { literalList } from '../src/db/literals.ts'
 
-/** In SQL, the words of `whole` in lower case, each behind a space. Written into two functions: an index calls none that needs a search path. */
-const SPACED = `' ' || translate(lower(whole), e'\\t\\r\\n-_/.:,;=|()[]{}<>"''', repeat(' ', 22))`
-
 /** Configuration versions, runs with what they consist of, jobs of agents, and what runs start elsewhere. */
 export const up = `
 create table configuration_versions (
@@ -147,52 +144,13 @@ create table run_keys (
   organization_id text not null,
   -- the run's
   seq bigint not null,
-  source text not null,
-  -- run_operations of the run
-  operations smallint not null,
-  message text not null,
+  -- the message for searches (features/runs/runs/message-store.ts)
+  words text not null,
   created_at timestamptz not null
 );
 create index run_keys_created_idx on run_keys (organization_id, created_at desc);
 
-create function run_operations(plan_only boolean, save_plan boolean, refresh_only boolean, is_destroy boolean, allow_empty_apply boolean)
-returns smallint language sql immutable parallel safe as $$
-  select (plan_only::int + 2 * save_plan::int + 4 * refresh_only::int + 8 * is_destroy::int + 16 * allow_empty_apply::int)::smallint
-$$;
-
--- The parts of a text, three characters each, in lower case: whatever contains a text has all of its parts. Long texts are not taken apart.
-create function trigrams(whole text) returns text[] language sql immutable parallel safe as $$
-  select case when length(whole) > 1000 then array['*'] else array(
-    select distinct one || two || three from (
-      select one, lead(one) over places as two, lead(one, 2) over places as three
-        from unnest(string_to_array(lower(whole), null)) with ordinality as letters (one, place)
-      window places as (order by place)) parts
-    where three is not null) end
-$$;
-
--- In lower case, each word behind a space.
-create function spaced_words(whole text) returns text language sql immutable parallel safe as $$
-  select ${SPACED}
-$$;
-
--- The trigrams of a text, and the first letter and the first two of each word behind a ^. Long texts are not taken apart. In PL/pgSQL,
--- since a query takes twice the time.
-create function text_keys(whole text) returns text[] language plpgsql immutable parallel safe as $$
-declare
-  small text := lower(whole);
-  word text;
-  keys text[] := '{}';
-begin
-  if length(whole) > 1000 then return array['*']; end if;
-  for place in 1..length(small) - 2 loop
-    keys := keys || substr(small, place, 3);
-  end loop;
-  foreach word in array string_to_array(${SPACED}, ' ') loop
-    if word <> '' then keys := keys || array['^' || left(word, 1), '^' || left(word, 2)]; end if;
-  end loop;
-  return keys;
-end $$;
-create index run_keys_text_idx on run_keys using gin (text_keys(message)) with (gin_pending_list_limit = 256);
+create index run_keys_words_idx on run_keys using gin (words gin_trgm_ops) with (gin_pending_list_limit = 256);
 
 -- What agents do for a run: its plan and its apply.
 create table phases (

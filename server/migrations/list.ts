@@ -7,7 +7,6 @@ import * as tasks from './0006-tasks.ts'
 import * as runs from './0007-runs.ts'
 import * as site from './0008-site.ts'
 import * as machinery from './0009-machinery.ts'
-import * as projections from './9002-projections.ts'
 
 /**
  * A batched migration is one statement that changes some of the rows that need it: it is repeated until it changes none, so that
@@ -26,5 +25,4 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0007-runs', up: runs.up },
   { name: '0008-site', up: site.up },
   { name: '0009-machinery', up: machinery.up },
-  { name: '9002-projections', up: projections.up },
 ]

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { MIGRATIONS } from '../../migrations/list.ts'
@@ -33,6 +34,26 @@ test('a server that is older than the database names what it does not know, and 
   await expect(start).rejects.toThrow(/newer version of Groundstate \(it has 9999-of-tomorrow\)/)
   const { rows } = await execute(database.url, `select from schema_migrations where name = '${LAST}'`)
   expect(rows).toEqual([])
+})
+
+test('without the extension, and the right to create it, the start fails and says what to do', async () => {
+  await using database = await createTestDatabase()
+  const role = `limited_${randomBytes(8).toString('hex')}`
+  await execute(
+    database.url,
+    `drop extension pg_trgm cascade; create role ${role} login in role pg_write_all_data, pg_read_all_data;
+    grant create on schema public to ${role}`,
+  )
+  const url = new URL(database.url)
+  url.username = role
+
+  const start = migrate(url.href)
+
+  await expect(start).rejects.toThrow(MigrationError)
+  await expect(start).rejects.toThrow(
+    /can't create the extension pg_trgm in .*: permission denied.*; .*create extension pg_trgm/,
+  )
+  await execute(database.url, `drop owned by ${role}; drop role ${role}`)
 })
 
 const BRIEF = { lockTimeoutMs: 20, pauseMs: 5, attempts: 3 }

@@ -32,7 +32,7 @@ type Options = {
 /**
  * Migrates the database at `url` to this server's schema, one process at a time under an advisory lock. Each migration
  * is a transaction, or one for each batch, and is repeated when running servers hold its locks. Throws a `MigrationError` when the database
- * has migrations that this server does not know: the server is older, and must not write to it.
+ * has migrations that this server does not know: the server is older, and must not write to it. Throws one too where an extension is missing.
  */
 export async function migrate(url: string, options: Options = {}): Promise<{ applied: string[] }> {
   const { migrations = MIGRATIONS } = options
@@ -44,8 +44,9 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
         `create table if not exists schema_migrations (name text primary key, applied_at timestamptz not null default now())`,
       )
       .catch((cause: unknown) => {
-        const reason = cause instanceof Error ? cause.message : String(cause)
-        throw new MigrationError(`can't make tables in the database ${databaseName(client)}: ${reason}`, { cause })
+        throw new MigrationError(`can't make tables in the database ${databaseName(client)}: ${reasonOf(cause)}`, {
+          cause,
+        })
       })
     const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
     const done = new Set(rows.map((row) => row.name))
@@ -57,6 +58,7 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
         { advice: 'start that version' },
       )
     }
+    await createExtension(client)
     const applied: string[] = []
     for (const migration of migrations) {
       if (done.has(migration.name)) continue
@@ -68,6 +70,24 @@ export async function migrate(url: string, options: Options = {}): Promise<{ app
   } finally {
     await client.end()
   }
+}
+
+/** The extension by which texts are found in the messages of runs. Throws a `MigrationError` where it is missing and can't be created. */
+async function createExtension(client: pg.Client) {
+  await client.query('create extension if not exists pg_trgm').catch((cause: unknown) => {
+    throw new MigrationError(
+      `can't create the extension pg_trgm in the database ${databaseName(client)}: ${reasonOf(cause)}`,
+      {
+        cause,
+        advice:
+          'it comes with the contrib modules of PostgreSQL, and an administrator can create it: create extension pg_trgm',
+      },
+    )
+  })
+}
+
+function reasonOf(cause: unknown) {
+  return cause instanceof Error ? cause.message : String(cause)
 }
 
 async function apply(client: pg.Client, migration: Migration, options: Options) {

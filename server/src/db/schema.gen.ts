@@ -267,12 +267,10 @@ export type Schema = {
   }
   run_keys: {
     created_at: Timestamp
-    message: string
-    operations: number
     organization_id: string
     run_id: string
     seq: number
-    source: string
+    words: string
   }
   run_triggers: {
     created_at: Timestamp

@@ -1,17 +1,28 @@
 import { FINAL_STATUSES, type RunStatus, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
-import { containing } from '../../../db/like.ts'
 import { literals } from '../../../db/literals.ts'
-import type { RunOperation, RunFilter } from './filter.ts'
+import type { RunFilter, RunOperation } from './filter.ts'
+import type { RunRow } from './locked-run.ts'
+import { containsText } from './message-store.ts'
 
-const OPERATION_CONDITIONS = {
-  plan_only: sql<boolean>`r.plan_only`,
-  save_plan: sql<boolean>`r.save_plan`,
-  refresh_only: sql<boolean>`r.refresh_only`,
-  destroy: sql<boolean>`r.is_destroy`,
-  empty_apply: sql<boolean>`r.allow_empty_apply`,
-  plan_and_apply: sql<boolean>`not (r.plan_only or r.save_plan or r.refresh_only or r.is_destroy or r.allow_empty_apply)`,
-} as const satisfies Record<RunOperation, RawBuilder<boolean>>
+const FLAG_OF = {
+  plan_only: 'plan_only',
+  save_plan: 'save_plan',
+  refresh_only: 'refresh_only',
+  destroy: 'is_destroy',
+  empty_apply: 'allow_empty_apply',
+} as const satisfies Record<Exclude<RunOperation, 'plan_and_apply'>, keyof RunRow>
+/** The columns of a run that its operations depend on. */
+export const OPERATION_FLAGS = Object.values(FLAG_OF)
+
+/** Whether a row with the flags of runs is of one of the operations. */
+export function operationCondition(table: 'r' | 'lanes', operations: readonly RunOperation[]) {
+  const flag = (name: (typeof OPERATION_FLAGS)[number]) => sql.raw(`${table}.${name}`)
+  const conditions = operations.map((name) =>
+    name === 'plan_and_apply' ? sql`not (${sql.join(OPERATION_FLAGS.map(flag), sql` or `)})` : flag(FLAG_OF[name]),
+  )
+  return sql<boolean>`(${sql.join(conditions, sql` or `)})`
+}
 
 /** The SQL condition of a filter, on runs `r` in workspaces `w`. */
 export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
@@ -19,11 +30,7 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
   const conditions = [
     statuses && statusCondition(statuses),
     groupStatuses && statusCondition(groupStatuses),
-    operations &&
-      sql`(${sql.join(
-        operations.map((name) => OPERATION_CONDITIONS[name]),
-        sql` or `,
-      )})`,
+    operations && operationCondition('r', operations),
     sources && sql`r.source = any(${sources})`,
     workspaceNames && sql`lower(w.name) = any(${workspaceNames})`,
     agentPoolNames &&
@@ -39,17 +46,6 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
     conditions.filter((condition) => typeof condition === 'object'),
     sql` and `,
   )})`
-}
-
-/** A text of one or two characters is the beginning of a word: nearly every message has it somewhere. */
-export function isShort(text: string) {
-  return Array.from(text).length < 3
-}
-
-/** Whether a message has a text that is searched for; the words of short ones are those of the index `text_keys`. */
-export function containsText(message: RawBuilder<unknown>, text: string): RawBuilder<boolean> {
-  if (!isShort(text)) return sql<boolean>`${message} ilike ${containing(text)}`
-  return sql<boolean>`spaced_words(${message}) like lower(${containing(` ${text}`)})`
 }
 
 /** The condition of the partial index over unfinished runs. */

@@ -1,4 +1,4 @@
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import { type AuditRow, eventInsert } from '../../../audit/store.ts'
 import type { Tx } from '../../../db/db.ts'
 import { inOneTrip } from '../../../db/later.ts'
@@ -8,6 +8,7 @@ import { selectVersionForRun } from '../configuration-versions/store.ts'
 import { runEventsInsert } from '../run-events/store.ts'
 import { runWorkspaceLock } from './locked-run-store.ts'
 import type { LockedRun } from './locked-run.ts'
+import { wordsOf } from './message-store.ts'
 import { queuedJobInsert } from './queued-job-store.ts'
 import type { Transition } from './transition.ts'
 
@@ -34,13 +35,16 @@ export async function insertNewRun(tx: Tx, locked: LockedRun, { transition, even
     status_timestamps: JSON.stringify(status_timestamps),
     ...(kind === 'plan' ? transition.plan : transition.apply),
   }))
+  const run = tx.insertInto('runs').values({
+    ...columns,
+    status_timestamps: JSON.stringify(columns.status_timestamps),
+    variables: JSON.stringify(variables),
+    ...transition.run,
+  })
   const writes = [
-    tx.insertInto('runs').values({
-      ...columns,
-      status_timestamps: JSON.stringify(columns.status_timestamps),
-      variables: JSON.stringify(variables),
-      ...transition.run,
-    }),
+    { name: 'new_run', write: run.returning(['id', 'organization_id', 'seq', 'message', 'created_at']) },
+    sql`insert into run_keys (run_id, organization_id, seq, words, created_at)
+      select id, organization_id, seq, ${wordsOf(sql`message`)}, created_at from new_run`,
     ...phases.map((row) => tx.insertInto('phases').values(row)),
     runEventsInsert(tx, [event]),
     eventInsert(audit),

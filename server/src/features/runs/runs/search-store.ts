@@ -3,8 +3,9 @@ import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Page, pageOffset } from '../../../db/page.ts'
-import { containsText, filterCondition } from './filter-store.ts'
+import { filterCondition } from './filter-store.ts'
 import type { RunFilter } from './filter.ts'
+import { mayContainText } from './message-store.ts'
 import { inVisibleWorkspaces, type Way, waysTo } from './search-ways-store.ts'
 
 /**
@@ -138,14 +139,14 @@ async function sortWays(
   db: Db,
   { organizationId, filter, ways }: { organizationId: string; filter: RunFilter | undefined; ways: Way[] },
 ) {
-  const others = ways.filter(({ covers }) => !covers.includes('text'))
+  const others = ways.filter(({ isByText }) => !isByText)
   if (filter?.text === undefined) return { rareText: undefined, others }
   const { rows } = await sql<{ is_common: boolean }>`select count(*) >= ${sql.lit(SAMPLE / 100)} as is_common from (
-    select k.message from run_keys k where k.organization_id = ${organizationId}
-     order by k.created_at desc limit ${sql.lit(SAMPLE)}) k where ${containsText(sql`k.message`, filter.text)}`.execute(
+    select k.words from run_keys k where k.organization_id = ${organizationId}
+     order by k.created_at desc limit ${sql.lit(SAMPLE)}) k where ${mayContainText(sql`k.words`, filter.text)}`.execute(
     db,
   )
-  const rareText = rows[0]?.is_common ? undefined : ways.find(({ covers }) => covers.includes('text'))
+  const rareText = rows[0]?.is_common ? undefined : ways.find(({ isByText }) => isByText)
   return { rareText, others }
 }
 

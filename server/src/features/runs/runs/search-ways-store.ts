@@ -4,8 +4,9 @@ import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db } from '../../../db/db.ts'
 import { literals } from '../../../db/literals.ts'
-import { containsText, createdCondition, isShort } from './filter-store.ts'
-import type { RunFilter, RunOperation } from './filter.ts'
+import { createdCondition, OPERATION_FLAGS, operationCondition } from './filter-store.ts'
+import type { RunFilter } from './filter.ts'
+import { mayContainText } from './message-store.ts'
 
 /** In more workspaces than these, runs are not collected workspace by workspace. */
 const MOST_WORKSPACES = 300
@@ -17,6 +18,8 @@ const MOST_WORKSPACES = 300
 export type Way = {
   isInOrder: boolean
   covers: readonly (keyof RunFilter)[]
+  /** Its cost grows with the messages that have parts of the text. */
+  isByText?: true
   runs: (limit: number) => RawBuilder<unknown>
 }
 
@@ -67,18 +70,17 @@ function lanes(
 }
 
 /**
- * The index knows what has all parts of the text, and the long messages. Where many have them, the newest are not known. A run with this
- * id is found beside them. The organization is no condition of an index here: PostgreSQL would collect all of its runs too.
+ * The runs whose words may have the text; where there are many, the newest are not known. A run with this id is found beside them. The
+ * organization is no condition of an index here: PostgreSQL would collect all of its runs too.
  */
 function withText(organizationId: string, text: string): Way {
-  const keys = isShort(text) ? sql`array['^' || lower(${text})]` : sql`trigrams(${text})`
   return {
     isInOrder: false,
-    covers: ['text'],
+    covers: [],
+    isByText: true,
     runs: (limit) => sql`(select k.run_id as id, k.seq from run_keys k
-         where (text_keys(k.message) @> ${keys} or text_keys(k.message) @> array['*'])
-           and k.organization_id || '' = ${organizationId} and ${containsText(sql`k.message`, text)} limit ${limit})
-      union select run_id, seq from run_keys where run_id = ${text} and organization_id = ${organizationId}`,
+         where ${mayContainText(sql`k.words`, text)} and k.organization_id || '' = ${organizationId} limit ${limit})
+      union select id, seq from runs where id = ${text} and organization_id = ${organizationId}`,
   }
 }
 
@@ -122,21 +124,9 @@ function numbersOf(organizationId: string, created: Created, overlap: number) {
     order by k.created_at desc limit ${sql.lit(overlap)}) k)`
 }
 
-/** The values of `run_operations` that an operation has. */
-const BITS = { plan_only: 1, save_plan: 2, refresh_only: 4, destroy: 8, empty_apply: 16 } as const
-const KINDS = Array.from({ length: 32 }, (_, kind) => kind)
-
-function kindsOf(operations: readonly RunOperation[]) {
-  return KINDS.filter((kind) =>
-    operations.some((name) => (name === 'plan_and_apply' ? kind === 0 : (kind & BITS[name]) !== 0)),
-  )
-}
-
-const FLAGS = ['plan_only', 'save_plan', 'refresh_only', 'is_destroy', 'allow_empty_apply']
-
 /** The columns between the organization (or the creator) and the number of a run in the index. */
-const LANE = ['source', ...FLAGS, 'status']
-const columnsOf = (table: 'r' | 'lanes', names = LANE) => sql.join(names.map((name) => sql.ref(`${table}.${name}`)))
+const LANE = ['source', ...OPERATION_FLAGS, 'status']
+const columnsOf = (table: 'r' | 'lanes') => sql.join(LANE.map((name) => sql.ref(`${table}.${name}`)))
 
 /**
  * An index has the runs of each kind and status in order, and those of each person. Which kinds and statuses there are it tells by
@@ -169,7 +159,7 @@ function ofKinds(organizationId: string, filter: RunFilter, overlap: number): Wa
       cross join lateral (select r.id, r.seq from ${runs} and ${inLane} ${inTime}
           order by ${columnsOf('r')}, r.seq desc limit ${limit}) found
       where true ${sources ? sql`and lanes.source = any(${sources}::text[])` : sql``}
-        ${operations ? sql`and run_operations(${columnsOf('lanes', FLAGS)}) = any(${kindsOf(operations)}::smallint[])` : sql``}
+        ${operations ? sql`and ${operationCondition('lanes', operations)}` : sql``}
         ${statuses ? sql`and lanes.status = any(${statuses}::text[])` : sql``}
       order by found.seq desc limit ${limit}`,
   }

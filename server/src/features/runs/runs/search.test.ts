@@ -4,6 +4,7 @@ import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
+import { insertRunKeys } from './testing/run-keys.ts'
 
 const app = await createTestApp()
 
@@ -26,6 +27,7 @@ await sql`insert into runs select (jsonb_populate_record(r, jsonb_build_object('
     'seq', nextval('run_order'), 'status', 'applied', 'occupies', false, 'waits', false, 'message', 'hay', 'created_by_user_id', null,
     'updated_at', r.updated_at - interval '1 day', 'created_at', r.created_at + interval '366 days'))).*
   from runs r, generate_series(1, 2100) n where r.id = ${common}`.execute(app.db)
+await insertRunKeys(app)
 await sql`insert into phases select (jsonb_populate_record(p, jsonb_build_object('id', p.kind || '-hay' || n, 'run_id', 'run-hay' || n))).*
   from phases p, generate_series(1, 2100) n where p.run_id = ${common}`.execute(app.db)
 const found = async (query: string, token = setting.user.token) => {

@@ -5,6 +5,7 @@ import type { TestApp } from '../../../../testing/app.ts'
 import { createUser, type TestUser } from '../../../../testing/factories.ts'
 import type { Random } from '../../../../testing/random.ts'
 import { addWorkspace, createRun, createRunSetting, type RunSetting } from '../../../../testing/runs.ts'
+import { insertRunKeys } from './run-keys.ts'
 
 /** What filters of runs look at, with the names of what a run only has the id of. */
 export type KnownRun = {
@@ -150,6 +151,7 @@ async function insertCopies(app: TestApp, model: string, rows: readonly { id: st
   await sql`insert into runs select (jsonb_populate_record(r, given.row)).* from runs r, ${given} where r.id = ${model}`.execute(
     app.db,
   )
+  await insertRunKeys(app)
   await sql`insert into phases select (jsonb_populate_record(p, jsonb_build_object(
       'id', p.kind || '-' || (given.row ->> 'id'), 'run_id', given.row ->> 'id'))).*
     from phases p, ${given} where p.run_id = ${model}`.execute(app.db)
